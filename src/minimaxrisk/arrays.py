@@ -1,0 +1,15 @@
+"""Names for the array types that the numerical core passes around."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+# A validated training matrix: a 2-D ndarray or a SciPy CSR matrix or array.
+DataMatrix: TypeAlias = Any

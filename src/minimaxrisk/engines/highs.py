@@ -1,0 +1,159 @@
+"""The only module that talks to HiGHS: a linear program whose range rows come and go."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
+
+
+class SolverError(RuntimeError):
+    """The linear programming solver failed, also after a retry and a solve from scratch."""
+
+
+@dataclass(frozen=True)
+class LinearProgramSolution:
+    """A copy of what HiGHS found; HiGHS forgets its own at the next edit."""
+
+    columns: FloatArray
+    added_row_duals: FloatArray  # non-negative at an active lower side, non-positive at an upper one
+    added_row_is_basic: BoolArray
+    n_pivots: int
+
+
+class RangeProgram:
+    """``min cost'x`` with ``x >= 0``, fixed rows, and range rows ``lower <= a'x <= upper`` added later.
+
+    Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
+    thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver in between pivots.
+    """
+
+    def __init__(
+        self,
+        cost: FloatArray,
+        fixed_rows: sparse.csr_array,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        feasibility_tolerance: float,
+        presolve: bool = False,
+    ) -> None:
+        self._interrupted = False
+        self._n_fixed = fixed_rows.shape[0]
+        self._highs = highspy.Highs()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
+        self._set_options(
+            output_flag=False,
+            presolve="choose" if presolve else "off",
+            # A basis, not a point inside a face: the coefficients are to be sparse.
+            solver="simplex",
+            primal_feasibility_tolerance=feasibility_tolerance,
+            dual_feasibility_tolerance=feasibility_tolerance,
+            small_matrix_value=1e-12,
+        )
+        n = len(cost)
+        self._do("addVars", n, np.zeros(n), np.full(n, highspy.kHighsInf))
+        self._do("changeColsCost", n, np.arange(n, dtype=np.int32), cost)
+        self._append(fixed_rows, lower, upper)
+        self._highs.setCallback(self._on_pivot, None)
+        self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+
+    def __enter__(self) -> RangeProgram:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._thread.shutdown(wait=True)
+
+    def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        """Append range rows; a basis that was optimal stays dual feasible."""
+        self._append(rows, lower, upper)
+
+    def delete_rows(self, positions: IntArray) -> None:
+        """Delete added rows by position. They must be basic: HiGHS drops the whole basis otherwise."""
+        if len(positions):
+            rows = (positions + self._n_fixed).astype(np.int32)
+            self._do("deleteRows", len(rows), rows)
+
+    def solve(self) -> LinearProgramSolution:
+        """Optimise; on failure once more, then from scratch, then raise ``SolverError``."""
+        statuses = []
+        for attempt in ("hot", "again", "from scratch", "from scratch with presolve"):
+            if attempt.startswith("from scratch"):
+                self._do("clearSolver")
+            if attempt.endswith("presolve"):
+                self._set_options(presolve="on")
+            status = self._run()
+            if status == highspy.HighsModelStatus.kOptimal:
+                return self._solution()
+            statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
+        raise SolverError(
+            f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns and "
+            f"{self._highs.getNumRow()} rows ({'; '.join(statuses)}). The program always has one, so the data "
+            "are numerically difficult: try standardize=True, a larger tol, or leave out columns with extreme "
+            "outliers."
+        )
+
+    def _run(self) -> Any:
+        self._interrupted = False
+        job = self._thread.submit(self._highs.run)
+        try:
+            while not job.done():
+                try:
+                    job.result(timeout=0.1)
+                except TimeoutError:
+                    continue
+        except KeyboardInterrupt:
+            self._interrupted = True
+            job.result()
+            raise
+        return self._highs.getModelStatus()
+
+    def _on_pivot(self, kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
+        into.user_interrupt = self._interrupted
+
+    def _solution(self) -> LinearProgramSolution:
+        solution = self._highs.getSolution()
+        n_added = self._highs.getNumRow() - self._n_fixed
+        _, basic = self._highs.getBasicVariables()
+        basic_rows = -np.asarray(basic)[np.asarray(basic) < 0] - 1  # HiGHS writes row i as -(i + 1)
+        is_basic = np.zeros(self._n_fixed + n_added, dtype=np.bool_)
+        is_basic[basic_rows] = True
+        return LinearProgramSolution(
+            columns=np.array(solution.col_value),
+            added_row_duals=np.array(solution.row_dual[self._n_fixed :]),
+            added_row_is_basic=is_basic[self._n_fixed :],
+            n_pivots=int(self._highs.getInfo().simplex_iteration_count),
+        )
+
+    def _append(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        self._do(
+            "addRows",
+            rows.shape[0],
+            lower,
+            upper,
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data,
+        )
+
+    def _set_options(self, **options: object) -> None:
+        for name, value in options.items():
+            self._do("setOptionValue", name, value)
+
+    def _do(self, method: str, *arguments: Any) -> None:
+        """Call HiGHS; a wrong option or index is only reported in the returned status."""
+        if getattr(self._highs, method)(*arguments) == highspy.HighsStatus.kError:
+            raise SolverError(f"HiGHS refused {method}({', '.join(map(repr, arguments[:2]))}).")

@@ -1,0 +1,76 @@
+"""What an engine reports while it runs and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+import numpy as np
+
+from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk.certificate import lower_bound, upper_bound
+from minimaxrisk.objective import Objective
+from minimaxrisk.problem import Problem
+
+
+class IterationRecord(TypedDict):
+    """One line of the history."""
+
+    iteration: int
+    lower: float  # largest lower bound proven so far
+    upper: float  # smallest upper bound proven so far
+    worst_case_error: float  # the certified bound of this iteration's own coefficients, R^k
+    n_features: int  # components of Phi in this iteration's linear program
+    n_added: int
+    n_removed: int
+    max_violation: float  # largest violation of a moment constraint, columns at unit rms
+    seconds: float  # since the engine started
+
+
+# Called once an iteration; returning True stops the engine.
+Monitor = Callable[[IterationRecord], bool]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Coefficients of one iteration: values at some components of Phi, zero elsewhere."""
+
+    components: IntArray
+    values: FloatArray
+
+    def expand(self, n_blocks: int, n_columns: int) -> FloatArray:
+        mu = np.zeros(n_blocks * n_columns)
+        mu[self.components] = self.values
+        return mu.reshape(n_blocks, n_columns)
+
+
+@dataclass
+class Solution:
+    """The best certified pair so far, and how it came about."""
+
+    mu: FloatArray  # B x d, columns at unit rms
+    upper: float
+    distribution: FloatArray  # K x n, inside the uncertainty set
+    lower: float
+    converged: bool = False
+    interrupted: bool = False
+    stopped: bool = False  # by the monitor
+    history: list[IterationRecord] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+
+    @classmethod
+    def trivial(cls, problem: Problem, objective: Objective) -> Solution:
+        """mu = 0 and the empirical distribution: valid before any work is done."""
+        mu = np.zeros_like(problem.tau)
+        point = lower_bound(problem, objective, problem.p_hat, problem.tau)
+        return cls(mu, upper_bound(problem, objective, mu), point.distribution, point.bound)
+
+    def offer_mu(self, mu: FloatArray, upper: float) -> None:
+        """Keep ``mu`` if its bound is no worse than the best one (later and equal is sparser or nearer)."""
+        if upper <= self.upper:
+            self.mu, self.upper = mu, upper
+
+    def offer_distribution(self, distribution: FloatArray, lower: float) -> None:
+        if lower >= self.lower:
+            self.distribution, self.lower = distribution, lower

@@ -1,0 +1,68 @@
+"""What an engine may ask of the training features, and the scale on which they are held.
+
+Inside, every column has unit root mean square (R* does not depend on the scale of a column, solvers
+and tolerances do), and a leading column of ones stands for the intercept where there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from minimaxrisk.arrays import FloatArray, IntArray
+
+
+class FeatureMatrix(Protocol):
+    """The n x d matrix Psi, known only by the operations below."""
+
+    n_passes: int
+    """How often all of the matrix was read."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def correlate(self, block_weights: FloatArray) -> FloatArray:
+        """``V Psi``: every column's product with each row of ``V`` (B x n), in one pass (B x d)."""
+        ...
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        """``M Psi'``: block scores of every instance (B x n); reads the non-zero columns of M (B x d) only."""
+        ...
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        """Some columns as a dense n x c array."""
+        ...
+
+
+@dataclass(frozen=True)
+class ColumnScale:
+    """The map between the caller's columns x and the inner ones (x - shift)/scale."""
+
+    shift: FloatArray
+    scale: FloatArray
+    has_intercept: bool
+
+    @property
+    def n_leading(self) -> int:
+        """How many inner columns stand before the caller's: one if there is an intercept."""
+        return int(self.has_intercept)
+
+    def outward(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (B x d) and intercepts (B) on the caller's columns."""
+        coef = mu[:, self.n_leading :] / self.scale
+        intercept = -(coef @ self.shift)
+        if self.has_intercept:
+            intercept = intercept + mu[:, 0]
+        return coef, intercept
+
+    def inward(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        """The inverse of ``outward``.
+
+        Without an intercept column the constant that ``outward`` makes has no coefficient of its own.
+        """
+        inner = coef * self.scale
+        if not self.has_intercept:
+            return inner
+        return np.column_stack([intercept + coef @ self.shift, inner])

@@ -1,0 +1,94 @@
+"""Sparse training features: centred and scaled implicitly, never made dense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.instances import Instances
+from minimaxrisk.features.class_moments import ClassMoments
+
+
+@dataclass
+class SparseFeatures:
+    """A CSC matrix of the caller's values, seen through a ``ColumnScale``."""
+
+    values: DataMatrix
+    scale: ColumnScale
+    n_passes: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1] + self.scale.n_leading
+
+    def correlate(self, block_weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        mass = block_weights.sum(axis=1, keepdims=True)
+        product = np.asarray((self.values.T @ block_weights.T).T)
+        inner = (product - mass * self.scale.shift) / self.scale.scale
+        return np.hstack([mass, inner]) if self.scale.has_intercept else inner
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        coef, intercept = self.scale.outward(coefficients)
+        used = np.flatnonzero(coef.any(axis=0))
+        if 2 * len(used) > self.values.shape[1]:
+            self.n_passes += 1
+        product = np.asarray(self.values[:, used] @ coef[:, used].T).T
+        return product + intercept[:, None]
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        lead = self.scale.n_leading
+        dense = np.ones((self.shape[0], len(indices)))
+        outer = np.flatnonzero(indices >= lead)
+        j = indices[outer] - lead
+        dense[:, outer] = (self.values[:, j].toarray() - self.scale.shift[j]) / self.scale.scale[j]
+        return dense
+
+
+def sparse_features(
+    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[SparseFeatures, ClassMoments, ColumnScale]:
+    """Moments and scale of a CSR matrix from its stored entries alone."""
+    X = X[instances.rows].astype(np.float64)
+    prior = instances.p_hat.sum(axis=1)
+    mean, variance = _within_class_moments(X, instances.p_hat)
+    overall = prior @ mean
+    if standardize:
+        shift = overall
+        scale = np.sqrt(prior @ (variance + (mean - overall) ** 2))
+        noise = instances.n_instances * np.finfo(np.float64).eps * np.abs(shift)
+    else:
+        shift = np.zeros_like(overall)
+        scale = np.sqrt(prior @ (variance + mean**2))
+        noise = np.zeros_like(overall)
+    negligible = (scale <= noise) | (scale < np.finfo(np.float64).tiny)
+    scale[negligible] = 1.0
+    mean = (mean - shift) / scale
+    variance = variance / scale**2
+    mean[:, negligible], variance[:, negligible] = 0.0, 0.0
+    if fit_intercept:
+        mean = np.hstack([np.ones((len(prior), 1)), mean])
+        variance = np.hstack([np.zeros((len(prior), 1)), variance])
+    column_scale = ColumnScale(shift, scale, fit_intercept)
+    values = X.tocsc()
+    return SparseFeatures(values, column_scale), ClassMoments(prior, mean, variance), column_scale
+
+
+def _within_class_moments(X: DataMatrix, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of CSR columns within each class; absent entries count as the zeros they are."""
+    d = X.shape[1]
+    mean, variance = np.empty((len(p_hat), d)), np.empty((len(p_hat), d))
+    row_of_entry = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    for k, mass in enumerate(p_hat):
+        weight = (mass / mass.sum())[row_of_entry]
+        mean[k] = np.bincount(X.indices, weight * X.data, minlength=d)
+        deviation = X.data - mean[k][X.indices]
+        stored = np.bincount(X.indices, weight, minlength=d)
+        variance[k] = (
+            np.bincount(X.indices, weight * deviation**2, minlength=d)
+            + np.maximum(1.0 - stored, 0.0) * mean[k] ** 2
+        )
+    return mean, variance

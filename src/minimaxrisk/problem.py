@@ -1,0 +1,79 @@
+"""The learning problem, frozen: features, coding, empirical distribution, and the uncertainty set.
+
+    R* = min over mu of  1 - tau'mu + lambda'|mu| + phi(mu)
+
+Its dual is a linear program of n(K + 1) variables, whatever the number of label subsets:
+
+    R* = max 1 - sum_i r_i   s.t.  0 <= w_yi <= r_i,  sum w = 1,  |(C w) Psi - tau| <= lambda
+
+It looks, among the distributions w on instances x labels whose moments agree with the estimates, for
+the one with the largest Bayes error. Components of Phi are numbered b * d + j, block by block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk.arrays import DataMatrix, FloatArray
+from minimaxrisk.coding import Coding
+from minimaxrisk.features.dense import dense_features
+from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
+from minimaxrisk.features.sparse import sparse_features
+from minimaxrisk.instances import Instances
+from minimaxrisk.uncertainty.moments import phi_moments
+from minimaxrisk.uncertainty.radius import scaled_deviation
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything an engine or a certificate may know about the data."""
+
+    features: FeatureMatrix
+    coding: Coding
+    p_hat: FloatArray  # K x n
+    tau: FloatArray  # B x d
+    lam: FloatArray  # B x d
+    scale: ColumnScale
+
+    @property
+    def n_instances(self) -> int:
+        return self.features.shape[0]
+
+    @property
+    def n_components(self) -> int:
+        """m = B d, the length of Phi."""
+        return int(self.tau.size)
+
+    def moments_of(self, distribution: FloatArray) -> FloatArray:
+        """E_w Phi(x, y) for a distribution on labels x instances: one pass over the features (B x d)."""
+        return self.features.correlate(self.coding.encode(distribution))
+
+    def scores_of(self, mu: FloatArray) -> FloatArray:
+        """Phi(x_i, y)' mu for every class and instance (K x n)."""
+        return self.coding.scores(self.features.combine(mu))
+
+
+def build_problem(
+    X: DataMatrix,
+    instances: Instances,
+    coding: Coding,
+    *,
+    radius: float,
+    standardize: bool,
+    fit_intercept: bool,
+) -> Problem:
+    """Scale the features, estimate their moments and set the confidence radii."""
+    make = sparse_features if sparse.issparse(X) else dense_features
+    features, moments, scale = make(
+        X, instances, standardize=standardize, fit_intercept=fit_intercept
+    )
+    if not (np.isfinite(moments.mean).all() and np.isfinite(moments.variance).all()):
+        raise ValueError(
+            "X holds values so large that their variance overflows; rescale the columns of X first."
+        )
+    tau, sigma = phi_moments(moments, coding)
+    lam = scaled_deviation(sigma, instances.n_effective, radius)
+    return Problem(features, coding, instances.p_hat, tau, lam, scale)

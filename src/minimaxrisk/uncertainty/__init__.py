@@ -1,0 +1,1 @@
+"""The uncertainty set: expectation estimates and how far to trust them."""

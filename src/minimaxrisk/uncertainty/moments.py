@@ -1,0 +1,29 @@
+"""Expectation estimates tau and standard deviations sigma of Phi(x, y), from moments per class.
+
+Every formula below adds non-negative terms only. The familiar ``E[z^2] - E[z]^2`` would lose half of
+the digits exactly where it matters: for a feature that nearly equals the label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minimaxrisk.arrays import FloatArray
+from minimaxrisk.coding import Coding
+from minimaxrisk.features.class_moments import ClassMoments
+
+
+def phi_moments(moments: ClassMoments, coding: Coding) -> tuple[FloatArray, FloatArray]:
+    """tau and sigma of Phi(x, y) (B x d each).
+
+    By the law of total variance
+    ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
+    """
+    shape = (coding.n_blocks, moments.mean.shape[1])
+    tau, square = np.zeros(shape), np.zeros(shape)
+    for b, code in enumerate(coding.matrix):
+        for p, c, mean in zip(moments.prior, code, moments.mean, strict=True):
+            tau[b] += p * c * mean
+        for p, c, mean, var in zip(moments.prior, code, moments.mean, moments.variance, strict=True):
+            square[b] += p * (c**2 * var + (c * mean - tau[b]) ** 2)
+    return tau, np.sqrt(square)

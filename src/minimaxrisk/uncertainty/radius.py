@@ -1,0 +1,17 @@
+"""Confidence radii lambda: how far the moments of a distribution may lie from the estimates tau."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minimaxrisk.arrays import FloatArray
+
+# Where the sample standard deviation is zero, the set would have no thickness in that direction and
+# rounding alone could make the empirical distribution fall outside. In units of the column's root
+# mean square this much is always allowed; it moves R* by at most 1e-9 times the norm of mu.
+SMALLEST_RADIUS = 1e-9
+
+
+def scaled_deviation(sigma: FloatArray, n_effective: float, scale: float) -> FloatArray:
+    """The paper's lambda = s * sigma / sqrt(n) for columns at unit root mean square."""
+    return np.maximum(scale * sigma / np.sqrt(n_effective), SMALLEST_RADIUS)
