@@ -48,8 +48,3 @@ def lower_bound(
     mixed = theta * distribution + (1.0 - theta) * problem.p_hat
     return FeasiblePoint(mixed, objective.value(mixed))
 
-
-def normalised(weights: FloatArray) -> FloatArray:
-    """The distribution nearest in shape to what a solver returned: no negative entries, sum one."""
-    clipped = np.maximum(weights, 0.0)
-    return clipped / clipped.sum()

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.certificate import normalised
+from minimaxrisk.coding import Coding
 from minimaxrisk.engines.highs import RangeProgram
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.objective import BayesError, ExpectedLoss, Objective
@@ -36,9 +36,14 @@ class Master:
     ) -> None:
         self.problem = problem
         self.components = np.empty(0, dtype=np.intp)
-        cost, rows, lower, upper = _fixed_part(objective, problem.p_hat.shape)
+        fixed = _fixed_part(objective, problem.coding, problem.n_instances)
         self._program = RangeProgram(
-            cost, rows, lower, upper, feasibility_tolerance=tolerance, presolve=presolve
+            fixed.cost,
+            fixed.rows,
+            fixed.lower,
+            fixed.upper,
+            feasibility_tolerance=tolerance,
+            presolve=presolve,
         )
 
     def __enter__(self) -> Master:
@@ -71,11 +76,27 @@ class Master:
         """Optimise over the constraints that take part."""
         found = self._program.solve()
         n_classes, n = self.problem.p_hat.shape
-        w = found.columns[: n_classes * n].reshape(n_classes, n)
+        w = found.columns[: n_classes * n].reshape(n_classes, n) / n
         # A basic row has multiplier zero; HiGHS may return a rounding error instead.
         values = np.where(found.added_row_is_basic, 0.0, found.added_row_duals)
         stage = Stage(self.components.copy(), values)
-        return MasterSolution(stage, normalised(w), found.added_row_is_basic)
+        return MasterSolution(stage, self._distribution(w), found.added_row_is_basic)
+
+
+    def _distribution(self, w: FloatArray) -> FloatArray:
+        """Clear a solver's answer of rounding; mass left over carries all labels alike, where instances are."""
+        w = np.maximum(w, 0.0)
+        left_over = max(0.0, 1.0 - float(w.sum()))
+        w += left_over * self.problem.p_hat.sum(axis=0) / len(w)
+        return w / w.sum()
+
+
+@dataclass(frozen=True)
+class _FixedPart:
+    cost: FloatArray
+    rows: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
 
 
 def feasibility_tolerance(violation_tolerance: float) -> float:
@@ -83,25 +104,29 @@ def feasibility_tolerance(violation_tolerance: float) -> float:
     return max(1e-10, min(1e-7, violation_tolerance / 10.0))
 
 
-def _fixed_part(
-    objective: Objective, shape: tuple[int, int]
-) -> tuple[FloatArray, sparse.csr_array, FloatArray, FloatArray]:
-    """Cost and rows that do not depend on the features; columns are w (K n of them), then r (n)."""
-    n_classes, n = shape
-    n_w = n_classes * n
-    if isinstance(objective, BayesError):
-        # max 1 - sum r  with  w_yi - r_i <= 0
-        cost = np.concatenate([np.zeros(n_w), np.ones(n)])
-        linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([sparse.eye_array(n)] * n_classes)])
-        total = sparse.hstack([np.ones((1, n_w)), sparse.coo_array((1, n))])
-        rows = sparse.vstack([linking, total]).tocsr()
-        lower = np.concatenate([np.full(n_w, -np.inf), [float(n)]])
-        upper = np.concatenate([np.zeros(n_w), [float(n)]])
-        return cost, rows, lower, upper
+def _fixed_part(objective: Objective, coding: Coding, n: int) -> _FixedPart:
+    """The part of the program that does not depend on the features; its first K n columns are w."""
+    n_w = coding.n_classes * n
     if isinstance(objective, ExpectedLoss):
-        total = sparse.csr_array(np.ones((1, n_w)))
-        return -objective.loss.ravel(), total, np.array([float(n)]), np.array([float(n)])
-    raise TypeError(f"no linear program is known for {type(objective).__name__}")
+        one = np.array([float(n)])
+        return _FixedPart(-objective.loss.ravel(), sparse.csr_array(np.ones((1, n_w))), one, one)
+    if not isinstance(objective, BayesError):
+        raise TypeError(f"no linear program is known for {type(objective).__name__}")
+    if coding.name == "signed":
+        # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
+        # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
+        # row: mass that is left over carries both labels alike.
+        return _FixedPart(np.full(n_w, 0.5), sparse.csr_array((0, n_w)), np.empty(0), np.empty(0))
+    # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1
+    identity = sparse.eye_array(n)
+    linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
+    total = sparse.hstack([np.ones((1, n_w)), sparse.coo_array((1, n))])
+    return _FixedPart(
+        cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
+        rows=sparse.vstack([linking, total]).tocsr(),
+        lower=np.concatenate([np.full(n_w, -np.inf), [float(n)]]),
+        upper=np.concatenate([np.zeros(n_w), [float(n)]]),
+    )
 
 
 def _moment_rows(problem: Problem, components: IntArray) -> sparse.csr_array:

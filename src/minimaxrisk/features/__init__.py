@@ -1,5 +1,2 @@
 """Instance features Psi(x): containers that the engines ask, and maps that make new columns."""
 
-from minimaxrisk.features.fourier import RandomFourierFeatures
-
-__all__ = ["RandomFourierFeatures"]

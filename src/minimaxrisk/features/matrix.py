@@ -66,3 +66,7 @@ class ColumnScale:
         if not self.has_intercept:
             return inner
         return np.column_stack([intercept + coef @ self.shift, inner])
+
+    def rescaled(self, inner: FloatArray) -> FloatArray:
+        """Moments of the inner columns as moments of (x - shift)."""
+        return inner * np.concatenate([np.ones(self.n_leading), self.scale])

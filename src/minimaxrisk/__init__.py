@@ -1,0 +1,19 @@
+"""Minimax risk classifiers for few samples and many features, with certified worst-case errors."""
+
+from importlib.metadata import version
+
+from minimaxrisk.assessment import Certificate, ErrorBounds, error_bounds, verify
+from minimaxrisk.estimators import MinimaxRiskClassifier, MinimaxRiskSelector
+from minimaxrisk.features.fourier import RandomFourierFeatures
+
+__version__ = version("minimaxrisk")
+
+__all__ = [
+    "Certificate",
+    "ErrorBounds",
+    "MinimaxRiskClassifier",
+    "MinimaxRiskSelector",
+    "RandomFourierFeatures",
+    "error_bounds",
+    "verify",
+]

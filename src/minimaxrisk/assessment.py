@@ -1,0 +1,199 @@
+"""Questions to ask of a fitted model: is its certificate true, and between what bounds is its error?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk import rule as rules
+from minimaxrisk.arrays import FloatArray
+from minimaxrisk.certificate import lower_bound, upper_bound
+from minimaxrisk.engines.constraint_generation import constraint_generation
+from minimaxrisk.engines.solution import Solution
+from minimaxrisk.linear_rule import LinearRule
+from minimaxrisk.objective import BayesError, ExpectedLoss
+from minimaxrisk.posing import PosedProblem, pose
+from minimaxrisk.validation import TrainingData, check_training_data
+
+# How closely a stored number must agree with the one recomputed.
+AGREEMENT = 1e-9
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds on R* recomputed from data, coefficients and distribution, and whether they bear the model out.
+
+    ``valid`` is True when everything is finite, the stored distribution is one, ``lower <= upper``, and
+    the stored bounds and threshold are confirmed; ``problems`` says what is wrong otherwise. A bound
+    that cannot be computed (the data have other labels or another number of rows) is NaN.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    valid: bool
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """Smallest and largest error probability of a fixed rule over the uncertainty set.
+
+    ``lower`` and ``upper`` are valid whatever the solver did; the true extremes lie within
+    ``lower_gap`` above and ``upper_gap`` below them.
+    """
+
+    lower: float
+    upper: float
+    lower_gap: float
+    upper_gap: float
+
+
+def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+    """Recompute the bounds of a fitted model from its training data; no solver is called.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier
+        A fitted classifier.
+    X, y, sample_weight
+        The data that it was fitted on. With other data the certificate is not valid.
+
+    Returns
+    -------
+    Certificate
+    """
+    check_is_fitted(model)
+    data = _training_data(model, X, y, sample_weight)
+    if not np.array_equal(data.classes, model.classes_):
+        problem = f"the labels are {list(data.classes)}, the model knows {list(model.classes_)}"
+        return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
+    posed = _pose_as_fitted(model, data)
+    problems: list[str] = []
+    upper = _recompute_upper(model, posed, problems)
+    lower = _recompute_lower(model, posed, problems)
+    if not lower <= upper + 1e-12:  # written so that NaN fails; rounding may cross the bounds at R*
+        problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
+    return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
+
+
+def error_bounds(
+    model: Any, X: Any, y: Any, rule: str = "randomized", sample_weight: Any = None
+) -> ErrorBounds:
+    """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
+
+    Two linear programs over the same set as the fit, solved by the same constraint generation.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier
+        A fitted classifier.
+    X, y, sample_weight
+        The data that define the uncertainty set, normally those that the model was fitted on.
+    rule : {"randomized", "argmax"}, default="randomized"
+        The rule of ``predict_proba`` or that of ``predict``.
+
+    Returns
+    -------
+    ErrorBounds
+    """
+    check_is_fitted(model)
+    if rule not in ("randomized", "argmax"):
+        raise ValueError(f"rule must be 'randomized' or 'argmax', got {rule!r}.")
+    data = _training_data(model, X, y, sample_weight)
+    if not np.array_equal(data.classes, model.classes_):
+        raise ValueError(
+            f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
+        )
+    posed = _pose_as_fitted(model, data)
+    problem = posed.problem
+    mu = _linear_rule(model).to_mu(problem.scale)
+    scores = problem.scores_of(mu)
+    if rule == "randomized":
+        # Against other data phi may differ; the rule is the one with the model's own threshold.
+        chosen = rules.probabilities(scores, model.threshold_)
+    else:
+        chosen = rules.arg_max_probabilities(scores)
+    largest = _extreme_loss(model, posed, 1.0 - chosen, mu)
+    smallest = _extreme_loss(model, posed, chosen - 1.0, mu)
+    return ErrorBounds(
+        lower=max(0.0, -smallest.upper),
+        upper=min(1.0, largest.upper),
+        lower_gap=smallest.upper - smallest.lower,
+        upper_gap=largest.upper - largest.lower,
+    )
+
+
+def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:
+    """The largest expected loss over the set, from the features that the model uses."""
+    solution = constraint_generation(
+        posed.problem,
+        ExpectedLoss(loss),
+        np.flatnonzero(mu),
+        n_max=model.max_features_per_iter,
+        epsilon=model.tol,
+    )
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    return solution
+
+
+def _training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+    return check_training_data(
+        model, X, y, sample_weight=sample_weight, class_weight=model.class_weight, reset=False
+    )
+
+
+def _pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
+    return pose(
+        data,
+        coding=model.coding_,
+        radius=model.radius_,
+        standardize=model.standardize,
+        fit_intercept=model.fit_intercept,
+    )
+
+
+def _linear_rule(model: Any) -> LinearRule:
+    return LinearRule(model.coef_, model.intercept_, model.threshold_)
+
+
+def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> float:
+    """U of the stored coefficients; whatever does not fit is added to ``problems``."""
+    problem, stored = posed.problem, _linear_rule(model)
+    if not (np.isfinite(stored.coef).all() and np.isfinite(stored.intercept).all()):
+        problems.append("coef_ or intercept_ is not finite")
+        return np.nan
+    mu = stored.to_mu(problem.scale)
+    again = LinearRule.from_mu(mu, stored.threshold, problem.coding, problem.scale)
+    if not np.allclose(again.intercept, stored.intercept, rtol=AGREEMENT, atol=AGREEMENT):
+        problems.append("intercept_ is not the one that goes with coef_ when there is no intercept")
+    _confirm("threshold_", stored.threshold, rules.threshold(problem.scores_of(mu)), problems)
+    upper = upper_bound(problem, BayesError(), mu)
+    _confirm("worst_case_error_", model.worst_case_error_, upper, problems)
+    return upper
+
+
+def _recompute_lower(model: Any, posed: PosedProblem, problems: list[str]) -> float:
+    """L of the stored distribution."""
+    stored = np.asarray(model.worst_case_distribution_)
+    expected = (len(posed.instances.instance_of_row), len(model.classes_))
+    if stored.shape != expected:
+        problems.append(f"worst_case_distribution_ has shape {stored.shape}, the data need {expected}")
+        return np.nan
+    distribution = posed.instances.gather(stored)
+    # NaN fails both comparisons.
+    if not ((distribution >= 0.0).all() and abs(distribution.sum() - 1.0) <= AGREEMENT):
+        problems.append("worst_case_distribution_ is not a distribution on these samples")
+        return np.nan
+    lower = lower_bound(posed.problem, BayesError(), distribution).bound
+    _confirm("worst_case_error_lower_", model.worst_case_error_lower_, lower, problems)
+    return lower
+
+
+def _confirm(name: str, stored: float, recomputed: float, problems: list[str]) -> None:
+    if not abs(stored - recomputed) <= AGREEMENT:
+        problems.append(f"{name} is {stored!r}, recomputed {recomputed!r}")

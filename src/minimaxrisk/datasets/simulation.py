@@ -1,0 +1,168 @@
+"""Simulated expression studies: Gaussian classes whose best possible error is known exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils import Bunch, check_random_state
+
+from minimaxrisk.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class ExpressionLaw:
+    """Two Gaussian classes with a common covariance of equicorrelated modules.
+
+    Gene j of module g is ``level_j + spread_j (y shift_j + sqrt(rho) f_g + sqrt(1 - rho) e_j)`` with
+    independent standard normal module factors f and noise e; the label y is 1 with probability
+    ``positive``. The last module may hold fewer genes than the others.
+    """
+
+    level: FloatArray
+    spread: FloatArray
+    shift: FloatArray
+    module_size: int
+    correlation: float
+    positive: float
+
+    @property
+    def n_features(self) -> int:
+        return len(self.level)
+
+    @property
+    def module(self) -> IntArray:
+        """Which module each gene belongs to."""
+        return np.arange(self.n_features) // self.module_size
+
+    @property
+    def class_means(self) -> FloatArray:
+        """Means of the genes in class 0 and class 1 (2 x d)."""
+        return np.stack([self.level, self.level + self.spread * self.shift])
+
+    @property
+    def bayes_error(self) -> float:
+        """Error of the best rule: linear, with Mahalanobis distance ``sqrt(shift' R^-1 shift)``.
+
+        A module of g genes has the correlation matrix (1 - rho) I + rho 11', whose inverse is
+        (I - rho 11' / (1 - rho + rho g)) / (1 - rho).
+        """
+        rho, sizes = self.correlation, np.bincount(self.module)
+        total = np.bincount(self.module, self.shift)
+        square = np.bincount(self.module, self.shift**2)
+        distance = float(
+            np.sqrt(np.sum(square - rho * total**2 / (1.0 - rho + rho * sizes)) / (1.0 - rho))
+        )
+        return self._error_at(distance)
+
+    def error(self, coef: FloatArray, intercept: float) -> float:
+        """Exact error of the rule that says class 1 where ``coef'x + intercept > 0``."""
+        scaled = np.ravel(coef) * self.spread
+        variance = (1.0 - self.correlation) * scaled @ scaled
+        variance += self.correlation * np.sum(np.bincount(self.module, scaled) ** 2)
+        centres = self.class_means @ np.ravel(coef) + float(np.ravel(intercept)[0])
+        if variance == 0.0:
+            wrong = np.array([centres[0] > 0, centres[1] <= 0], dtype=float)
+        else:
+            wrong = norm.cdf(np.array([1.0, -1.0]) * centres / np.sqrt(variance))
+        return float((1.0 - self.positive) * wrong[0] + self.positive * wrong[1])
+
+    def sample(self, n_samples: int, random_state: Any = None) -> tuple[FloatArray, IntArray]:
+        """Draw instances and labels; every class occurs as soon as there are two samples."""
+        random = check_random_state(random_state)
+        y = (random.random_sample(n_samples) < self.positive).astype(np.intp)
+        if n_samples > 1 and y.min() == y.max():
+            y[0] = 1 - y[0]
+        X = np.asarray(random.standard_normal((n_samples, self.n_features)))
+        X *= np.sqrt(1.0 - self.correlation)
+        factors = random.standard_normal((n_samples, int(self.module[-1]) + 1))
+        # One module at a time: a table of factors per gene would be as large as X.
+        for g in range(factors.shape[1]):
+            genes = slice(g * self.module_size, (g + 1) * self.module_size)
+            X[:, genes] += np.sqrt(self.correlation) * factors[:, g, None]
+        X += y[:, None] * self.shift
+        X *= self.spread
+        X += self.level
+        return X, y
+
+    def _error_at(self, distance: float) -> float:
+        if distance == 0.0:
+            return min(self.positive, 1.0 - self.positive)
+        lean = np.log(self.positive / (1.0 - self.positive)) / distance
+        miss_0 = norm.cdf(-distance / 2 + lean)
+        miss_1 = norm.cdf(-distance / 2 - lean)
+        return float((1.0 - self.positive) * miss_0 + self.positive * miss_1)
+
+
+def make_expression(
+    n_samples: int = 100,
+    n_features: int = 2000,
+    *,
+    n_informative: int = 20,
+    effect: float = 1.0,
+    module_size: int = 20,
+    correlation: float = 0.5,
+    positive: float = 0.5,
+    random_state: Any = None,
+) -> Bunch:
+    """Simulate an expression study: correlated gene modules, a few informative genes, known Bayes error.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Patients and genes.
+    n_informative : int
+        Genes whose mean differs between the classes, at random places.
+    effect : float
+        The difference of the means in standard deviations; its sign is random per gene.
+    module_size, correlation : int, float
+        Genes per module and the correlation between genes of one module, in [0, 1).
+    positive : float
+        Probability of class 1.
+    random_state : int, RandomState instance or None
+        Seed.
+
+    Returns
+    -------
+    Bunch with ``data``, ``target`` (0 or 1), ``feature_names``, ``informative`` (sorted column indices),
+    ``bayes_error`` and ``law``, an ``ExpressionLaw`` that can sample more and knows the error of linear rules.
+    """
+    if not 0 <= n_informative <= n_features:
+        raise ValueError(
+            f"n_informative must lie between 0 and n_features={n_features}, got {n_informative}."
+        )
+    if not 0.0 <= correlation < 1.0:
+        raise ValueError(f"correlation must lie in [0, 1), got {correlation}.")
+    if not 0.0 < positive < 1.0:
+        raise ValueError(f"positive must lie strictly between 0 and 1, got {positive}.")
+    if n_samples < 2 or n_features < 1 or module_size < 1:
+        raise ValueError(
+            "n_samples must be at least 2, n_features and module_size at least 1, got "
+            f"{n_samples}, {n_features} and {module_size}."
+        )
+    random = check_random_state(random_state)
+    informative = np.sort(random.choice(n_features, n_informative, replace=False))
+    shift = np.zeros(n_features)
+    shift[informative] = effect * random.choice([-1.0, 1.0], n_informative)
+    law = ExpressionLaw(
+        # Log intensities: genes differ in level and in how much they vary.
+        level=random.uniform(4.0, 12.0, n_features),
+        spread=random.uniform(0.3, 1.5, n_features),
+        shift=shift,
+        module_size=module_size,
+        correlation=correlation,
+        positive=positive,
+    )
+    X, y = law.sample(n_samples, random)
+    width = len(str(n_features - 1))
+    names = np.array([f"gene_{j:0{width}d}" for j in range(n_features)], dtype=object)
+    return Bunch(
+        data=X,
+        target=y,
+        feature_names=names,
+        informative=informative,
+        bayes_error=law.bayes_error,
+        law=law,
+    )

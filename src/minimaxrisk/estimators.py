@@ -1,0 +1,436 @@
+"""The scikit-learn estimators: they check, pose the problem, call an engine and store what it found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from minimaxrisk import rule
+from minimaxrisk.engines.dispatch import EngineSettings, resolve_solver, solve_minimax_risk
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.linear_rule import LinearRule
+from minimaxrisk.posing import PosedProblem, pose
+from minimaxrisk.problem import Problem
+from minimaxrisk.progress import (
+    CallbackBridge,
+    CallbackSupportMixin,
+    log_iteration,
+    with_callbacks,
+)
+from minimaxrisk.validation import check_new_data, check_training_data
+
+
+class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    r"""Linear classifier with the smallest worst-case error probability.
+
+    Among all distributions whose feature means agree with the data within confidence radii
+    :math:`\lambda`, the error of the learned randomised rule is at most
+
+    .. math:: R^* = \min_\mu \; 1 - \tau^T \mu + \lambda^T |\mu| + \varphi(\mu)
+
+    where :math:`\tau` holds the means of :math:`\Phi(x, y)` over the training data,
+    :math:`\lambda = s \, \sigma / \sqrt{n}`, and
+    :math:`\varphi(\mu) = \max_{i, C} (\sum_{y \in C} \Phi(x_i, y)^T \mu - 1) / |C|` runs over training
+    instances and sets of labels. The L1 penalty makes the coefficients sparse.
+
+    Parameters
+    ----------
+    solver : {"auto", "constraint-generation", "full-lp"}, default="auto"
+        ``"constraint-generation"`` solves a sequence of small linear programs and adds the features
+        that the last solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which
+        is slow for many features. ``"auto"`` is constraint generation.
+    coding : {"auto", "signed", "one-hot"}, default="auto"
+        How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
+        ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
+    radius : float, default=1.0
+        The factor s in the confidence radii. Larger values give a larger uncertainty set, a larger R*
+        and fewer selected features.
+    standardize : bool, default=True
+        Centre the columns and scale them to unit variance inside. ``coef_`` refers to the columns that
+        were passed. R* does not depend on the scale of a column but does depend on its centre.
+    fit_intercept : bool, default=True
+        Add a column of ones to the features.
+    initial_features : {"correlation", "first-order"} or array of int, default="correlation"
+        Features of the first linear program of constraint generation: those most correlated with the
+        label, those that a few steps of a first-order method give the largest coefficients, or
+        columns given by index. The optimum does not depend on it.
+    max_features_per_iter : int, default=100
+        The largest number of features that enter per round (the paper's n_max), and the number that
+        the two named starts take.
+    tol : float, default=1e-4
+        The largest violation of a moment constraint that constraint generation accepts (the paper's
+        :math:`\epsilon`), for columns at unit root mean square. The certified bounds hold for any value.
+    max_iter : int or None, default=None
+        Rounds of constraint generation after the first linear program (the paper's k_max); ``None``
+        goes on until convergence.
+    deterministic : bool, default=True
+        Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights per class. They are rescaled to leave the sum of the sample weights as it is.
+    random_state : int, RandomState instance or None, default=None
+        Used by ``predict`` when ``deterministic=False``; ``fit`` draws no random numbers.
+    verbose : int, default=0
+        If positive, one line per iteration goes to the logger ``"minimaxrisk"``, or to standard error
+        where logging is not set up.
+    callback : callable or None, default=None
+        Called once an iteration with the record that goes into ``history_``; returning True stops
+        the fit and keeps the best certified model so far.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients on the columns passed to ``fit``: one row for the signed coding, positive towards
+        ``classes_[1]``, else one row per class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants of the decision function.
+    threshold_ : float
+        :math:`\varphi(\mu)`, the level above which scores turn into probabilities.
+    worst_case_error_ : float
+        A certified upper bound on the error of the randomised rule over the uncertainty set.
+    worst_case_error_lower_ : float
+        A certified lower bound on R*: no rule has a smaller worst-case error.
+    optimality_gap_ : float
+        The difference of the two.
+    deterministic_error_bound_ : float
+        ``min(1, 2 * worst_case_error_)``, a bound for the deterministic rule.
+    worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
+        A distribution on the training samples and labels, inside the uncertainty set, against which
+        every rule errs with probability at least ``worst_case_error_lower_``.
+    selected_features_ : ndarray of int
+        Indices of the columns with a non-zero coefficient.
+    n_features_selected_ : int
+        Their number.
+    feature_importances_ : ndarray of shape (n_features,)
+        Sum over the rows of ``coef_`` of its absolute values, in units of each column's scale.
+    tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
+        Estimated means and radii of the features as the problem saw them: standardised if asked for,
+        the intercept's column first if there is one.
+    radius_ : float
+        The factor s.
+    coding_, solver_ : str
+        What ``"auto"`` stood for.
+    converged_ : bool
+        Whether the solver met its own stopping rule.
+    n_iter_ : int
+        Number of linear programs solved.
+    history_ : list of dict
+        One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
+        far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k),
+        ``n_features``, ``n_added``, ``n_removed``, ``max_violation``, ``seconds``.
+    stages_ : list of LinearRule
+        The rules of the iterations, whose probabilities ``staged_predict_proba`` gives.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the columns.
+
+    Notes
+    -----
+    Constraint generation stops when no moment constraint outside its linear program is violated by
+    more than ``tol``. Whatever the solver does, the two bounds are recomputed from the coefficients and
+    the distribution alone, without trust in the solver; ``minimaxrisk.verify`` repeats that on a fitted
+    model. R* bounds the true error when the true feature means lie inside the radii and, for instances
+    unlike those of the training data, only approximately.
+
+    References
+    ----------
+    K. Bondugula, S. Mazuelas, A. Pérez, "Efficient Learning of Minimax Risk Classifiers in High
+    Dimensions", UAI 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> round(model.worst_case_error_, 4)
+    0.0946
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "solver": [StrOptions({"auto", "constraint-generation", "full-lp"})],
+        "coding": [StrOptions({"auto", "signed", "one-hot"})],
+        "radius": [Interval(Real, 0, None, closed="neither")],
+        "standardize": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
+        "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "deterministic": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        solver: str = "auto",
+        *,
+        coding: str = "auto",
+        radius: float = 1.0,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        initial_features: Any = "correlation",
+        max_features_per_iter: int = 100,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        deterministic: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+    ) -> None:
+        self.solver = solver
+        self.coding = coding
+        self.radius = radius
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.initial_features = initial_features
+        self.max_features_per_iter = max_features_per_iter
+        self.tol = tol
+        self.max_iter = max_iter
+        self.deterministic = deterministic
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskClassifier:
+        """Learn the rule.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training instances. Sparse input is never made dense.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights. A weight of 2 is the same as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self
+        """
+        data = check_training_data(
+            self, X, y, sample_weight=sample_weight, class_weight=self.class_weight
+        )
+        settings = self._engine_settings()
+        posed = pose(
+            data,
+            coding=self.coding,
+            radius=self.radius,
+            standardize=self.standardize,
+            fit_intercept=self.fit_intercept,
+        )
+        bridge = CallbackBridge(self, X, y)
+        solution = solve_minimax_risk(posed.problem, settings, self._monitor(bridge))
+        bridge.close()
+        self.classes_ = data.classes
+        self._store(posed, solution)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        if not (solution.converged or solution.stopped):
+            warnings.warn(
+                f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
+                "the bounds are valid, a larger max_iter brings them closer together.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores per class, shape (n_samples, n_classes); for two classes the second one's lead, (n_samples,)."""
+        scores = self._scores(X)
+        if len(self.classes_) > 2:
+            return np.ascontiguousarray(scores.T)
+        return scores[1] if len(self.coef_) == 1 else scores[1] - scores[0]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The randomised rule h(y|x), shape (n_samples, n_classes).
+
+        These are the probabilities with which the minimax rule picks each label. They make the
+        worst-case error small; they do not estimate how probable the label is.
+        """
+        return rule.probabilities(self._scores(X), self.threshold_).T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``."""
+        scores = self._scores(X)
+        if self.deterministic:
+            return self.classes_[rule.arg_max(scores)]
+        cumulative = np.cumsum(rule.probabilities(scores, self.threshold_), axis=0)
+        draws = check_random_state(self.random_state).random_sample(scores.shape[1])
+        # The last cumulative sum is one up to rounding, hence the minimum.
+        index = np.minimum((draws >= cumulative).sum(axis=0), len(self.classes_) - 1)
+        return self.classes_[index]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """``predict_proba`` of the rule that each iteration found, in order."""
+        check_is_fitted(self)
+        X = check_new_data(self, X)
+        for stage in self.stages_:
+            yield rule.probabilities(stage.scores(X), stage.threshold).T
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = check_new_data(self, X)
+        return LinearRule(self.coef_, self.intercept_, self.threshold_).scores(X)
+
+    def _engine_settings(self) -> EngineSettings:
+        return EngineSettings(
+            solver=self.solver,
+            initial_features=_check_initial_features(self.initial_features, self.n_features_in_),
+            n_max=self.max_features_per_iter,
+            epsilon=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _monitor(self, bridge: CallbackBridge) -> Monitor:
+        def monitor(record: IterationRecord) -> bool:
+            if self.verbose:
+                log_iteration(record)
+            stop = bridge(record)
+            if self.callback is not None:
+                stop = bool(self.callback(record)) or stop
+            return stop
+
+        return monitor
+
+    def _store(self, posed: PosedProblem, solution: Solution) -> None:
+        problem, lead = posed.problem, posed.problem.scale.n_leading
+        final = _rule_of(problem, solution.mu)
+        self.coef_, self.intercept_, self.threshold_ = final.coef, final.intercept, final.threshold
+        self.worst_case_error_ = solution.upper
+        self.worst_case_error_lower_ = solution.lower
+        self.optimality_gap_ = solution.upper - solution.lower
+        self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
+        self.worst_case_distribution_ = posed.instances.spread(solution.distribution)
+        self.selected_features_ = np.flatnonzero(self.coef_.any(axis=0))
+        self.n_features_selected_ = len(self.selected_features_)
+        self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)
+        self.tau_, self.lambda_ = problem.tau, problem.lam
+        if not self.standardize:
+            self.tau_, self.lambda_ = (
+                problem.scale.rescaled(problem.tau),
+                problem.scale.rescaled(problem.lam),
+            )
+        self.radius_ = float(self.radius)
+        self.coding_ = problem.coding.name
+        self.solver_ = resolve_solver(self.solver)
+        self.converged_ = solution.converged
+        self.n_iter_ = len(solution.history)
+        self.history_ = list(solution.history)
+        self.stages_ = [
+            _rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
+    threshold = rule.threshold(problem.scores_of(mu))
+    return LinearRule.from_mu(mu, threshold, problem.coding, problem.scale)
+
+
+def _check_initial_features(value: Any, n_features: int) -> Any:
+    """A name as it is, or column indices as an integer array."""
+    if isinstance(value, str):
+        return value
+    columns = np.asarray(value)
+    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
+        raise ValueError(
+            "initial_features must be 'correlation', 'first-order' or a 1-D array of column indices, got an "
+            f"array of shape {columns.shape} and type {columns.dtype}."
+        )
+    outside = columns[(columns < 0) | (columns >= n_features)]
+    if outside.size:
+        raise ValueError(
+            f"initial_features holds the column index {outside[0]}, but X has {n_features} columns "
+            f"(0 to {n_features - 1})."
+        )
+    return columns.astype(np.intp)
+
+
+class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
+    """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
+
+    Parameters
+    ----------
+    estimator : MinimaxRiskClassifier or None, default=None
+        What does the selecting; it is cloned. ``None`` is ``MinimaxRiskClassifier()``.
+    max_features : int or None, default=None
+        Keep at most this many, those with the largest ``feature_importances_``.
+
+    Attributes
+    ----------
+    estimator_ : MinimaxRiskClassifier
+        The fitted classifier.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the input columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskSelector
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> MinimaxRiskSelector(max_features=2).fit(X, y).get_feature_names_out()
+    array(['worst concave points', 'worst perimeter'], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(self, estimator: Any = None, *, max_features: int | None = None) -> None:
+        self.estimator = estimator
+        self.max_features = max_features
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskSelector:
+        """Fit the classifier that selects; ``sample_weight`` is passed on to it."""
+        estimator = MinimaxRiskClassifier() if self.estimator is None else clone(self.estimator)
+        # The estimator checks X; here only its names and number of columns are taken down.
+        validate_data(self, X, skip_check_array=True)
+        fitted = estimator.fit(X, y, sample_weight=sample_weight)
+        if not hasattr(fitted, "selected_features_"):
+            raise ValueError(
+                f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "
+                f"{type(estimator).__name__}."
+            )
+        self.estimator_ = fitted
+        return self
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        selected = self.estimator_.selected_features_
+        if self.max_features is not None and len(selected) > self.max_features:
+            importance = self.estimator_.feature_importances_[selected]
+            # Stable, so that of two equally important columns the first one stays.
+            selected = selected[np.argsort(-importance, kind="stable")[: self.max_features]]
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[selected] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags

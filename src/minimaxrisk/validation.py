@@ -1,0 +1,139 @@
+"""What the caller passed, checked: a matrix, label codes and positive-or-zero weights.
+
+Every error names the argument, what was expected, what came and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Validated training data; rows of weight zero are still there but take part in nothing."""
+
+    X: DataMatrix
+    classes: np.ndarray
+    labels: IntArray  # position in classes; 0 where the weight is zero
+    weights: FloatArray
+
+
+def check_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    reset: bool = True,
+) -> TrainingData:
+    """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
+    _refuse_missing_labels(y)
+    X, y = validate_data(
+        estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+    )
+    check_classification_targets(y)
+    if sparse.issparse(X):
+        X = _canonical(X)
+    weights = _check_weights(sample_weight, X)
+    used = weights > 0
+    classes, codes = _encode(y[used])
+    labels = np.zeros(len(y), dtype=np.intp)
+    labels[used] = codes
+    if class_weight is not None:
+        weights = _apply_class_weight(class_weight, classes, labels, weights)
+    return TrainingData(X, classes, labels, weights)
+
+
+def check_new_data(estimator: Any, X: Any) -> DataMatrix:
+    """Validate instances to classify: the columns must be those of the training data."""
+    return validate_data(
+        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+    )
+
+
+def _refuse_missing_labels(y: Any) -> None:
+    """None, NaN and pandas' NA among the labels; what sorts or compares oddly later is caught here."""
+    if y is None:
+        return  # scikit-learn's own message is the one that its users know
+    # A list with NaN among strings would become the string "nan" in a plain conversion.
+    values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if values.dtype.kind != "O" or values.ndim != 1:
+        return
+    missing = [i for i, value in enumerate(values) if _is_missing(value)]
+    if missing:
+        raise ValueError(
+            f"y has {len(missing)} missing labels (first at position {missing[0]}); every sample needs "
+            "a label: drop those rows from X and y."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN alone differs from itself
+    except (TypeError, ValueError):
+        return True  # pandas' NA refuses to be a truth value
+
+
+def _canonical(X: DataMatrix) -> DataMatrix:
+    """CSR with sorted indices, no duplicates and no stored zeros; the caller's matrix stays as it is."""
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
+    weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (weights < 0).any():
+        first = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(
+            f"sample_weight must not be negative, got {weights[first]} at position {first}."
+        )
+    if not (weights > 0).any():
+        raise ValueError("sample_weight is zero for every sample; at least two classes need weight.")
+    return weights
+
+
+def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in y})
+        raise ValueError(
+            f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
+        ) from error
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must hold at least 2 classes among the samples of positive weight, got 1 class: {classes[0]!r}."
+        )
+    return classes, codes.astype(np.intp)
+
+
+def _apply_class_weight(
+    class_weight: Any, classes: np.ndarray, labels: IntArray, weights: FloatArray
+) -> FloatArray:
+    """Multiply the weights per class, keeping their sum, since the sum is what the radii call n."""
+    total = weights.sum()
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        factor = total / (len(classes) * np.bincount(labels, weights, minlength=len(classes)))
+    else:
+        factor = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not (np.isfinite(factor).all() and (factor > 0).all()):
+        raise ValueError(
+            f"class_weight must be positive and finite for every class, got {dict(zip(classes, factor, strict=True))}; "
+            "to leave a class out, leave its samples out."
+        )
+    weights = weights * factor[labels]
+    return weights * (total / weights.sum())
