@@ -29,7 +29,9 @@ class LinearProgramSolution:
 
 
 class RangeProgram:
-    """``min cost'x`` with ``x >= 0``, fixed rows, and range rows ``lower <= a'x <= upper`` added later.
+    """``min cost'x`` over fixed rows, and range rows ``lower <= a'x <= upper`` that are added later.
+
+    Columns are non-negative but for the last ``n_free``, which are free.
 
     Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
     thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver in between pivots.
@@ -42,6 +44,7 @@ class RangeProgram:
         lower: FloatArray,
         upper: FloatArray,
         *,
+        n_free: int,
         feasibility_tolerance: float,
         presolve: bool = False,
     ) -> None:
@@ -59,7 +62,9 @@ class RangeProgram:
             small_matrix_value=1e-12,
         )
         n = len(cost)
-        self._do("addVars", n, np.zeros(n), np.full(n, highspy.kHighsInf))
+        least = np.zeros(n)
+        least[n - n_free :] = -highspy.kHighsInf
+        self._do("addVars", n, least, np.full(n, highspy.kHighsInf))
         self._do("changeColsCost", n, np.arange(n, dtype=np.int32), cost)
         self._append(fixed_rows, lower, upper)
         self._highs.setCallback(self._on_pivot, None)

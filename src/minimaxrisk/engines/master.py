@@ -14,6 +14,7 @@ from minimaxrisk.engines.highs import RangeProgram
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.objective import BayesError, ExpectedLoss, Objective
 from minimaxrisk.problem import Problem
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class MasterSolution:
 class Master:
     """A program in w (and r) with one range row per component of Phi that takes part.
 
-    In HiGHS everything is multiplied by n, so that the entries of w are of order one.
+    In HiGHS everything is multiplied by n, so that the entries of w are of order one. Its last B columns
+    are ``t_b``, the sum of row b of C w: they carry the part of a column that is the same for all
+    instances, so that centred sparse data make sparse rows.
     """
 
     def __init__(
@@ -36,12 +39,18 @@ class Master:
     ) -> None:
         self.problem = problem
         self.components = np.empty(0, dtype=np.intp)
+        # An equality is aimed at as such, and the radius that the set allows there absorbs rounding.
+        self._half_width = np.where(problem.lam > SMALLEST_RADIUS, problem.lam, 0.0).ravel()
+        if not self._half_width.all():
+            tolerance = min(tolerance, SMALLEST_RADIUS / 10.0)
         fixed = _fixed_part(objective, problem.coding, problem.n_instances)
+        self._n_columns = len(fixed.cost)
         self._program = RangeProgram(
             fixed.cost,
             fixed.rows,
             fixed.lower,
             fixed.upper,
+            n_free=problem.coding.n_blocks,
             feasibility_tolerance=tolerance,
             presolve=presolve,
         )
@@ -61,10 +70,10 @@ class Master:
         """Let the moment constraints of these components of Phi take part."""
         if len(components) == 0:
             return
-        problem, n = self.problem, self.problem.n_instances
-        tau, lam = problem.tau.ravel()[components], problem.lam.ravel()[components]
-        rows = _moment_rows(problem, components)
-        self._program.add_rows(rows, n * (tau - lam), n * (tau + lam))
+        n = self.problem.n_instances
+        tau, width = self.problem.tau.ravel()[components], self._half_width[components]
+        rows = _moment_rows(self.problem, components, self._n_columns)
+        self._program.add_rows(rows, n * (tau - width), n * (tau + width))
         self.components = np.concatenate([self.components, components])
 
     def drop(self, positions: IntArray) -> None:
@@ -82,7 +91,6 @@ class Master:
         stage = Stage(self.components.copy(), values)
         return MasterSolution(stage, self._distribution(w), found.added_row_is_basic)
 
-
     def _distribution(self, w: FloatArray) -> FloatArray:
         """Clear a solver's answer of rounding; mass left over carries all labels alike, where instances are."""
         w = np.maximum(w, 0.0)
@@ -91,57 +99,78 @@ class Master:
         return w / w.sum()
 
 
+def feasibility_tolerance(violation_tolerance: float) -> float:
+    """HiGHS must be more exact than the violations that are to be told apart from zero."""
+    return max(1e-10, min(1e-7, violation_tolerance / 10.0))
+
+
 @dataclass(frozen=True)
 class _FixedPart:
+    """Columns w (K n of them), perhaps r (n), and t (B); rows that do not depend on the features."""
+
     cost: FloatArray
     rows: sparse.csr_array
     lower: FloatArray
     upper: FloatArray
 
 
-def feasibility_tolerance(violation_tolerance: float) -> float:
-    """HiGHS must be more exact than the violations that are to be told apart from zero."""
-    return max(1e-10, min(1e-7, violation_tolerance / 10.0))
-
-
 def _fixed_part(objective: Objective, coding: Coding, n: int) -> _FixedPart:
-    """The part of the program that does not depend on the features; its first K n columns are w."""
-    n_w = coding.n_classes * n
+    n_w, one = coding.n_classes * n, np.array([float(n)])
+    total = sparse.csr_array(np.ones((1, n_w)))
     if isinstance(objective, ExpectedLoss):
-        one = np.array([float(n)])
-        return _FixedPart(-objective.loss.ravel(), sparse.csr_array(np.ones((1, n_w))), one, one)
-    if not isinstance(objective, BayesError):
+        part = _FixedPart(-objective.loss.ravel(), total, one, one)
+    elif not isinstance(objective, BayesError):
         raise TypeError(f"no linear program is known for {type(objective).__name__}")
-    if coding.name == "signed":
+    elif coding.name == "signed":
         # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
         # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
         # row: mass that is left over carries both labels alike.
-        return _FixedPart(np.full(n_w, 0.5), sparse.csr_array((0, n_w)), np.empty(0), np.empty(0))
-    # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1
-    identity = sparse.eye_array(n)
-    linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
-    total = sparse.hstack([np.ones((1, n_w)), sparse.coo_array((1, n))])
+        part = _FixedPart(np.full(n_w, 0.5), total[:0], one[:0], one[:0])
+    else:
+        # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1
+        identity = sparse.eye_array(n)
+        linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
+        part = _FixedPart(
+            cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
+            rows=sparse.vstack([linking, sparse.hstack([total, sparse.coo_array((1, n))])]),
+            lower=np.concatenate([np.full(n_w, -np.inf), one]),
+            upper=np.concatenate([np.zeros(n_w), one]),
+        )
+    return _with_block_sums(part, coding, n)
+
+
+def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:
+    """Append the columns t_b and the rows ``sum_yi C_by w_yi - t_b = 0`` that define them."""
+    n_blocks, n_other = coding.n_blocks, len(part.cost) - coding.n_classes * n
+    sums = sparse.hstack(
+        [
+            sparse.kron(coding.matrix, np.ones((1, n))),
+            sparse.coo_array((n_blocks, n_other)),
+            -sparse.eye_array(n_blocks),
+        ]
+    )
+    widened = sparse.hstack([part.rows, sparse.coo_array((part.rows.shape[0], n_blocks))])
     return _FixedPart(
-        cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
-        rows=sparse.vstack([linking, total]).tocsr(),
-        lower=np.concatenate([np.full(n_w, -np.inf), [float(n)]]),
-        upper=np.concatenate([np.zeros(n_w), [float(n)]]),
+        cost=np.concatenate([part.cost, np.zeros(n_blocks)]),
+        rows=sparse.vstack([widened, sums]).tocsr(),
+        lower=np.concatenate([part.lower, np.zeros(n_blocks)]),
+        upper=np.concatenate([part.upper, np.zeros(n_blocks)]),
     )
 
 
-def _moment_rows(problem: Problem, components: IntArray) -> sparse.csr_array:
-    """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j), on the columns of w."""
-    n, d = problem.features.shape
+def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> sparse.csr_array:
+    """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j): with psi = V - 1 c', ``C_by V_ij`` on w and -c_j on t_b."""
+    coding, (n, d) = problem.coding, problem.features.shape
     block, column = np.divmod(components, d)
-    psi = problem.features.columns(column).T  # one row per component
-    classes = problem.coding.classes_of_block[block]
-    signs = np.take_along_axis(problem.coding.matrix[block], classes, axis=1)
-    values = signs[:, :, None] * psi[:, None, :]
-    indices = classes[:, :, None] * n + np.arange(n)
-    per_row = values.shape[1] * n
-    rows = sparse.csr_array(
-        (values.ravel(), indices.ravel(), np.arange(len(components) + 1) * per_row),
-        shape=(len(components), n * problem.coding.n_classes),
-    )
-    rows.eliminate_zeros()
-    return rows
+    values, offset = problem.features.shifted_columns(column)
+    entries = sparse.coo_array(values.T)  # one row per component
+    row, instance = entries.coords
+    classes = coding.classes_of_block[block[row]]
+    signs = np.take_along_axis(coding.matrix[block[row]], classes, axis=1)
+    on_w = (signs * entries.data[:, None]).ravel()
+    rows = np.concatenate([np.repeat(row, classes.shape[1]), np.arange(len(components))])
+    cols = np.concatenate([(classes * n + instance[:, None]).ravel(), n_columns - coding.n_blocks + block])
+    data = np.concatenate([on_w, -offset])
+    matrix = sparse.csr_array((data, (rows, cols)), shape=(len(components), n_columns))
+    matrix.eliminate_zeros()
+    return matrix

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from minimaxrisk.arrays import FloatArray, IntArray
-from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.features.matrix import ColumnScale, is_negligible
 from minimaxrisk.instances import Instances
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 
@@ -39,6 +40,9 @@ class DenseFeatures:
 
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values[:, indices]
+
+    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
+        return sparse.csc_array(self.values[:, indices]), np.zeros(len(indices))
 
 
 def dense_features(
@@ -77,19 +81,15 @@ def _rescale_in_place(
     power[largest == 0.0] = 1.0
     block /= power
     shift = np.zeros(block.shape[1])
-    noise = 0.0
     if centre:
         for _ in range(2):  # the second time subtracts what rounding left of the mean
             step = weights @ block
             block -= step
             shift += step
-        # What centring a constant column can leave behind.
-        noise = len(block) * np.finfo(np.float64).eps * np.abs(shift)
     spread = np.sqrt(weights @ np.square(block))
-    scale = spread * power
-    negligible = (spread <= noise) | (scale < np.finfo(np.float64).tiny)
+    shift, scale = shift * power, spread * power
+    negligible = is_negligible(scale, shift, len(block))
     block[:, negligible] = 0.0
-    spread[negligible] = 1.0
-    scale[negligible] = 1.0
+    spread[negligible], scale[negligible] = 1.0, 1.0
     block /= spread
-    return shift * power, scale
+    return shift, scale

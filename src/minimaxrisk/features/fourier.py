@@ -29,7 +29,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Parameters
     ----------
     n_components : int, default=100
-        Number of output columns, half of them cosines and half sines; so it must be even.
+        Number of output columns: as many cosines as sines, and one cosine more if it is odd.
     gamma : "scale" or float, default="scale"
         Variance of the entries of the u's. ``"scale"`` is 2/d, meant for standardised inputs.
         scikit-learn's ``RBFSampler`` calls half of this number gamma.
@@ -38,7 +38,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     Attributes
     ----------
-    directions_ : ndarray of shape (n_features, n_components / 2)
+    directions_ : ndarray of shape (n_features, ceil(n_components / 2))
         The vectors u as columns.
     gamma_ : float
         The variance used.
@@ -55,7 +55,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -74,16 +74,11 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
         """Draw the random directions; of X only the number of columns is used."""
-        if self.n_components % 2:
-            raise ValueError(
-                f"n_components must be even (half cosines, half sines), got {self.n_components}; "
-                f"use {self.n_components + 1}."
-            )
         X = validate_data(self, X, accept_sparse=["csr", "csc"])
         n_features = X.shape[1]
         self.gamma_ = 2.0 / n_features if self.gamma == "scale" else float(self.gamma)
         normal = check_random_state(self.random_state).standard_normal
-        self.directions_ = np.sqrt(self.gamma_) * normal((n_features, self.n_components // 2))
+        self.directions_ = np.sqrt(self.gamma_) * normal((n_features, (self.n_components + 1) // 2))
         self._n_features_out = self.n_components
         return self
 
@@ -92,7 +87,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csr", "csc"], reset=False)
         projection = safe_sparse_dot(X, self.directions_, dense_output=True)
-        return np.hstack([np.cos(projection), np.sin(projection)])
+        n_sines = self._n_features_out // 2
+        return np.hstack([np.cos(projection), np.sin(projection[:, :n_sines])])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

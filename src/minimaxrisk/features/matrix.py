@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy import sparse
 
-from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
+
+
+def is_negligible(spread: FloatArray, shift: FloatArray, n: int) -> BoolArray:
+    """Whether columns vary by no more than rounding in n operations leaves of a constant ``shift``."""
+    noise = 8.0 * n * np.finfo(np.float64).eps * np.abs(shift)
+    return (spread <= noise) | (spread < np.finfo(np.float64).tiny)
 
 
 class FeatureMatrix(Protocol):
@@ -33,6 +40,10 @@ class FeatureMatrix(Protocol):
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Some columns as a dense n x c array."""
+        ...
+
+    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
+        """Some columns as ``V - 1 c'``: V with few entries where the data have few, c one number per column."""
         ...
 
 

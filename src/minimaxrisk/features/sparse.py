@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.features.matrix import ColumnScale, is_negligible
 from minimaxrisk.instances import Instances
 from minimaxrisk.features.class_moments import ClassMoments
 
@@ -40,12 +41,17 @@ class SparseFeatures:
         return product + intercept[:, None]
 
     def columns(self, indices: IntArray) -> FloatArray:
-        lead = self.scale.n_leading
-        dense = np.ones((self.shape[0], len(indices)))
-        outer = np.flatnonzero(indices >= lead)
-        j = indices[outer] - lead
-        dense[:, outer] = (self.values[:, j].toarray() - self.scale.shift[j]) / self.scale.scale[j]
-        return dense
+        values, offset = self.shifted_columns(indices)
+        return np.asarray(values.todense()) - offset
+
+    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
+        is_intercept = indices < self.scale.n_leading
+        # Any column serves for the intercept: its values are multiplied by zero.
+        j = np.where(is_intercept, 0, indices - self.scale.n_leading)
+        factor = np.where(is_intercept, 0.0, 1.0 / self.scale.scale[j])
+        values = sparse.csc_array(self.values[:, j] @ sparse.diags_array(factor))
+        values.eliminate_zeros()
+        return values, np.where(is_intercept, -1.0, self.scale.shift[j] * factor)
 
 
 def sparse_features(
@@ -55,16 +61,9 @@ def sparse_features(
     X = X[instances.rows].astype(np.float64)
     prior = instances.p_hat.sum(axis=1)
     mean, variance = _within_class_moments(X, instances.p_hat)
-    overall = prior @ mean
-    if standardize:
-        shift = overall
-        scale = np.sqrt(prior @ (variance + (mean - overall) ** 2))
-        noise = instances.n_instances * np.finfo(np.float64).eps * np.abs(shift)
-    else:
-        shift = np.zeros_like(overall)
-        scale = np.sqrt(prior @ (variance + mean**2))
-        noise = np.zeros_like(overall)
-    negligible = (scale <= noise) | (scale < np.finfo(np.float64).tiny)
+    shift = prior @ mean if standardize else np.zeros(X.shape[1])
+    scale = np.sqrt(prior @ (variance + (mean - shift) ** 2))
+    negligible = is_negligible(scale, shift, instances.n_instances)
     scale[negligible] = 1.0
     mean = (mean - shift) / scale
     variance = variance / scale**2
@@ -83,12 +82,16 @@ def _within_class_moments(X: DataMatrix, p_hat: FloatArray) -> tuple[FloatArray,
     mean, variance = np.empty((len(p_hat), d)), np.empty((len(p_hat), d))
     row_of_entry = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     for k, mass in enumerate(p_hat):
-        weight = (mass / mass.sum())[row_of_entry]
-        mean[k] = np.bincount(X.indices, weight * X.data, minlength=d)
-        deviation = X.data - mean[k][X.indices]
-        stored = np.bincount(X.indices, weight, minlength=d)
-        variance[k] = (
-            np.bincount(X.indices, weight * deviation**2, minlength=d)
-            + np.maximum(1.0 - stored, 0.0) * mean[k] ** 2
-        )
+        members = mass > 0
+        entry = members[row_of_entry]
+        column, value = X.indices[entry], X.data[entry]
+        weight = (mass / mass.sum())[row_of_entry[entry]]
+        mean[k] = np.bincount(column, weight * value, minlength=d)
+        deviation = value - mean[k][column]
+        variance[k] = np.bincount(column, weight * deviation**2, minlength=d)
+        # Zeros that are not stored. Counted, because 1 - sum(weights) would leave a rounding error
+        # times mean^2 for columns that have none.
+        some_absent = np.bincount(column, minlength=d) < members.sum()
+        absent = 1.0 - np.bincount(column, weight, minlength=d)
+        variance[k] += np.where(some_absent, absent, 0.0) * mean[k] ** 2
     return mean, variance

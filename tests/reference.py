@@ -1,0 +1,97 @@
+"""Independent computations that the library is compared with: nothing here imports it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import linprog
+
+# The library's definition of the set allows this much where a standard deviation is zero.
+SMALLEST_RADIUS = 1e-9
+
+
+def scaled_columns(X, weights=None, *, standardize=True, fit_intercept=True):
+    """Columns as the problem sees them: standardised or at unit root mean square, ones in front."""
+    X = np.asarray(X, dtype=float)
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
+    p = weights / weights.sum()
+    # Largest value first, so that 1e12 and 1e-12 are the same to what follows.
+    size = np.abs(X).max(axis=0)
+    Z = X / np.where(size > 0, size, 1.0)
+    if standardize:
+        Z = Z - p @ Z
+        Z = Z - p @ Z
+    rms = np.sqrt(p @ Z**2)
+    constant = rms < 1e-14
+    Z = np.where(constant, 0.0, Z / np.where(constant, 1.0, rms))
+    return np.column_stack([np.ones(len(Z)), Z]) if fit_intercept else Z
+
+
+def phi_vectors(Psi, n_classes, coding):
+    """Phi(x_i, y) for every instance and label, shape (n, K, m)."""
+    n, d = Psi.shape
+    if coding == "signed":
+        return np.stack([Psi, -Psi], axis=1)
+    Phi = np.zeros((n, n_classes, n_classes * d))
+    for k in range(n_classes):
+        Phi[:, k, k * d : (k + 1) * d] = Psi
+    return Phi
+
+
+def tau_and_lambda(Phi, labels, radius, weights=None):
+    """Means and radii straight from the definition."""
+    weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
+    p = weights / weights.sum()
+    observed = Phi[np.arange(len(labels)), labels]
+    tau = p @ observed
+    sigma = np.sqrt(p @ (observed - tau) ** 2)
+    return tau, np.maximum(radius * sigma / np.sqrt(weights.sum()), SMALLEST_RADIUS)
+
+
+def subset_rows(Phi):
+    """The paper's F and b: one row for each instance and each non-empty set of labels."""
+    n_classes = Phi.shape[1]
+    rows, b = [], []
+    for size in range(1, n_classes + 1):
+        for subset in combinations(range(n_classes), size):
+            rows.append(Phi[:, subset].mean(axis=1))
+            b.append(np.full(len(Phi), 1.0 / size - 1.0))
+    return np.vstack(rows), np.concatenate(b)
+
+
+def minimax_risk(Phi, tau, lam):
+    """R* by the paper's linear program with n (2^K - 1) rows, solved by SciPy."""
+    F, b = subset_rows(Phi)
+    cost = np.concatenate([-(tau - lam), tau + lam, [1.0]])
+    rows = np.hstack([F, -F, -np.ones((len(F), 1))])
+    bounds = [(0, None)] * (2 * len(tau)) + [(None, None)]
+    found = linprog(
+        cost,
+        A_ub=rows,
+        b_ub=b,
+        bounds=bounds,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.status == 0, found.message
+    mu = found.x[: len(tau)] - found.x[len(tau) : -1]
+    # The value of the paper's objective at mu, so that the solver's tolerances do not enter.
+    return 1 - tau @ mu + lam @ np.abs(mu) + brute_force_phi(Phi @ mu), mu
+
+
+def brute_force_phi(scores):
+    """phi over all subsets; scores has shape (n, K)."""
+    best = -np.inf
+    for size in range(1, scores.shape[1] + 1):
+        for subset in combinations(range(scores.shape[1]), size):
+            best = max(best, float(((scores[:, subset].sum(axis=1) - 1.0) / size).max()))
+    return best
+
+
+def random_problem(rng, n, d, n_classes):
+    """Small training data with every class present; informative, so that R* is not trivial."""
+    labels = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
+    rng.shuffle(labels)
+    X = rng.standard_normal((n, d)) + 0.7 * labels[:, None] * rng.integers(0, 2, d)
+    return X, labels

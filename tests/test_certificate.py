@@ -1,0 +1,79 @@
+"""The bounds hold for every mu and every w, whatever produced them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from test_mathematics import problem_of
+
+from minimaxrisk.certificate import lower_bound, upper_bound
+from minimaxrisk.objective import BayesError, ExpectedLoss
+
+
+def reference_risk(X, labels, n_classes, coding, radius):
+    Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
+    tau, lam = reference.tau_and_lambda(Phi, labels, radius)
+    return reference.minimax_risk(Phi, tau, lam)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 4),
+    radius=st.sampled_from([0.2, 1.0, 3.0]),
+)
+def test_random_mu_and_w_enclose_the_optimum(seed, n_classes, radius):
+    rng = np.random.default_rng(seed)
+    X, labels = reference.random_problem(rng, 9, 5, n_classes)
+    risk, best_mu = reference_risk(X, labels, n_classes, "one-hot", radius)
+    problem, _ = problem_of(X, labels, n_classes, coding="one-hot", radius=radius)
+    objective = BayesError()
+    best_mu = best_mu.reshape(problem.tau.shape)
+    for size in (0.0, 1e-3, 0.1, 1.0, 10.0):
+        mu = best_mu + size * rng.standard_normal(problem.tau.shape)
+        assert upper_bound(problem, objective, mu) >= risk - 1e-9
+    for concentration in (0.05, 1.0, 50.0):
+        w = rng.dirichlet(np.full(problem.p_hat.size, concentration)).reshape(problem.p_hat.shape)
+        point = lower_bound(problem, objective, w)
+        assert point.bound <= risk + 1e-9
+        assert point.distribution.min() >= 0.0
+        assert point.distribution.sum() == pytest.approx(1.0, abs=1e-12)
+        deviation = np.abs(problem.moments_of(point.distribution) - problem.tau)
+        assert (deviation <= problem.lam + 1e-12).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_upper_bound_is_the_optimum_at_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    X, labels = reference.random_problem(rng, 10, 6, 3)
+    risk, mu = reference_risk(X, labels, 3, "one-hot", 1.0)
+    problem, _ = problem_of(X, labels, 3, radius=1.0)
+    assert upper_bound(problem, BayesError(), mu.reshape(problem.tau.shape)) == pytest.approx(risk, abs=1e-10)
+
+
+def test_no_coefficients_is_guessing():
+    X, labels = reference.random_problem(np.random.default_rng(5), 12, 4, 4)
+    problem, _ = problem_of(X, labels, 4)
+    assert upper_bound(problem, BayesError(), np.zeros_like(problem.tau)) == pytest.approx(0.75)
+
+
+def test_empirical_distribution_proves_the_training_bayes_error():
+    X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    labels = np.array([0, 1, 0, 1])  # the first two rows conflict
+    problem, _ = problem_of(X, labels, 2)
+    point = lower_bound(problem, BayesError(), problem.p_hat)
+    assert point.bound == pytest.approx(0.25)
+
+
+def test_expected_loss_bounds_enclose_the_loss_of_every_member_of_the_set():
+    rng = np.random.default_rng(6)
+    X, labels = reference.random_problem(rng, 12, 5, 3)
+    problem, _ = problem_of(X, labels, 3)
+    loss = rng.random(problem.p_hat.shape)
+    objective = ExpectedLoss(loss)
+    inside = float((loss * problem.p_hat).sum())
+    for _ in range(50):
+        mu = rng.standard_normal(problem.tau.shape)
+        assert upper_bound(problem, objective, mu) >= inside

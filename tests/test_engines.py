@@ -1,0 +1,199 @@
+"""Full LP, constraint generation and the paper's 2^K - 1 rows agree; KKT conditions hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_mathematics import problem_of
+
+from minimaxrisk.certificate import lower_bound
+from minimaxrisk.engines import starts
+from minimaxrisk.engines.constraint_generation import constraint_generation
+from minimaxrisk.engines.dispatch import EngineSettings, solve_minimax_risk
+from minimaxrisk.engines.full_lp import full_lp
+from minimaxrisk.objective import BayesError
+
+ODDITIES = (
+    "duplicated columns",
+    "constant column",
+    "duplicated rows",
+    "conflicting rows",
+    "label as a feature",
+    "zero on one class",
+    "class with one member",
+    "wild scales",
+    "three values",
+)
+
+
+def odd_problem(seed, n, d, n_classes, oddities):
+    """Training data with the chosen peculiarities."""
+    rng = np.random.default_rng(seed)
+    n = max(n, n_classes)
+    X, labels = reference.random_problem(rng, n, d, n_classes)
+    if "class with one member" in oddities:
+        labels[labels == labels[0]] = (labels[0] + 1) % n_classes
+        labels[0] = np.setdiff1d(np.arange(n_classes), labels[1:])[0]
+    if "three values" in oddities:
+        X = np.clip(np.round(X), -1, 1) * 2
+    if "zero on one class" in oddities:
+        X[labels == 0, 0] = 0.0
+    if "label as a feature" in oddities:
+        X = np.column_stack([X, np.where(labels == 0, 1.0, -1.0)])
+    if "constant column" in oddities:
+        X = np.column_stack([np.full(n, 0.3), X])
+    if "duplicated columns" in oddities:
+        X = np.column_stack([X, X[:, :2], -X[:, :1]])
+    if "duplicated rows" in oddities:
+        X, labels = np.vstack([X, X[:2]]), np.concatenate([labels, labels[:2]])
+    if "conflicting rows" in oddities:
+        X = np.vstack([X, X[:1]])
+        labels = np.concatenate([labels, [(labels[0] + 1) % n_classes]])
+    if "wild scales" in oddities:
+        X = X * rng.choice([1e-12, 1.0, 1e12], X.shape[1])
+    # A class may have vanished; the labels must be 0, 1, ... without gaps.
+    return X, np.unique(labels, return_inverse=True)[1]
+
+
+@settings(max_examples=150)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 14),
+    d=st.integers(1, 20),
+    n_classes=st.integers(2, 6),
+    oddities=st.sets(st.sampled_from(ODDITIES)),
+    radius=st.sampled_from([0.1, 0.5, 1.0, 2.5, 5.0]),
+    coding=st.sampled_from(["auto", "one-hot"]),
+    standardize=st.booleans(),
+    fit_intercept=st.booleans(),
+)
+@example(0, 2, 1, 2, set(), 1.0, "auto", True, True)
+@example(0, 6, 30, 2, {"wild scales", "label as a feature"}, 1.0, "auto", True, True)
+@example(1, 12, 3, 6, {"class with one member", "three values"}, 0.1, "auto", False, True)
+def test_three_formulations_agree(
+    seed, n, d, n_classes, oddities, radius, coding, standardize, fit_intercept
+):
+    X, labels = odd_problem(seed, n, d, n_classes, oddities)
+    n_classes = labels.max() + 1
+    if n_classes < 2:
+        return
+    options = {"standardize": standardize, "fit_intercept": fit_intercept}
+    problem, _ = problem_of(X, labels, n_classes, coding=coding, radius=radius, **options)
+    Phi = reference.phi_vectors(
+        reference.scaled_columns(X, **options), n_classes, problem.coding.name
+    )
+    risk, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, labels, radius))
+
+    everything = full_lp(problem, BayesError())
+    generated = constraint_generation(
+        problem, BayesError(), starts.by_correlation(problem, 3), n_max=3, epsilon=1e-9
+    )
+    for solution in (everything, generated):
+        assert solution.converged
+        assert solution.upper == pytest.approx(risk, abs=1e-7)
+        assert solution.lower == pytest.approx(risk, abs=1e-7)
+        assert solution.lower <= risk + 1e-10
+        assert_kkt(problem, solution)
+    path = [record["worst_case_error"] for record in generated.history]
+    assert (np.diff(path) <= 1e-9).all()
+
+
+def assert_kkt(problem, solution, tol=1e-6):
+    """Feasibility of both sides, complementarity and stationarity of the pair (mu, w)."""
+    mu, w = solution.mu, solution.distribution
+    deviation = problem.moments_of(w) - problem.tau
+    scores = problem.scores_of(mu)
+    phi = BayesError().conjugate(scores) - 1.0
+    room = 1.0 - np.maximum(scores - phi, 0.0).sum(axis=0)  # 1 - d_x
+    r = w.max(axis=0)
+    assert w.min() >= 0.0
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (np.abs(deviation) <= problem.lam + 1e-12).all()
+    assert (room >= -1e-9).all()
+    # A coefficient needs its constraint at the side of its sign.
+    assert np.abs(np.abs(mu) * (problem.lam + np.sign(mu) * deviation)).max() < tol
+    # Mass above what every label gets alike needs an instance where the rule has nothing left.
+    assert (room * (r - w.min(axis=0))).max() < tol
+    # A label that the rule uses is one of the most probable under w.
+    assert (np.maximum(scores - phi, 0.0) * (r - w)).max() < tol
+
+
+@pytest.mark.parametrize("initial", ["correlation", "first-order", np.array([0, 7]), np.empty(0, int)])
+@pytest.mark.parametrize("n_max", [1, 10, 1000])
+def test_the_start_does_not_change_the_answer(wide, initial, n_max):
+    X, y = wide
+    labels = np.unique(y, return_inverse=True)[1]
+    problem, _ = problem_of(X, labels, 3)
+    settings = EngineSettings("constraint-generation", initial, n_max, 1e-8, None)
+    solution = solve_minimax_risk(problem, settings)
+    assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
+    if isinstance(initial, np.ndarray):
+        assert solution.history[0]["n_features"] == 3 * len(initial)
+    else:
+        assert solution.history[0]["n_features"] == min(n_max, problem.n_components)
+
+
+def test_first_order_start_prefers_features_that_end_up_selected(wide):
+    X, y = wide
+    labels = np.unique(y, return_inverse=True)[1]
+    problem, _ = problem_of(X, labels, 3)
+    final = np.flatnonzero(full_lp(problem, BayesError()).mu)
+    found = starts.by_first_order(problem, len(final))
+    by_chance = len(final) ** 2 / problem.n_components
+    assert len(np.intersect1d(found, final)) > 4 * by_chance
+
+
+def test_smoothed_adversary_is_the_gradient_of_the_smoothed_threshold():
+    rng = np.random.default_rng(8)
+    scores = rng.normal(size=(4, 7))
+
+    def smoothed(s):
+        per_instance = [reference.brute_force_phi(s[:, [i]].T) for i in range(7)]
+        return starts.TEMPERATURE * np.log(np.mean(np.exp(np.array(per_instance) / starts.TEMPERATURE)))
+
+    w = starts._smoothed_adversary(scores)
+    for y in range(4):
+        for i in range(7):
+            step = np.zeros_like(scores)
+            step[y, i] = 1e-6
+            slope = (smoothed(scores + step) - smoothed(scores - step)) / 2e-6
+            assert w[y, i] == pytest.approx(slope, abs=1e-6)
+
+
+def test_components_leave_the_program_and_the_bound_still_never_rises(wide):
+    X, y = wide
+    labels = np.unique(y, return_inverse=True)[1]
+    problem, _ = problem_of(X, labels, 3)
+    solution = constraint_generation(
+        problem, BayesError(), starts.by_correlation(problem, 50), n_max=50, epsilon=1e-8
+    )
+    assert sum(record["n_removed"] for record in solution.history) > 0
+    sizes = [record["n_features"] for record in solution.history]
+    changes = [record["n_added"] - record["n_removed"] for record in solution.history]
+    assert np.cumsum(changes).tolist() == sizes
+    assert (np.diff([r["worst_case_error"] for r in solution.history]) <= 1e-9).all()
+    assert (np.diff([r["lower"] for r in solution.history]) >= 0).all()
+
+
+def test_stopping_early_keeps_a_certified_pair(wide):
+    X, y = wide
+    labels = np.unique(y, return_inverse=True)[1]
+    problem, _ = problem_of(X, labels, 3)
+    start = starts.by_correlation(problem, 5)
+    solution = constraint_generation(
+        problem,
+        BayesError(),
+        start,
+        n_max=5,
+        epsilon=1e-8,
+        monitor=lambda record: record["iteration"] == 3,
+    )
+    best = full_lp(problem, BayesError()).upper
+    assert solution.stopped
+    assert not solution.converged
+    assert len(solution.history) == 3
+    assert solution.lower <= best <= solution.upper
+    assert lower_bound(problem, BayesError(), solution.distribution).bound == pytest.approx(solution.lower)

@@ -1,0 +1,165 @@
+"""Moments, codings, threshold, rule and scaling, each against its definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from minimaxrisk import rule
+from minimaxrisk.coding import make_coding
+from minimaxrisk.instances import distinct_instances
+from minimaxrisk.problem import build_problem
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def problem_of(X, labels, n_classes, *, coding="auto", radius=1.0, weights=None, **options):
+    weights = np.ones(len(labels)) if weights is None else weights
+    instances = distinct_instances(X, labels, weights, n_classes)
+    options = {"standardize": True, "fit_intercept": True} | options
+    return build_problem(X, instances, make_coding(coding, n_classes), radius=radius, **options), instances
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("coding", "n_classes"), [("signed", 2), ("one-hot", 2), ("one-hot", 4)])
+def test_moments_match_the_definition(as_sparse, standardize, fit_intercept, coding, n_classes):
+    rng = np.random.default_rng(1)
+    X, labels = reference.random_problem(rng, 30, 8, n_classes)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    weights = rng.integers(1, 4, 30).astype(float)
+    options = {"standardize": standardize, "fit_intercept": fit_intercept}
+    matrix = sparse.csr_array(X) if as_sparse else X
+    problem, instances = problem_of(
+        matrix, labels, n_classes, coding=coding, radius=0.7, weights=weights, **options
+    )
+    Psi = reference.scaled_columns(X, weights, **options)
+    Phi = reference.phi_vectors(Psi, n_classes, coding)
+    tau, lam = reference.tau_and_lambda(Phi, labels, 0.7, weights)
+    np.testing.assert_allclose(problem.tau.ravel(), tau, atol=1e-13)
+    np.testing.assert_allclose(problem.lam.ravel(), lam, atol=1e-13)
+    # The three operations, on rows in the library's own order.
+    Psi = Psi[instances.rows]
+    np.testing.assert_allclose(
+        problem.features.columns(np.arange(Psi.shape[1])), Psi, atol=1e-13
+    )
+    V = rng.standard_normal((2, 30))
+    np.testing.assert_allclose(problem.features.correlate(V), V @ Psi, atol=1e-12)
+    M = rng.standard_normal((2, Psi.shape[1]))
+    np.testing.assert_allclose(problem.features.combine(M), M @ Psi.T, atol=1e-12)
+    M[:, 2:] = 0.0
+    np.testing.assert_allclose(problem.features.combine(M), M @ Psi.T, atol=1e-12)
+
+
+def test_the_empirical_distribution_has_the_estimated_moments():
+    rng = np.random.default_rng(2)
+    X, labels = reference.random_problem(rng, 25, 40, 3)
+    # Columns whose mean is a million times their spread: the shift must not cost digits.
+    X += 1e6
+    problem, _ = problem_of(X, labels, 3)
+    np.testing.assert_allclose(problem.moments_of(problem.p_hat), problem.tau, atol=1e-13)
+
+
+def test_a_feature_equal_to_the_label_has_no_deviation():
+    labels = np.array([0, 1, 1, 0, 1, 0, 0])
+    X = np.where(labels == 0, 3.0, -3.0)[:, None] * np.array([[1.0, 1e-12, 1e12]])
+    problem, _ = problem_of(X, labels, 2, standardize=False, fit_intercept=False)
+    np.testing.assert_array_equal(problem.lam, np.full((1, 3), reference.SMALLEST_RADIUS))
+
+
+@pytest.mark.parametrize("value", [0.1, 1e5 + 0.1, -7e-5])
+def test_constant_columns_become_zero(value):
+    labels = np.arange(11) % 2
+    X = np.column_stack([np.full(11, value), np.arange(11.0)])
+    for matrix in (X, sparse.csr_array(X)):
+        problem, _ = problem_of(matrix, labels, 2)
+        np.testing.assert_array_equal(problem.tau[:, 1], 0.0)
+        assert np.abs(problem.features.columns(np.array([1]))).max() < 1e-10
+
+
+def test_extreme_magnitudes_neither_overflow_nor_vanish():
+    rng = np.random.default_rng(3)
+    X, labels = reference.random_problem(rng, 12, 1, 2)
+    tau = [problem_of(X * factor, labels, 2)[0].tau for factor in (1.0, 1e-200, 1e200)]
+    np.testing.assert_allclose(tau[1], tau[0], atol=1e-13)
+    np.testing.assert_allclose(tau[2], tau[0], atol=1e-13)
+
+
+@given(seed=SEEDS, n=st.integers(1, 6), n_classes=st.integers(2, 6))
+def test_threshold_by_sorting_equals_all_subsets(seed, n, n_classes):
+    scores = np.random.default_rng(seed).normal(scale=2.0, size=(n, n_classes))
+    assert rule.threshold(scores.T) == pytest.approx(reference.brute_force_phi(scores), abs=1e-13)
+
+
+@given(seed=SEEDS, n_classes=st.integers(2, 6))
+def test_rule_is_the_papers_formula(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n_classes, 20))
+    phi = float(rng.normal())
+    h = rule.probabilities(scores, phi)
+    for i in range(20):
+        excess = np.maximum(scores[:, i] - phi, 0.0)
+        expected = excess / excess.sum() if excess.sum() > 0 else np.full(n_classes, 1 / n_classes)
+        np.testing.assert_allclose(h[:, i], expected, atol=1e-14)
+
+
+def test_rule_is_uniform_where_no_score_passes_the_threshold():
+    scores = np.array([[-1.0, 0.5], [-2.0, 0.5], [-3.0, 0.0]])
+    np.testing.assert_allclose(rule.probabilities(scores, 0.2), [[1 / 3, 0.5], [1 / 3, 0.5], [1 / 3, 0.0]])
+
+
+@given(seed=SEEDS, n_classes=st.integers(2, 6))
+def test_deterministic_rule_errs_at_most_twice_as_much(seed, n_classes):
+    """1 - h^d(y|x) <= 2 (1 - h(y|x)) for every x, y and every mu (eq. 6 of the paper)."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(scale=rng.choice([0.1, 1.0, 10.0]), size=(n_classes, 50))
+    h = rule.probabilities(scores, rule.threshold(scores))
+    assert (1 - rule.arg_max_probabilities(scores) <= 2 * (1 - h) + 1e-12).all()
+
+
+def test_equal_rows_become_one_instance_in_an_order_of_their_own():
+    X = np.array([[2.0, 1.0], [0.0, 5.0], [2.0, 1.0], [2.0, 1.0], [9.0, 9.0]])
+    labels, weights = np.array([0, 1, 0, 1, 1]), np.array([1.0, 2.0, 3.0, 4.0, 0.0])
+    for matrix in (X, X.astype(np.float32), np.asfortranarray(X), sparse.csr_array(X)):
+        instances = distinct_instances(matrix, labels, weights, 2)
+        assert instances.n_instances == 2
+        assert instances.n_effective == 10.0
+        (i,), (j,) = {instances.instance_of_row[0]}, {instances.instance_of_row[1]}
+        assert instances.instance_of_row.tolist() == [i, j, i, i, -1]
+        assert instances.p_hat[:, i].tolist() == [0.4, 0.4]
+        assert instances.p_hat[:, j].tolist() == [0.0, 0.2]
+        w = np.array([[0.1, 0.2], [0.3, 0.4]])
+        spread = instances.spread(w)
+        np.testing.assert_allclose(spread[4], 0.0)
+        np.testing.assert_allclose(spread[2], 3 / 8 * w[:, i])
+        np.testing.assert_allclose(instances.gather(spread), w)
+
+
+def test_rows_that_differ_in_the_last_column_only_stay_apart():
+    X = np.zeros((3, 500))
+    X[1, 499] = 1.0
+    X[2, 499] = -0.0  # the same number as 0.0
+    instances = distinct_instances(X, np.array([0, 1, 0]), np.ones(3), 2)
+    assert instances.n_instances == 2
+    assert instances.instance_of_row[0] == instances.instance_of_row[2]
+
+
+def test_order_of_rows_does_not_matter():
+    rng = np.random.default_rng(4)
+    X, labels = reference.random_problem(rng, 20, 30, 3)
+    order = rng.permutation(20)
+    for convert in (np.asarray, sparse.csr_array):
+        one, _ = problem_of(convert(X), labels, 3)
+        two, _ = problem_of(convert(X[order]), labels[order], 3)
+        np.testing.assert_array_equal(one.tau, two.tau)
+        np.testing.assert_array_equal(one.lam, two.lam)
+
+
+def test_signed_coding_refuses_three_classes():
+    with pytest.raises(ValueError, match="needs exactly 2 classes, got 3"):
+        make_coding("signed", 3)
