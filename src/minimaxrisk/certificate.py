@@ -19,6 +19,11 @@ from minimaxrisk.objective import Objective
 from minimaxrisk.problem import Problem
 
 
+# Moments of columns at unit root mean square are computed to about this accuracy. Without it a
+# distribution exactly on the boundary would fall in or out of the set by rounding.
+ROUNDING = 1e-13
+
+
 def upper_bound(problem: Problem, objective: Objective, mu: FloatArray) -> float:
     """U(mu), an upper bound on the objective over the whole uncertainty set."""
     penalty = np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu)
@@ -43,7 +48,7 @@ def lower_bound(
     if moments is None:
         moments = problem.moments_of(distribution)
     deviation = np.abs(moments - problem.tau)
-    outside = deviation > problem.lam
+    outside = deviation > problem.lam + ROUNDING
     theta = float(np.min(problem.lam[outside] / deviation[outside], initial=1.0))
     mixed = theta * distribution + (1.0 - theta) * problem.p_hat
     return FeasiblePoint(mixed, objective.value(mixed))
