@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from test_mathematics import problem_of
 
+import reference
 from minimaxrisk.certificate import lower_bound, upper_bound
 from minimaxrisk.objective import BayesError, ExpectedLoss
+from problems import problem_of
 
 
 def reference_risk(X, labels, n_classes, coding, radius):

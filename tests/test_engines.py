@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_mathematics import problem_of
 
+import reference
 from minimaxrisk.certificate import lower_bound
 from minimaxrisk.engines import starts
 from minimaxrisk.engines.constraint_generation import constraint_generation
 from minimaxrisk.engines.dispatch import EngineSettings, solve_minimax_risk
 from minimaxrisk.engines.full_lp import full_lp
 from minimaxrisk.objective import BayesError
+from problems import problem_of
 
 ODDITIES = (
     "duplicated columns",
@@ -82,9 +82,7 @@ def test_three_formulations_agree(
         return
     options = {"standardize": standardize, "fit_intercept": fit_intercept}
     problem, _ = problem_of(X, labels, n_classes, coding=coding, radius=radius, **options)
-    Phi = reference.phi_vectors(
-        reference.scaled_columns(X, **options), n_classes, problem.coding.name
-    )
+    Phi = reference.phi_vectors(reference.scaled_columns(X, **options), n_classes, problem.coding.name)
     risk, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, labels, radius))
 
     everything = full_lp(problem, BayesError())

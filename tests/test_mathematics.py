@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import reference
 from minimaxrisk import rule
 from minimaxrisk.coding import make_coding
 from minimaxrisk.instances import distinct_instances
-from minimaxrisk.problem import build_problem
+from problems import problem_of
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def problem_of(X, labels, n_classes, *, coding="auto", radius=1.0, weights=None, **options):
-    weights = np.ones(len(labels)) if weights is None else weights
-    instances = distinct_instances(X, labels, weights, n_classes)
-    options = {"standardize": True, "fit_intercept": True} | options
-    return build_problem(X, instances, make_coding(coding, n_classes), radius=radius, **options), instances
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
@@ -45,9 +38,7 @@ def test_moments_match_the_definition(as_sparse, standardize, fit_intercept, cod
     np.testing.assert_allclose(problem.lam.ravel(), lam, atol=1e-13)
     # The three operations, on rows in the library's own order.
     Psi = Psi[instances.rows]
-    np.testing.assert_allclose(
-        problem.features.columns(np.arange(Psi.shape[1])), Psi, atol=1e-13
-    )
+    np.testing.assert_allclose(problem.features.columns(np.arange(Psi.shape[1])), Psi, atol=1e-13)
     V = rng.standard_normal((2, 30))
     np.testing.assert_allclose(problem.features.correlate(V), V @ Psi, atol=1e-12)
     M = rng.standard_normal((2, Psi.shape[1]))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
-from test_mathematics import problem_of
 
+import reference
 from minimaxrisk import rule
 from minimaxrisk.engines import starts
 from minimaxrisk.engines.constraint_generation import constraint_generation
 from minimaxrisk.engines.full_lp import full_lp
 from minimaxrisk.objective import BayesError
+from problems import problem_of
 
 
 @pytest.mark.parametrize("seed", range(5))

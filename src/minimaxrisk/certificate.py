@@ -18,7 +18,6 @@ from minimaxrisk.arrays import FloatArray
 from minimaxrisk.objective import Objective
 from minimaxrisk.problem import Problem
 
-
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
 # distribution exactly on the boundary would fall in or out of the set by rounding.
 ROUNDING = 1e-13
@@ -52,4 +51,3 @@ def lower_bound(
     theta = float(np.min(problem.lam[outside] / deviation[outside], initial=1.0))
     mixed = theta * distribution + (1.0 - theta) * problem.p_hat
     return FeasiblePoint(mixed, objective.value(mixed))
-

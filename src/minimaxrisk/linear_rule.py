@@ -25,9 +25,7 @@ class LinearRule:
     threshold: float
 
     @classmethod
-    def from_mu(
-        cls, mu: FloatArray, threshold: float, coding: Coding, scale: ColumnScale
-    ) -> LinearRule:
+    def from_mu(cls, mu: FloatArray, threshold: float, coding: Coding, scale: ColumnScale) -> LinearRule:
         coef, intercept = scale.outward(mu)
         sign = _orientation(coding.n_blocks)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.

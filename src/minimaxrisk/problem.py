@@ -67,9 +67,7 @@ def build_problem(
 ) -> Problem:
     """Scale the features, estimate their moments and set the confidence radii."""
     make = sparse_features if sparse.issparse(X) else dense_features
-    features, moments, scale = make(
-        X, instances, standardize=standardize, fit_intercept=fit_intercept
-    )
+    features, moments, scale = make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     if not (np.isfinite(moments.mean).all() and np.isfinite(moments.variance).all()):
         raise ValueError(
             "X holds values so large that their variance overflows; rescale the columns of X first."

@@ -37,10 +37,8 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
-    _refuse_missing_labels(y)
-    X, y = validate_data(
-        estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-    )
+    _check_label_values(y)
+    X, y = validate_data(estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
     check_classification_targets(y)
     if sparse.issparse(X):
         X = _canonical(X)
@@ -56,13 +54,11 @@ def check_training_data(
 
 def check_new_data(estimator: Any, X: Any) -> DataMatrix:
     """Validate instances to classify: the columns must be those of the training data."""
-    return validate_data(
-        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-    )
+    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
-def _refuse_missing_labels(y: Any) -> None:
-    """None, NaN and pandas' NA among the labels; what sorts or compares oddly later is caught here."""
+def _check_label_values(y: Any) -> None:
+    """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
     if y is None:
         return  # scikit-learn's own message is the one that its users know
     # A list with NaN among strings would become the string "nan" in a plain conversion.
@@ -75,13 +71,20 @@ def _refuse_missing_labels(y: Any) -> None:
             f"y has {len(missing)} missing labels (first at position {missing[0]}); every sample needs "
             "a label: drop those rows from X and y."
         )
+    try:
+        np.unique(values)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(
+            f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
+        ) from error
 
 
 def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return bool(value != value)  # NaN alone differs from itself
+        return bool(value != value)  # noqa: PLR0124  NaN alone differs from itself
     except (TypeError, ValueError):
         return True  # pandas' NA refuses to be a truth value
 
@@ -98,25 +101,18 @@ def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
     weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
-        raise ValueError(
-            f"sample_weight must not be negative, got {weights[first]} at position {first}."
-        )
+        raise ValueError(f"sample_weight must not be negative, got {weights[first]} at position {first}.")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least two classes need weight.")
     return weights
 
 
 def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(value).__name__ for value in y})
-        raise ValueError(
-            f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
-        ) from error
+    classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y must hold at least 2 classes among the samples of positive weight, got 1 class: {classes[0]!r}."
+            "y must hold at least 2 classes among the samples of positive weight, got 1 class: "
+            f"{classes[0]!r}."
         )
     return classes, codes.astype(np.intp)
 
@@ -132,8 +128,9 @@ def _apply_class_weight(
         factor = compute_class_weight(class_weight, classes=classes, y=classes)
     if not (np.isfinite(factor).all() and (factor > 0).all()):
         raise ValueError(
-            f"class_weight must be positive and finite for every class, got {dict(zip(classes, factor, strict=True))}; "
-            "to leave a class out, leave its samples out."
+            "class_weight must be positive and finite for every class, got "
+            f"{dict(zip(classes.tolist(), factor.tolist(), strict=True))}; to leave a class out, leave its "
+            "samples out."
         )
     weights = weights * factor[labels]
     return weights * (total / weights.sum())

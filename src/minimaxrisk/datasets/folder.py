@@ -2,8 +2,8 @@
 
 The folder is the one named by the environment variable ``MINIMAXRISK_DATA``, or a cache folder in the
 user's home. The manifest has one line per data set with at least the columns name, file, n_samples,
-n_features, n_classes, sha256 and notes. A file holds ``X``, or the parts ``data``, ``indices``, ``indptr`` and
-``shape`` of a CSR matrix, with ``y`` (integers) and, where the labels have names, ``classes``.
+n_features, n_classes, sha256 and notes. A file holds ``X``, or the parts ``data``, ``indices``, ``indptr``
+and ``shape`` of a CSR matrix, with ``y`` (integers) and, where the labels have names, ``classes``.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ def list_datasets(folder: str | os.PathLike[str] | None = None) -> list[str]:
     return [row["name"] for row in _manifest(home) if (home / row["file"]).exists()]
 
 
-def load_dataset(
-    name: str, folder: str | os.PathLike[str] | None = None, *, return_X_y: bool = False
-) -> Any:
+def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, *, return_X_y: bool = False) -> Any:
     """Load a data set by name, after comparing its file with the checksum in the manifest.
 
     Returns

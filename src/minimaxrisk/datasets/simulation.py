@@ -52,9 +52,7 @@ class ExpressionLaw:
         rho, sizes = self.correlation, np.bincount(self.module)
         total = np.bincount(self.module, self.shift)
         square = np.bincount(self.module, self.shift**2)
-        distance = float(
-            np.sqrt(np.sum(square - rho * total**2 / (1.0 - rho + rho * sizes)) / (1.0 - rho))
-        )
+        distance = float(np.sqrt(np.sum(square - rho * total**2 / (1.0 - rho + rho * sizes)) / (1.0 - rho)))
         return self._error_at(distance)
 
     def error(self, coef: FloatArray, intercept: float) -> float:
@@ -127,7 +125,8 @@ def make_expression(
     Returns
     -------
     Bunch with ``data``, ``target`` (0 or 1), ``feature_names``, ``informative`` (sorted column indices),
-    ``bayes_error`` and ``law``, an ``ExpressionLaw`` that can sample more and knows the error of linear rules.
+    ``bayes_error`` and ``law``, an ``ExpressionLaw`` that can draw more samples and knows the error of
+    linear rules.
     """
     if not 0 <= n_informative <= n_features:
         raise ValueError(

@@ -114,7 +114,7 @@ class _InnerPoint:
         outer_moments: FloatArray,
         best: Solution,
     ) -> FloatArray:
-        """Go towards ``outer`` as far as the set allows, offer the point reached, and stop a little short of it.
+        """Go towards ``outer`` as far as the set allows, offer the point reached, stop a little short of it.
 
         Returns for each component the fraction of the way at which its constraint is met.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, TimeoutError
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -104,10 +104,10 @@ class RangeProgram:
                 return self._solution()
             statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
         raise SolverError(
-            f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns and "
-            f"{self._highs.getNumRow()} rows ({'; '.join(statuses)}). The program always has one, so the data "
-            "are numerically difficult: try standardize=True, a larger tol, or leave out columns with extreme "
-            "outliers."
+            f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns "
+            f"and {self._highs.getNumRow()} rows ({'; '.join(statuses)}). The program always has one, so "
+            "the data are numerically difficult: try standardize=True, a larger tol, or leave out columns "
+            "with extreme outliers."
         )
 
     def _run(self) -> Any:

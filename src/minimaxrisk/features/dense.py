@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 from minimaxrisk.features.matrix import ColumnScale, is_negligible
 from minimaxrisk.instances import Instances
-from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 
 # Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
 BLOCK_ELEMENTS = 1 << 17

@@ -35,7 +35,7 @@ class FeatureMatrix(Protocol):
         ...
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
-        """``M Psi'``: block scores of every instance (B x n); reads the non-zero columns of M (B x d) only."""
+        """``M Psi'``: block scores of every instance (B x n), from the non-zero columns of M (B x d)."""
         ...
 
     def columns(self, indices: IntArray) -> FloatArray:
@@ -43,7 +43,7 @@ class FeatureMatrix(Protocol):
         ...
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        """Some columns as ``V - 1 c'``: V with few entries where the data have few, c one number per column."""
+        """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
         ...
 
 

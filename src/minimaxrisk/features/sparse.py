@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.matrix import ColumnScale, is_negligible
 from minimaxrisk.instances import Instances
-from minimaxrisk.features.class_moments import ClassMoments
 
 
 @dataclass

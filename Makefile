@@ -1,0 +1,60 @@
+# Every target sets up what it needs in .venv and reuses it; only Python 3.11+ and pip are assumed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test test-slow test-oldest lint format bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo         the library at work, on simulated and real data"
+	@echo "make test         the tests"
+	@echo "make test-slow    the slow tests (about five minutes)"
+	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
+	@echo "make lint         ruff and mypy"
+	@echo "make format       let ruff rewrite the code"
+	@echo "make bench        the benchmark"
+	@echo "make clean        remove the environments"
+
+# A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools.
+$(VENV)/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
+	touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/python -m minimaxrisk.demo
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m slow
+
+$(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
+	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint tests/oldest.txt --editable ".[test]"
+	touch $@
+
+test-oldest: $(VENV)-oldest/installed
+	$(VENV)-oldest/bin/python -m pytest -m "not slow"
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench:
+	@echo "The benchmark is not there yet: it comes with the interior-point engine."
+
+clean:
+	rm -rf $(VENV) $(VENV)-oldest

@@ -1,0 +1,178 @@
+"""verify and error_bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_certificate_confirms_a_fit(cancer, coding, standardize, fit_intercept):
+    X, y = cancer
+    model = MinimaxRiskClassifier(coding=coding, standardize=standardize, fit_intercept=fit_intercept).fit(
+        X, y
+    )
+    certificate = verify(model, X, y)
+    assert certificate.valid, certificate.problems
+    assert certificate.upper == pytest.approx(model.worst_case_error_, abs=1e-9)
+    assert certificate.lower == pytest.approx(model.worst_case_error_lower_, abs=1e-9)
+    assert certificate.gap == certificate.upper - certificate.lower
+
+
+def test_certificate_with_weights_names_and_sparse_data(wide):
+    X, y = wide
+    X = np.where(np.abs(X) < 1, 0.0, X)
+    weights = np.arange(40) % 3
+    model = MinimaxRiskClassifier(class_weight="balanced").fit(sparse.csr_array(X), y, sample_weight=weights)
+    assert verify(model, sparse.csr_array(X), y, sample_weight=weights).valid
+    assert verify(model, X, y, sample_weight=weights).valid
+    assert not verify(model, X, y).valid
+
+
+def tamper_with_coefficients(model):
+    model.coef_ = model.coef_ * 1.001
+
+
+def tamper_with_bound(model):
+    model.worst_case_error_ -= 1e-6
+
+
+def tamper_with_lower_bound(model):
+    model.worst_case_error_lower_ += 1e-6
+
+
+def tamper_with_threshold(model):
+    model.threshold_ += 1e-6
+
+
+def tamper_with_distribution(model):
+    model.worst_case_distribution_ = model.worst_case_distribution_ * 1.01
+
+
+def make_distribution_negative(model):
+    w = model.worst_case_distribution_.copy()
+    w[0] = [-0.1, 0.1, 0.1]
+    model.worst_case_distribution_ = w
+
+
+def make_coefficients_nan(model):
+    model.coef_ = model.coef_ * np.nan
+
+
+def make_bound_nan(model):
+    model.worst_case_error_ = np.nan
+
+
+@pytest.mark.parametrize(
+    ("tamper", "message"),
+    [
+        (tamper_with_coefficients, "worst_case_error_ is"),
+        (tamper_with_bound, "worst_case_error_ is"),
+        (tamper_with_lower_bound, "worst_case_error_lower_ is"),
+        (tamper_with_threshold, "threshold_ is"),
+        (tamper_with_distribution, "not a distribution"),
+        (make_distribution_negative, "not a distribution"),
+        (make_coefficients_nan, "not finite"),
+        (make_bound_nan, "worst_case_error_ is nan"),
+    ],
+)
+def test_certificate_refuses_a_model_that_was_changed(wide, tamper, message):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    tamper(model)
+    certificate = verify(model, X, y)
+    assert not certificate.valid
+    assert any(message in problem for problem in certificate.problems), certificate.problems
+
+
+def test_an_intercept_that_was_not_learned_is_found_out(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(fit_intercept=False).fit(X, y)
+    assert verify(model, X, y).valid
+    model.intercept_ = model.intercept_ + 0.5
+    assert any("intercept_" in problem for problem in verify(model, X, y).problems)
+
+
+def test_other_data_are_not_certified(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert not verify(model, X[::-1], y).valid
+    assert not verify(model, X + 1e-3 * X**2, y).valid
+    assert "shape" in verify(model, X[:-1], y[:-1]).problems[-2]
+    other = verify(model, X, np.where(y == "alpha", "omega", y))
+    assert not other.valid
+    assert np.isnan(other.upper)
+    assert "labels" in other.problems[0]
+
+
+def loss_extremes(X, y, model, h):
+    """Largest and smallest expected loss over the set, by SciPy on the whole program."""
+    labels = np.searchsorted(model.classes_, y)
+    Phi = reference.phi_vectors(reference.scaled_columns(X), len(model.classes_), model.coding_)
+    tau, lam = reference.tau_and_lambda(Phi, labels, model.radius_)
+    rows = Phi.reshape(-1, Phi.shape[2]).T
+    loss = (1 - h).ravel()
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    values = []
+    for sign in (-1.0, 1.0):
+        found = linprog(
+            sign * loss,
+            A_ub=np.vstack([rows, -rows]),
+            b_ub=np.concatenate([tau + lam, lam - tau]),
+            A_eq=np.ones((1, len(loss))),
+            b_eq=[1.0],
+            method="highs",
+            options=options,
+        )
+        assert found.status == 0
+        values.append(sign * found.fun)
+    return values
+
+
+@pytest.mark.parametrize("rule", ["randomized", "argmax"])
+@pytest.mark.parametrize("binary", [True, False])
+def test_error_bounds_are_the_extremes_over_the_set(wide, rule, binary):
+    X, y = wide
+    X = X[:, :60]
+    if binary:
+        X, y = X[y != "gamma"], y[y != "gamma"]
+    model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
+    h = model.predict_proba(X)
+    if rule == "argmax":
+        h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, smallest = loss_extremes(X, y, model, h)
+    bounds = error_bounds(model, X, y, rule=rule)
+    assert bounds.upper == pytest.approx(largest, abs=1e-7)
+    assert bounds.lower == pytest.approx(smallest, abs=1e-7)
+    assert 0 <= bounds.upper_gap < 1e-6
+    assert 0 <= bounds.lower_gap < 1e-6
+    if rule == "randomized":
+        assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
+    else:
+        assert bounds.upper <= model.deterministic_error_bound_ + 1e-9
+
+
+def test_error_bounds_do_not_change_the_model(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    before = model.worst_case_error_, model.coef_.copy(), list(model.history_)
+    error_bounds(model, X, y)
+    assert model.worst_case_error_ == before[0]
+    np.testing.assert_array_equal(model.coef_, before[1])
+    assert model.history_ == before[2]
+
+
+def test_error_bounds_say_what_is_wrong(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="rule must be 'randomized' or 'argmax', got 'best'"):
+        error_bounds(model, X, y, rule="best")
+    with pytest.raises(ValueError, match="y must hold the classes of the model"):
+        error_bounds(model, X, np.where(y == "alpha", "omega", y))

@@ -1,0 +1,128 @@
+"""The data folder and the simulation."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk.datasets import data_home, list_datasets, load_dataset, make_expression
+
+COLUMNS = ["name", "file", "n_samples", "n_features", "n_classes", "sha256", "notes"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data folder with a dense and a sparse set, and one whose file is missing."""
+    X = np.arange(6.0).reshape(3, 2)
+    np.savez(tmp_path / "small.npz", X=X, y=np.array([0, 1, 0]), classes=np.array(["no", "yes"]))
+    S = sparse.csr_array(np.eye(4))
+    np.savez(
+        tmp_path / "thin.npz",
+        data=S.data, indices=S.indices, indptr=S.indptr, shape=S.shape, y=np.array([-1, 1, 1, -1]),
+    )  # fmt: skip
+    with (tmp_path / "MANIFEST.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS)
+        table.writeheader()
+        for name in ("small", "thin", "gone"):
+            path = tmp_path / f"{name}.npz"
+            digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "0"
+            table.writerow(dict.fromkeys(COLUMNS, "") | {"name": name, "file": path.name, "sha256": digest})
+    monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_load_by_name(folder):
+    assert data_home() == folder
+    assert list_datasets() == ["small", "thin"]
+    small = load_dataset("small")
+    np.testing.assert_array_equal(small.data, np.arange(6.0).reshape(3, 2))
+    assert small.target.tolist() == ["no", "yes", "no"]
+    assert small.target_names.tolist() == ["no", "yes"]
+    X, y = load_dataset("thin", return_X_y=True)
+    assert sparse.issparse(X)
+    assert X.shape == (4, 4)
+    assert y.tolist() == [-1, 1, 1, -1]
+
+
+def test_what_can_go_wrong(folder, tmp_path_factory):
+    with pytest.raises(ValueError, match=r"unknown data set 'tiny'; .* has gone, small, thin"):
+        load_dataset("tiny")
+    with pytest.raises(FileNotFoundError, match=r"its file gone\.npz is not there"):
+        load_dataset("gone")
+    content = (folder / "small.npz").read_bytes()
+    (folder / "small.npz").write_bytes(content[:-10])
+    with pytest.raises(ValueError, match="does not match its checksum"):
+        load_dataset("small")
+    empty = tmp_path_factory.mktemp("empty")
+    assert list_datasets(empty) == []
+    with pytest.raises(FileNotFoundError, match="set the environment variable MINIMAXRISK_DATA"):
+        load_dataset("small", empty)
+
+
+def test_without_a_variable_the_cache_folder_is_used(monkeypatch):
+    monkeypatch.delenv("MINIMAXRISK_DATA", raising=False)
+    assert data_home().parts[-2:] == (".cache", "minimaxrisk")
+
+
+@pytest.mark.parametrize("positive", [0.5, 0.3])
+def test_bayes_error_and_error_of_a_rule_agree_with_the_covariance_and_a_sample(positive):
+    study = make_expression(
+        10,
+        45,
+        n_informative=6,
+        effect=0.8,
+        module_size=10,
+        correlation=0.4,
+        positive=positive,
+        random_state=0,
+    )
+    law = study.law
+    # The covariance written out.
+    same = law.module[:, None] == law.module[None]
+    R = np.where(same, 0.4, 0.0) + 0.6 * np.eye(45)
+    direction = np.linalg.solve(R, law.shift)
+    coef = direction / law.spread
+    middle = law.class_means.mean(axis=0)
+    intercept = -coef @ middle + np.log(positive / (1 - positive))
+    # The best rule has the Bayes error, and a large sample confirms it.
+    assert law.error(coef, intercept) == pytest.approx(study.bayes_error, abs=1e-12)
+    X, y = law.sample(200000, random_state=1)
+    assert ((X @ coef + intercept > 0) != y).mean() == pytest.approx(study.bayes_error, abs=0.004)
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), law.class_means[1], atol=0.03)
+    correlation = np.corrcoef(X[y == 0][:, :20].T)
+    np.testing.assert_allclose(correlation[:10, :10][~np.eye(10, dtype=bool)], 0.4, atol=0.02)
+    np.testing.assert_allclose(correlation[:10, 10:], 0.0, atol=0.02)
+    # No rule is better, and a rule that always says 1 misses class 0.
+    assert law.error(coef + 0.1, intercept) > study.bayes_error
+    assert law.error(np.zeros(45), 1.0) == pytest.approx(1 - positive)
+
+
+def test_study_is_what_was_asked_for():
+    study = make_expression(30, 100, n_informative=7, effect=1.5, random_state=3)
+    assert study.data.shape == (30, 100)
+    assert set(study.target) == {0, 1}
+    assert len(study.feature_names) == 100
+    assert study.feature_names[7] == "gene_07"
+    np.testing.assert_array_equal(np.flatnonzero(study.law.shift), study.informative)
+    np.testing.assert_allclose(np.abs(study.law.shift[study.informative]), 1.5)
+    again = make_expression(30, 100, n_informative=7, effect=1.5, random_state=3)
+    np.testing.assert_array_equal(study.data, again.data)
+    assert make_expression(5, 4, n_informative=0, positive=0.3).bayes_error == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_informative": 11, "n_features": 10}, "n_informative must lie between 0 and n_features=10"),
+        ({"correlation": 1.0}, "correlation must lie in"),
+        ({"positive": 0.0}, "positive must lie strictly between"),
+        ({"n_samples": 1}, "n_samples must be at least 2"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_expression(**arguments)

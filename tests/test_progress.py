@@ -1,0 +1,141 @@
+"""Following, stopping and interrupting a fit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.datasets import make_expression
+
+
+def test_callback_sees_the_history_and_can_stop(wide):
+    X, y = wide
+    seen = []
+
+    def stop_at_third(record):
+        seen.append(record)
+        return record["iteration"] == 3
+
+    model = MinimaxRiskClassifier(max_features_per_iter=5, callback=stop_at_third).fit(X, y)
+    assert seen == model.history_
+    assert model.n_iter_ == 3
+    assert not model.converged_
+    assert verify(model, X, y).valid
+    finished = MinimaxRiskClassifier(max_features_per_iter=5, callback=lambda record: None).fit(X, y)
+    assert finished.converged_
+    assert model.worst_case_error_lower_ <= finished.worst_case_error_ < model.worst_case_error_
+
+
+def test_an_error_in_the_callback_reaches_the_caller(wide):
+    X, y = wide
+
+    def fail(record):
+        raise RuntimeError("my own mistake")
+
+    with pytest.raises(RuntimeError, match="my own mistake"):
+        MinimaxRiskClassifier(callback=fail).fit(X, y)
+
+
+def test_verbose_goes_to_the_log(wide, caplog):
+    X, y = wide
+    with caplog.at_level(logging.INFO, logger="minimaxrisk"):
+        model = MinimaxRiskClassifier(verbose=1).fit(X, y)
+    assert len(caplog.records) == model.n_iter_
+    assert "iteration 1:" in caplog.messages[0]
+    assert "<= R* <=" in caplog.messages[0]
+
+
+def test_verbose_goes_to_standard_error_where_logging_is_not_set_up():
+    script = """
+        from sklearn.datasets import load_iris
+        from minimaxrisk import MinimaxRiskClassifier
+        MinimaxRiskClassifier().fit(*load_iris(return_X_y=True))
+        MinimaxRiskClassifier(verbose=1).fit(*load_iris(return_X_y=True))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""
+    assert done.stderr.count("iteration 1:") == 1
+
+
+def test_interrupt_between_iterations_keeps_the_best_model(wide):
+    X, y = wide
+
+    def press_ctrl_c(record):
+        if record["iteration"] == 3:
+            raise KeyboardInterrupt
+
+    model = MinimaxRiskClassifier(max_features_per_iter=5, callback=press_ctrl_c)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.n_iter_ == 3
+    assert not model.converged_
+    assert model.worst_case_error_ < 2 / 3
+    assert verify(model, X, y).valid
+
+
+def test_interrupt_inside_the_solver_ends_it_soon():
+    """A real SIGINT while HiGHS works on a program that would take far longer than the test."""
+    study = make_expression(300, 3000, n_informative=10, effect=0.3, random_state=0)
+    model = MinimaxRiskClassifier("full-lp")
+    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(study.data, study.target)
+    finally:
+        timer.cancel()
+    assert time.monotonic() - started < 60  # not a measure of speed: uninterrupted it takes minutes
+    # Nothing was solved yet, so the model is the one that is valid from the start: guessing.
+    assert model.worst_case_error_ == pytest.approx(0.5)
+    assert verify(model, study.data, study.target).valid
+
+
+def test_scikit_learn_callbacks_are_told(wide):
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    X, y = wide
+
+    class Recorder:
+        def __init__(self):
+            self.events = []
+
+        def setup(self, estimator, context):
+            self.events.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.events.append(("begin", context.task_name))
+
+        def on_fit_task_end(self, estimator, context):
+            self.events.append(("end", context.task_name))
+            return context.task_name == "iteration" and context.task_id == 2
+
+        def teardown(self, estimator, context):
+            self.events.append("teardown")
+
+    recorder = Recorder()
+    model = MinimaxRiskClassifier(max_features_per_iter=5).set_callbacks(recorder).fit(X, y)
+    assert model.n_iter_ == 3  # stopped by the return value of the third task
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-1] == "teardown"
+    begun = [event[1] for event in recorder.events if event[0] == "begin"]
+    ended = [event[1] for event in recorder.events if event[0] == "end"]
+    assert sorted(begun) == sorted(ended)
+    assert begun.count("fit") == 1
+    np.testing.assert_array_equal(
+        model.coef_,
+        MinimaxRiskClassifier(max_features_per_iter=5, callback=lambda r: r["iteration"] == 3)
+        .fit(X, y)
+        .coef_,
+    )
