@@ -172,7 +172,7 @@ def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> spar
     block, column = np.divmod(components, d)
     values, offset = problem.features.shifted_columns(column)
     entries = sparse.coo_array(values.T)  # one row per component
-    row, instance = entries.coords
+    row, instance = entries.row, entries.col
     classes = coding.classes_of_block[block[row]]
     signs = np.take_along_axis(coding.matrix[block[row]], classes, axis=1)
     on_w = (signs * entries.data[:, None]).ravel()
