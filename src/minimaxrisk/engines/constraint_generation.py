@@ -6,10 +6,10 @@ components is ever solved twice.
 
 Where the paper leaves a choice. SELECT takes the most violated components, as printed, for as long as the
 bound falls. When it stands still the program has many optimal distributions, the solver returns an
-extreme one, and its largest violations say little (on Dorothea, 1150 x 100,000, hundreds of rounds without
-progress). Then the components are ranked by how soon a step from a feasible distribution towards the
-solver's one meets their constraint, after the in-out separation of Ben-Ameur and Neto (2007). Both rules
-take violated components only, which is all that the paper's theorems ask for.
+extreme one, and its largest violations say little; on wide sparse data the printed rule can go on so for
+hundreds of rounds. Then the components are ranked by how soon a step from a feasible distribution towards
+the solver's one meets their constraint, after the in-out separation of Ben-Ameur and Neto (2007). Both
+rules take violated components only, which is all that the paper's theorems ask for.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Master:
         n_classes, n = self.problem.p_hat.shape
         w = found.columns[: n_classes * n].reshape(n_classes, n) / n
         # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
-        # returns rounding errors there (Dorothea: 850 of 1e-12 and less beside 222 of 1e-4 and more).
+        # returns rounding errors there, which would count as selected features.
         is_zero = found.added_row_is_basic | (np.abs(found.added_row_duals) <= NEGLIGIBLE_MULTIPLIER)
         values = np.where(is_zero, 0.0, found.added_row_duals)
         stage = Stage(self.components.copy(), values)

@@ -1,0 +1,58 @@
+"""What the README and the guide show is what happens."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.datasets import make_expression
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(path, language):
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def run(code, names):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
+
+
+def test_readme_example_prints_what_it_says():
+    (code,) = blocks(ROOT / "README.md", "python")
+    (output,) = blocks(ROOT / "README.md", "text")
+    assert run(code, {}) == output
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_guide_examples_run(n_classes):
+    study = make_expression(60, 100, random_state=0)
+    X, y = study.data[:40], np.arange(40) % n_classes
+    names = {"X": X, "y": y, "X_new": study.data[40:]}
+    for code in blocks(ROOT / "docs" / "guide.md", "python"):
+        run(code, names)
+    assert isinstance(names["model"], MinimaxRiskClassifier)
+    assert names["certificate"].valid
+    assert names["excess"].shape == (20,)
+
+
+def test_two_commands_are_makefile_targets():
+    (commands,) = blocks(ROOT / "README.md", "console")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for line in commands.splitlines():
+        assert line.split()[1] in targets
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
