@@ -134,7 +134,7 @@ def test_the_start_does_not_change_the_answer(wide, initial, n_max):
         assert solution.history[0]["n_features"] == min(n_max, problem.n_components)
 
 
-def test_first_order_start_prefers_features_that_end_up_selected(wide):
+def test_first_order_start_takes_coefficients_first_and_finds_many_of_the_final_ones(wide):
     X, y = wide
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
@@ -142,6 +142,27 @@ def test_first_order_start_prefers_features_that_end_up_selected(wide):
     found = starts.by_first_order(problem, len(final))
     by_chance = len(final) ** 2 / problem.n_components
     assert len(np.intersect1d(found, final)) > 4 * by_chance
+    nonzero = np.flatnonzero(starts._first_order_pair(problem)[0])
+    assert 0 < len(nonzero) < problem.n_components
+    assert set(nonzero) <= set(starts.by_first_order(problem, len(nonzero) + 5))
+
+
+def test_equalities_do_not_spoil_the_lower_bound_at_a_coarse_tolerance():
+    """Word counts, many words absent from a whole class: each such pair is an equality constraint."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 20)
+    topics = rng.gamma(0.3, size=(3, 80)) * (rng.random((3, 80)) < 0.6)
+    X = rng.poisson(topics[labels]).astype(float)
+    problem, _ = problem_of(X, labels, 3, standardize=False)
+    assert (problem.lam == reference.SMALLEST_RADIUS).sum() > 30
+    exact = full_lp(problem, BayesError())
+    coarse = constraint_generation(
+        problem, BayesError(), starts.by_correlation(problem, 10), n_max=10, epsilon=1e-2
+    )
+    assert coarse.converged
+    assert coarse.lower <= exact.upper + 1e-9
+    assert coarse.upper - coarse.lower < 0.1
+    assert exact.upper - exact.lower < 1e-7
 
 
 def test_smoothed_adversary_is_the_gradient_of_the_smoothed_threshold():
@@ -195,3 +216,18 @@ def test_stopping_early_keeps_a_certified_pair(wide):
     assert len(solution.history) == 3
     assert solution.lower <= best <= solution.upper
     assert lower_bound(problem, BayesError(), solution.distribution).bound == pytest.approx(solution.lower)
+
+
+def test_multipliers_that_are_rounding_errors_are_no_coefficients():
+    """Rare binary features make degenerate programs, where HiGHS returns multipliers of 1e-17 for zero."""
+    for seed in (0, 2, 5):
+        rng = np.random.default_rng(seed)
+        labels = np.arange(60) % 2
+        rate = 0.05 + 0.1 * labels[:, None] * (rng.random(400) < 0.1)
+        problem, _ = problem_of((rng.random((60, 400)) < rate).astype(float), labels, 2)
+        solution = constraint_generation(
+            problem, BayesError(), starts.by_correlation(problem, 20), n_max=20, epsilon=1e-8
+        )
+        for stage in solution.stages:
+            used = np.abs(stage.values[stage.values != 0.0])
+            assert used.min(initial=1.0) > 1e-9

@@ -21,15 +21,34 @@ def by_correlation(problem: Problem, n_components: int) -> IntArray:
     That is, those whose constraint the uniform distribution, optimal for mu = 0, violates most; for the
     signed coding these are the largest |tau| - lambda.
     """
-    return _largest(_violation(problem, _uniform(problem)), n_components)
+    violation = _violation(problem, _uniform(problem))
+    if n_components >= len(violation):
+        return np.arange(len(violation))
+    return np.sort(np.argpartition(-violation, n_components - 1)[:n_components])
 
 
 def by_first_order(problem: Problem, n_components: int) -> IntArray:
     """The largest coefficients after some accelerated proximal gradient steps on a smoothed problem.
 
+    Where fewer than ``n_components`` coefficients are non-zero, the most violated components fill up.
+    """
+    mu, distribution = _first_order_pair(problem)
+    size, violation = np.abs(mu).ravel(), _violation(problem, distribution)
+    return np.sort(np.lexsort((-violation, -size))[:n_components])
+
+
+def by_columns(problem: Problem, columns: IntArray) -> IntArray:
+    """All components that belong to columns of the caller."""
+    n_blocks, d = problem.tau.shape
+    inner = columns + problem.scale.n_leading
+    return (np.arange(n_blocks)[:, None] * d + inner).ravel()
+
+
+def _first_order_pair(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Coefficients, and the distribution at which their last gradient was taken.
+
     phi is replaced by ``t log mean_i exp(phi_i / t)``, whose gradient is the mean of Phi under a
     distribution w on instances x labels; the step length comes from power iterations on the features.
-    Where fewer than ``n_components`` coefficients are non-zero, the most violated components fill up.
     """
     mu = previous = np.zeros_like(problem.tau)
     momentum, t = mu, 1.0
@@ -42,17 +61,7 @@ def by_first_order(problem: Problem, n_components: int) -> IntArray:
         t_next = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
         momentum = mu + (t - 1.0) / t_next * (mu - previous)
         previous, t = mu, t_next
-    size = np.abs(mu).ravel()
-    # Coefficients first, whatever their size; then violations, which are below any of these.
-    rank = np.where(size > 0, 1e6 + size, _violation(problem, distribution))
-    return _largest(rank, n_components)
-
-
-def by_columns(problem: Problem, columns: IntArray) -> IntArray:
-    """All components that belong to columns of the caller."""
-    n_blocks, d = problem.tau.shape
-    inner = columns + problem.scale.n_leading
-    return (np.arange(n_blocks)[:, None] * d + inner).ravel()
+    return mu, distribution
 
 
 def _uniform(problem: Problem) -> FloatArray:
@@ -61,12 +70,6 @@ def _uniform(problem: Problem) -> FloatArray:
 
 def _violation(problem: Problem, distribution: FloatArray) -> FloatArray:
     return (np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).ravel()
-
-
-def _largest(rank: FloatArray, n_components: int) -> IntArray:
-    if n_components >= len(rank):
-        return np.arange(len(rank))
-    return np.sort(np.argpartition(-rank, n_components - 1)[:n_components])
 
 
 def _smoothed_adversary(scores: FloatArray) -> FloatArray:

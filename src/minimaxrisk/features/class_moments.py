@@ -28,9 +28,5 @@ def within_class_moments(columns: FloatArray, p_hat: FloatArray) -> tuple[FloatA
         values = columns[members]
         mean[k] = share @ values
         values -= mean[k]
-        # Second step of the mean: what rounding left over is itself a mean to subtract.
-        residual = share @ values
-        mean[k] += residual
-        values -= residual
         variance[k] = share @ np.square(values, out=values)
     return mean, variance
