@@ -159,6 +159,32 @@ def test_error_bounds_are_the_extremes_over_the_set(wide, rule, binary):
         assert bounds.upper <= model.deterministic_error_bound_ + 1e-9
 
 
+def test_error_bounds_are_those_of_predict_where_scores_tie():
+    rng = np.random.default_rng(8)
+    y = np.concatenate([[0, 1], rng.integers(0, 2, 10)])
+    X = rng.choice([-2.0, 0.0, 2.0], (12, 4))
+    model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
+    h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, smallest = loss_extremes(X, y, model, h)
+    bounds = error_bounds(model, X, y, rule="argmax")
+    assert bounds.upper == pytest.approx(largest, abs=1e-7)
+    assert bounds.lower == pytest.approx(smallest, abs=1e-7)
+
+
+@pytest.mark.parametrize("offset", [1 / 3, 1e7])
+def test_sparse_columns_far_from_zero_are_certified(offset):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y = np.arange(30) % 2
+        X = np.column_stack([offset + rng.standard_normal((30, 8)) + y[:, None], np.full(30, offset)])
+        model = MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(sparse.csr_array(X), y)
+        assert verify(model, sparse.csr_array(X), y).valid
+        assert 8 not in model.selected_features_
+        assert model.worst_case_error_ == pytest.approx(
+            MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(X, y).worst_case_error_, abs=1e-7
+        )
+
+
 def test_error_bounds_do_not_change_the_model(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
-from minimaxrisk import MinimaxRiskClassifier, RandomFourierFeatures, verify
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, RandomFourierFeatures, verify
 
 
 def data():
@@ -105,13 +106,9 @@ def test_all_weights_zero():
         MinimaxRiskClassifier().fit(*data(), sample_weight=np.zeros(10))
 
 
-def test_values_whose_square_overflows_in_sparse_data():
-    X, y = data()
-    with (
-        np.errstate(over="ignore", invalid="ignore"),
-        pytest.raises(ValueError, match="values so large that their variance overflows"),
-    ):
-        MinimaxRiskClassifier().fit(sparse.csr_array(X * 1e200), y)
+def test_weights_whose_sum_overflows():
+    with pytest.raises(ValueError, match="sample_weight is so large that its sum overflows"):
+        MinimaxRiskClassifier().fit(*data(), sample_weight=np.full(10, 1.7e308))
 
 
 def test_before_fit():
@@ -142,4 +139,32 @@ def test_a_failed_fit_leaves_the_old_model():
     before = model.predict_proba(X)
     with pytest.raises(ValueError, match="Complex data"):
         model.fit(X + 1j, y)
+    with pytest.raises(ValueError, match="got 1 class"):
+        model.fit(X[:, :2], np.zeros(10))
     np.testing.assert_array_equal(model.predict_proba(X), before)
+    selector = MinimaxRiskSelector().fit(X, y)
+    with pytest.raises(ValueError, match="got 1 class"):
+        selector.fit(X[:, :2], np.zeros(10))
+    assert selector.transform(X).shape[0] == 10
+
+
+def test_a_failed_first_fit_leaves_no_model():
+    X, _ = data()
+    for model in (MinimaxRiskClassifier(), MinimaxRiskSelector()):
+        with pytest.raises(ValueError, match="got 1 class"):
+            model.fit(X, np.zeros(10))
+        with pytest.raises(NotFittedError):
+            getattr(model, "predict" if hasattr(model, "predict") else "transform")(X)
+
+
+def test_refitting_without_names_forgets_the_old_ones():
+    X, y = data()
+    model = MinimaxRiskClassifier().fit(pd.DataFrame(X, columns=list("abc")), y)
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+def test_something_that_is_no_minimax_classifier():
+    X, y = data()
+    for model in (LogisticRegression().fit(X, y), MinimaxRiskSelector().fit(X, y)):
+        with pytest.raises(ValueError, match="model must be a fitted MinimaxRiskClassifier, got"):
+            verify(model, X, y)

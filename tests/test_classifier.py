@@ -120,6 +120,14 @@ def test_stages_are_the_rules_of_the_iterations(wide):
         assert stopped.worst_case_error_ == model.history_[k]["worst_case_error"]
 
 
+def test_stages_stay_small(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(max_features_per_iter=10).fit(X, y)
+    assert model.n_iter_ > 10
+    assert max(stage.coef.size for stage in model.stages_) < model.coef_.size / 2
+    assert model.n_passes_ == model.n_iter_ + 2  # scaling, the start, and one per program
+
+
 def test_history_records(wide):
     X, y = wide
     model = MinimaxRiskClassifier(max_features_per_iter=10).fit(X, y)

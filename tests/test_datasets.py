@@ -35,6 +35,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def rewrite_checksum(folder, name):
+    digest = hashlib.sha256((folder / f"{name}.npz").read_bytes()).hexdigest()
+    lines = (folder / "MANIFEST.csv").read_text().splitlines()
+    changed = [f"{name},{name}.npz,,,,{digest}," if line.startswith(name) else line for line in lines]
+    (folder / "MANIFEST.csv").write_text("\n".join(changed) + "\n")
+
+
 def test_load_by_name(folder):
     assert data_home() == folder
     assert list_datasets() == ["small", "thin"]
@@ -57,6 +64,21 @@ def test_what_can_go_wrong(folder, tmp_path_factory):
     (folder / "small.npz").write_bytes(content[:-10])
     with pytest.raises(ValueError, match="does not match its checksum"):
         load_dataset("small")
+    np.savez(folder / "thin.npz", X=np.eye(3), y=np.arange(2))
+    rewrite_checksum(folder, "thin")
+    with pytest.raises(ValueError, match="holds 3 rows of X and 2 labels"):
+        load_dataset("thin")
+    np.savez(folder / "thin.npz", X=np.eye(3), y=np.arange(3), classes=np.array(["a", "b"]))
+    rewrite_checksum(folder, "thin")
+    with pytest.raises(ValueError, match="names 2 classes; y must hold numbers from 0 to 1"):
+        load_dataset("thin")
+    np.savez(folder / "thin.npz", X=np.eye(3))
+    rewrite_checksum(folder, "thin")
+    with pytest.raises(ValueError, match="lacks an array"):
+        load_dataset("thin")
+    (folder / "MANIFEST.csv").write_text("name,file\n")
+    with pytest.raises(ValueError, match="lacks the columns n_samples, "):
+        load_dataset("thin")
     empty = tmp_path_factory.mktemp("empty")
     assert list_datasets(empty) == []
     with pytest.raises(FileNotFoundError, match="set the environment variable MINIMAXRISK_DATA"):
@@ -118,6 +140,7 @@ def test_study_is_what_was_asked_for():
     ("arguments", "message"),
     [
         ({"n_informative": 11, "n_features": 10}, "n_informative must lie between 0 and n_features=10"),
+        ({"effect": np.nan}, "effect must be a finite number"),
         ({"correlation": 1.0}, "correlation must lie in"),
         ({"positive": 0.0}, "positive must lie strictly between"),
         ({"n_samples": 1}, "n_samples must be at least 2"),

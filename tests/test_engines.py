@@ -218,6 +218,28 @@ def test_stopping_early_keeps_a_certified_pair(wide):
     assert lower_bound(problem, BayesError(), solution.distribution).bound == pytest.approx(solution.lower)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_lognormal_columns_whose_radii_fall_below_the_floor(seed):
+    """Unstandardised and one-hot, a class may see values far below a column's root mean square."""
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([[0, 1, 2], rng.integers(0, 3, 12)])
+    X = np.exp(4 * rng.standard_normal((15, 12)))
+    problem, _ = problem_of(X, labels, 3, standardize=False)
+    Phi = reference.phi_vectors(reference.scaled_columns(X, standardize=False), 3, "one-hot")
+    risk, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, labels, 1.0))
+    solutions = [
+        full_lp(problem, BayesError()),
+        constraint_generation(
+            problem, BayesError(), starts.by_correlation(problem, 5), n_max=5, epsilon=1e-6
+        ),
+    ]
+    for solution in solutions:
+        assert solution.lower <= risk + 1e-7
+        assert solution.upper >= risk - 1e-7
+        assert solution.upper == pytest.approx(risk, abs=1e-3)
+        assert solution.lower == pytest.approx(risk, abs=1e-3)
+
+
 def test_multipliers_that_are_rounding_errors_are_no_coefficients():
     """Rare binary features make degenerate programs, where HiGHS returns multipliers of 1e-17 for zero."""
     for seed in (0, 2, 5):

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+from contextlib import closing
+
+import highspy
 import numpy as np
 import pytest
 from scipy import sparse
@@ -38,7 +44,7 @@ def test_rows_added_and_deleted_hot_give_the_same_as_cold():
     cost, rows = rng.random(30), rng.standard_normal((20, 30))
     centre = rows @ np.full(30, 0.1)
     lower, upper = centre - 0.2, centre + 0.2
-    with program(cost, 3.0) as hot:
+    with closing(program(cost, 3.0)) as hot:
         hot.solve()
         hot.add_rows(sparse.csr_array(rows[:12]), lower[:12], upper[:12])
         found = hot.solve()
@@ -71,17 +77,17 @@ def hard_program():
 
 
 def test_a_solve_that_stops_short_is_tried_again():
-    with hard_program()[0] as lp:
+    with closing(hard_program()[0]) as lp:
         n_pivots = lp.solve().n_pivots
     lp, value, cost = hard_program()
-    with lp:
+    with closing(lp):
         # The first attempt runs into the limit, the second goes on from its basis.
         lp._set_options(simplex_iteration_limit=n_pivots * 2 // 3)
         assert cost @ lp.solve().columns == pytest.approx(value)
 
 
 def test_a_solve_that_always_fails_says_so():
-    with hard_program()[0] as lp:
+    with closing(hard_program()[0]) as lp:
         lp._set_options(simplex_iteration_limit=0)
         with pytest.raises(
             SolverError, match=r"did not reach an optimum .*hot: .*; again: .*; from scratch: "
@@ -90,5 +96,22 @@ def test_a_solve_that_always_fails_says_so():
 
 
 def test_a_refused_option_is_an_error():
-    with hard_program()[0] as lp, pytest.raises(SolverError, match="HiGHS refused setOptionValue"):
+    with closing(hard_program()[0]) as lp, pytest.raises(SolverError, match="HiGHS refused setOptionValue"):
         lp._set_options(no_such_option=1)
+
+
+def test_an_interrupt_stops_the_solver_between_pivots():
+    """A real SIGINT during a solve that would take minutes; HiGHS must report that it was stopped."""
+    rng = np.random.default_rng(2)
+    cost, rows = rng.random(3000), rng.standard_normal((1500, 3000))
+    centre = rows @ np.full(3000, 0.1)
+    with closing(program(cost, 300.0)) as lp:
+        lp.add_rows(sparse.csr_array(rows), centre - 0.01, centre + 0.01)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                lp.solve()
+        finally:
+            timer.cancel()  # a late signal must not hit another test
+        assert lp._highs.getModelStatus() == highspy.HighsModelStatus.kInterrupt

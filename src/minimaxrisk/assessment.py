@@ -66,7 +66,7 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate
     -------
     Certificate
     """
-    check_is_fitted(model)
+    _check_model(model)
     data = _training_data(model, X, y, sample_weight)
     if not np.array_equal(data.classes, model.classes_):
         problem = f"the labels are {list(data.classes)}, the model knows {list(model.classes_)}"
@@ -100,7 +100,7 @@ def error_bounds(
     -------
     ErrorBounds
     """
-    check_is_fitted(model)
+    _check_model(model)
     if rule not in ("randomized", "argmax"):
         raise ValueError(f"rule must be 'randomized' or 'argmax', got {rule!r}.")
     data = _training_data(model, X, y, sample_weight)
@@ -109,11 +109,11 @@ def error_bounds(
             f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
         )
     posed = _pose_as_fitted(model, data)
-    problem = posed.problem
-    mu = _linear_rule(model).to_mu(problem.scale)
-    scores = problem.scores_of(mu)
+    fitted = _linear_rule(model)
+    mu = fitted.to_mu(posed.problem.scale)
+    # The scores that predict sees, not those of the inner scale: rounding decides ties.
+    scores = fitted.scores(data.X[posed.instances.rows])
     if rule == "randomized":
-        # Against other data phi may differ; the rule is the one with the model's own threshold.
         chosen = rules.probabilities(scores, model.threshold_)
     else:
         chosen = rules.arg_max_probabilities(scores)
@@ -141,6 +141,12 @@ def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatAr
     return solution
 
 
+def _check_model(model: Any) -> None:
+    check_is_fitted(model)
+    if not hasattr(model, "worst_case_distribution_"):
+        raise ValueError(f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}.")
+
+
 def _training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
     return check_training_data(
         model, X, y, sample_weight=sample_weight, class_weight=model.class_weight, reset=False
@@ -158,7 +164,7 @@ def _pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
 
 
 def _linear_rule(model: Any) -> LinearRule:
-    return LinearRule(model.coef_, model.intercept_, model.threshold_)
+    return LinearRule.from_full(model.coef_, model.intercept_, model.threshold_)
 
 
 def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> float:

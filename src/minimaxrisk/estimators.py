@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import rule
 from minimaxrisk.engines.dispatch import EngineSettings, resolve_solver, solve_minimax_risk
@@ -69,7 +70,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         the two named starts take.
     tol : float, default=1e-4
         The largest violation of a moment constraint that constraint generation accepts (the paper's
-        :math:`\epsilon`), for columns at unit root mean square. The certified bounds hold for any value.
+        :math:`\epsilon`), for columns at unit root mean square; components with a smaller radius accept
+        less. The certified bounds hold for any value. ``"full-lp"`` is always exact.
     max_iter : int or None, default=None
         Rounds of constraint generation after the first linear program (the paper's k_max); ``None``
         goes on until convergence.
@@ -125,6 +127,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         Whether the solver met its own stopping rule.
     n_iter_ : int
         Number of linear programs solved.
+    n_passes_ : int
+        How often all of X was read.
     history_ : list of dict
         One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
         far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k),
@@ -225,8 +229,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         -------
         self
         """
-        data = check_training_data(self, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
-        settings = self._engine_settings()
+        # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
+        checked = copy(self)
+        data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
+        settings = self._engine_settings(checked.n_features_in_)
         posed = pose(
             data,
             coding=self.coding,
@@ -237,6 +243,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         bridge = CallbackBridge(self, X, y)
         solution = solve_minimax_risk(posed.problem, settings, self._monitor(bridge))
         bridge.close()
+        _take_over_columns(self, checked)
         self.classes_ = data.classes
         self._store(posed, solution)
         if solution.interrupted:
@@ -278,20 +285,20 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` of the rule that each iteration found, in order."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
         for stage in self.stages_:
             yield rule.probabilities(stage.scores(X), stage.threshold).T
 
     def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
-        return LinearRule(self.coef_, self.intercept_, self.threshold_).scores(X)
+        return LinearRule.from_full(self.coef_, self.intercept_, self.threshold_).scores(X)
 
-    def _engine_settings(self) -> EngineSettings:
+    def _engine_settings(self, n_features: int) -> EngineSettings:
         return EngineSettings(
             solver=self.solver,
-            initial_features=_check_initial_features(self.initial_features, self.n_features_in_),
+            initial_features=_check_initial_features(self.initial_features, n_features),
             n_max=self.max_features_per_iter,
             epsilon=self.tol,
             max_iter=self.max_iter,
@@ -311,14 +318,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
         final = _rule_of(problem, solution.mu)
-        self.coef_, self.intercept_, self.threshold_ = final.coef, final.intercept, final.threshold
+        self.coef_, self.intercept_, self.threshold_ = final.full_coef, final.intercept, final.threshold
         self.worst_case_error_ = solution.upper
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.worst_case_error_lower_ = min(solution.lower, solution.upper)
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
         self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
         self.worst_case_distribution_ = posed.instances.spread(solution.distribution)
-        self.selected_features_ = np.flatnonzero(self.coef_.any(axis=0))
+        self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)
         self.tau_, self.lambda_ = problem.tau, problem.lam
@@ -332,6 +339,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.solver_ = resolve_solver(self.solver)
         self.converged_ = solution.converged
         self.n_iter_ = len(solution.history)
+        self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
         self.history_ = list(solution.history)
         self.stages_ = [_rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages]
 
@@ -344,6 +352,15 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
     threshold = rule.threshold(problem.scores_of(mu))
     return LinearRule.from_mu(mu, threshold, problem.coding, problem.scale)
+
+
+def _take_over_columns(estimator: Any, checked: Any) -> None:
+    """Number and names of the columns, from the copy that validated them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(checked, name):
+            setattr(estimator, name, getattr(checked, name))
+    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 def _check_initial_features(value: Any, n_features: int) -> Any:
@@ -404,19 +421,18 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskSelector:
         """Fit the classifier that selects; ``sample_weight`` is passed on to it."""
         estimator = MinimaxRiskClassifier() if self.estimator is None else clone(self.estimator)
-        # The estimator checks X; here only its names and number of columns are taken down.
-        validate_data(self, X, skip_check_array=True)
         fitted = estimator.fit(X, y, sample_weight=sample_weight)
         if not hasattr(fitted, "selected_features_"):
             raise ValueError(
                 f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "
                 f"{type(estimator).__name__}."
             )
+        _take_over_columns(self, fitted)
         self.estimator_ = fitted
         return self
 
     def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         selected = self.estimator_.selected_features_
         if self.max_features is not None and len(selected) > self.max_features:
             importance = self.estimator_.feature_importances_[selected]

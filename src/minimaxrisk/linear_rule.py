@@ -11,34 +11,48 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from minimaxrisk.arrays import DataMatrix, FloatArray
+from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale
 
 
 @dataclass(frozen=True)
 class LinearRule:
-    """A fitted rule: coefficients (1 x d signed, K x d one-hot), intercepts, and the threshold phi."""
+    """A rule: its columns, their coefficients (1 or K rows), intercepts, and the threshold phi."""
 
+    n_features: int
+    columns: IntArray
     coef: FloatArray
     intercept: FloatArray
     threshold: float
+
+    @classmethod
+    def from_full(cls, coef: FloatArray, intercept: FloatArray, threshold: float) -> LinearRule:
+        """From coefficients of all columns, most of them zero."""
+        columns = np.flatnonzero(coef.any(axis=0))
+        return cls(coef.shape[1], columns, coef[:, columns], intercept, threshold)
 
     @classmethod
     def from_mu(cls, mu: FloatArray, threshold: float, coding: Coding, scale: ColumnScale) -> LinearRule:
         coef, intercept = scale.outward(mu)
         sign = _orientation(coding.n_blocks)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
-        return cls(sign * coef + 0.0, sign * intercept + 0.0, threshold)
+        return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
+
+    @property
+    def full_coef(self) -> FloatArray:
+        """Coefficients of all columns."""
+        full = np.zeros((len(self.coef), self.n_features))
+        full[:, self.columns] = self.coef
+        return full
 
     def to_mu(self, scale: ColumnScale) -> FloatArray:
         sign = _orientation(len(self.coef))
-        return scale.inward(sign * self.coef, sign * self.intercept)
+        return scale.inward(sign * self.full_coef, sign * self.intercept)
 
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
-        used = np.flatnonzero(self.coef.any(axis=0))
-        decision = safe_sparse_dot(X[:, used], self.coef[:, used].T, dense_output=True) + self.intercept
+        decision = safe_sparse_dot(X[:, self.columns], self.coef.T, dense_output=True) + self.intercept
         if len(self.coef) == 1:
             return np.vstack([-decision[:, 0], decision[:, 0]])
         return np.ascontiguousarray(decision.T)

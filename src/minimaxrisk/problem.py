@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray
@@ -68,10 +67,6 @@ def build_problem(
     """Scale the features, estimate their moments and set the confidence radii."""
     make = sparse_features if sparse.issparse(X) else dense_features
     features, moments, scale = make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    if not (np.isfinite(moments.mean).all() and np.isfinite(moments.variance).all()):
-        raise ValueError(
-            "X holds values so large that their variance overflows; rescale the columns of X first."
-        )
     tau, sigma = phi_moments(moments, coding)
     lam = scaled_deviation(sigma, instances.n_effective, radius)
     return Problem(features, coding, instances.p_hat, tau, lam, scale)

@@ -102,6 +102,10 @@ def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight must not be negative, got {weights[first]} at position {first}.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise ValueError("sample_weight is so large that its sum overflows; divide the weights.")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least two classes need weight.")
     return weights

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 VARIABLE = "MINIMAXRISK_DATA"
+COLUMNS = ("name", "file", "n_samples", "n_features", "n_classes", "sha256", "notes")
 
 
 def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -51,17 +53,25 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, *, ret
             f"data set {name!r} is in the manifest of {home}, but its file {row['file']} is not there."
         )
     content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != row["sha256"]:
+    if hashlib.sha256(content).hexdigest() != row["sha256"].lower():
         raise ValueError(
             f"{path} does not match its checksum in MANIFEST.csv; the file is damaged or was changed: "
             "get it again."
         )
-    with np.load(path, allow_pickle=False) as archive:
-        data = _matrix(archive)
-        target, names = archive["y"], None
-        if "classes" in archive.files:
-            names = archive["classes"]
-            target = names[np.unique(target, return_inverse=True)[1]]
+    with np.load(BytesIO(content), allow_pickle=False) as archive:
+        try:
+            data, target = _matrix(archive), archive["y"]
+        except KeyError as error:
+            raise ValueError(f"{path} lacks an array that a data set needs: {error}.") from error
+        names = archive["classes"] if "classes" in archive.files else None
+    if data.shape[0] != len(target):
+        raise ValueError(f"{path} holds {data.shape[0]} rows of X and {len(target)} labels.")
+    if names is not None:
+        if target.min() < 0 or target.max() >= len(names):
+            raise ValueError(
+                f"{path} names {len(names)} classes; y must hold numbers from 0 to {len(names) - 1}."
+            )
+        target = names[target]
     if return_X_y:
         return data, target
     target_names = np.unique(target) if names is None else names
@@ -77,8 +87,12 @@ def _matrix(archive: Any) -> Any:
 
 
 def _manifest(home: Path) -> list[dict[str, str]]:
-    with (home / "MANIFEST.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    with (home / "MANIFEST.csv").open(newline="", encoding="utf-8-sig") as file:
+        table = csv.DictReader(file, restval="")
+        missing = [column for column in COLUMNS if column not in (table.fieldnames or [])]
+        if missing:
+            raise ValueError(f"{home / 'MANIFEST.csv'} lacks the columns {', '.join(missing)}.")
+        return list(table)
 
 
 def _manifest_row(home: Path, name: str) -> dict[str, str]:
@@ -89,5 +103,5 @@ def _manifest_row(home: Path, name: str) -> dict[str, str]:
         )
     rows = {row["name"]: row for row in _manifest(home)}
     if name not in rows:
-        raise ValueError(f"unknown data set {name!r}; {home} has {', '.join(sorted(rows))}.")
+        raise ValueError(f"unknown data set {name!r}; {home} has {', '.join(sorted(rows)) or 'none'}.")
     return rows[name]

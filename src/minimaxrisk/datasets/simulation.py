@@ -141,6 +141,8 @@ def make_expression(
             "n_samples must be at least 2, n_features and module_size at least 1, got "
             f"{n_samples}, {n_features} and {module_size}."
         )
+    if not np.isfinite(effect):
+        raise ValueError(f"effect must be a finite number, got {effect}.")
     random = check_random_state(random_state)
     informative = np.sort(random.choice(n_features, n_informative, replace=False))
     shift = np.zeros(n_features)

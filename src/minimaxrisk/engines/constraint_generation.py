@@ -15,6 +15,7 @@ rules take violated components only, which is all that the paper's theorems ask 
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 
@@ -26,7 +27,7 @@ from minimaxrisk.engines.master import Master, MasterSolution, feasibility_toler
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
 from minimaxrisk.objective import Objective
 from minimaxrisk.problem import Problem
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
+from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # A fall of R^k by less than this may be rounding, and must not count as progress.
 STRICT_DECREASE = 1e-10
@@ -57,7 +58,7 @@ def constraint_generation(
     accepted = _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
     previous = np.inf
-    with Master(problem, objective, tolerance=feasibility_tolerance(epsilon)) as master:
+    with closing(Master(problem, objective, tolerance=feasibility_tolerance(epsilon))) as master:
         try:
             for iteration in count(1) if max_iter is None else range(1, max_iter + 2):
                 # 1) Update the set of components and solve, hot from the last basis.
@@ -91,7 +92,7 @@ def constraint_generation(
                     seconds=time.perf_counter() - started,
                 )
                 best.history.append(record)
-                best.stopped = monitor is not None and monitor(record)
+                best.stopped = monitor is not None and monitor(record.copy())
                 if best.converged or best.stopped:
                     break
         except KeyboardInterrupt:
@@ -136,11 +137,14 @@ class _InnerPoint:
 
 
 def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:
-    """epsilon, but nothing beyond the radius itself where the constraint is an equality.
+    """epsilon where the radius is larger, a hundredth of the radius elsewhere, nothing where it is thin.
 
-    The lower bound has to mix every violation away; where the radius is 1e-9 it could not mix away epsilon.
+    The lower bound has to mix every violation away, and where the radius is 1e-6 it could not mix away 1e-4.
     """
-    return np.where(problem.lam > SMALLEST_RADIUS, epsilon, 0.0).ravel()
+    lam = problem.lam.ravel()
+    accepted = np.where(lam >= epsilon, epsilon, lam / 100.0)
+    accepted[lam < THIN_RADIUS] = 0.0
+    return accepted
 
 
 def _certify(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None =
     best = Solution.trivial(problem, objective)
     everything = np.arange(problem.n_components)
     tolerance = feasibility_tolerance(0.0)
-    with Master(problem, objective, tolerance=tolerance, presolve=True) as master:
+    with closing(Master(problem, objective, tolerance=tolerance, presolve=True)) as master:
         try:
             master.add(everything)
             found = master.solve()
@@ -47,5 +48,5 @@ def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None =
     best.history.append(record)
     best.converged = True
     if monitor is not None:
-        best.stopped = monitor(record)
+        best.stopped = monitor(record.copy())
     return best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import TracebackType
 
 import numpy as np
 from scipy import sparse
@@ -14,10 +13,15 @@ from minimaxrisk.engines.highs import RangeProgram
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.objective import BayesError, ExpectedLoss, Objective
 from minimaxrisk.problem import Problem
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
+from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Multipliers up to this size are taken for zero; the certified bound is that of what remains.
 NEGLIGIBLE_MULTIPLIER = 1e-10
+# The smallest feasibility tolerance that HiGHS takes.
+SMALLEST_TOLERANCE = 1e-10
+# Rows are magnified by at most this much, and their bounds drawn in by this much.
+LARGEST_FACTOR = 1e4
+MARGIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,10 @@ class Master:
     ) -> None:
         self.problem = problem
         self.components = np.empty(0, dtype=np.intp)
-        # An equality is aimed at as such, and the radius that the set allows there absorbs rounding.
-        self._half_width = np.where(problem.lam > SMALLEST_RADIUS, problem.lam, 0.0).ravel()
-        if not self._half_width.all():
-            tolerance = min(tolerance, SMALLEST_RADIUS / 10.0)
+        # Rows of thin constraints are magnified, so that HiGHS's absolute tolerance is small beside them.
+        self._factor = np.clip(THIN_RADIUS / problem.lam.ravel(), 1.0, LARGEST_FACTOR)
+        if (self._factor > 1.0).any():
+            tolerance = SMALLEST_TOLERANCE
         fixed = _fixed_part(objective, problem.coding, problem.n_instances)
         self._n_columns = len(fixed.cost)
         self._program = RangeProgram(
@@ -58,25 +62,22 @@ class Master:
             presolve=presolve,
         )
 
-    def __enter__(self) -> Master:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._program.__exit__(kind, error, trace)
+    def close(self) -> None:
+        """End the solver's thread."""
+        self._program.close()
 
     def add(self, components: IntArray) -> None:
         """Let the moment constraints of these components of Phi take part."""
         if len(components) == 0:
             return
         n = self.problem.n_instances
-        tau, width = self.problem.tau.ravel()[components], self._half_width[components]
-        rows = _moment_rows(self.problem, components, self._n_columns)
-        self._program.add_rows(rows, n * (tau - width), n * (tau + width))
+        factor = self._factor[components]
+        tau = n * factor * self.problem.tau.ravel()[components]
+        # Thin ones a hair narrower, so that what the solver's tolerance leaves is still inside the set.
+        margin = np.where(factor > 1.0, MARGIN, 0.0)
+        width = n * factor * (self.problem.lam.ravel()[components] - margin)
+        rows = sparse.diags_array(factor) @ _moment_rows(self.problem, components, self._n_columns)
+        self._program.add_rows(sparse.csr_array(rows), tau - width, tau + width)
         self.components = np.concatenate([self.components, components])
 
     def drop(self, positions: IntArray) -> None:
@@ -91,8 +92,9 @@ class Master:
         w = found.columns[: n_classes * n].reshape(n_classes, n) / n
         # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
         # returns rounding errors there, which would count as selected features.
-        is_zero = found.added_row_is_basic | (np.abs(found.added_row_duals) <= NEGLIGIBLE_MULTIPLIER)
-        values = np.where(is_zero, 0.0, found.added_row_duals)
+        multipliers = self._factor[self.components] * found.added_row_duals
+        is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
+        values = np.where(is_zero, 0.0, multipliers)
         stage = Stage(self.components.copy(), values)
         return MasterSolution(stage, self._distribution(w), found.added_row_is_basic)
 
@@ -106,7 +108,7 @@ class Master:
 
 def feasibility_tolerance(violation_tolerance: float) -> float:
     """HiGHS must be more exact than the violations that are to be told apart from zero."""
-    return max(1e-10, min(1e-7, violation_tolerance / 10.0))
+    return max(SMALLEST_TOLERANCE, min(1e-7, violation_tolerance / 10.0))
 
 
 @dataclass(frozen=True)

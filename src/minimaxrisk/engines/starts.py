@@ -93,7 +93,9 @@ def _curvature(problem: Problem) -> float:
     v = np.linspace(1.0, 2.0, n)[None, :]
     value = 1.0
     for _ in range(5):
+        if value == 0.0:
+            return 1.0  # all columns are zero, and any step will do
         v = v / np.linalg.norm(v)
         v = problem.features.combine(problem.features.correlate(v))
         value = float(np.linalg.norm(v))
-    return max(value / n, np.finfo(np.float64).tiny)
+    return value / n if value > 0.0 else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 
 from minimaxrisk.arrays import FloatArray, IntArray
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
-from minimaxrisk.features.matrix import ColumnScale, is_negligible
+from minimaxrisk.features.matrix import ColumnScale, is_negligible, power_of_two
 from minimaxrisk.instances import Instances
 
 # Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
@@ -56,29 +57,31 @@ def dense_features(
     mean, variance = np.zeros((n_classes, lead + d)), np.zeros((n_classes, lead + d))
     values[:, :lead], mean[:, :lead] = 1.0, 1.0
 
-    width = max(1, BLOCK_ELEMENTS // n)
-    for start in range(0, d, width):
-        outer = slice(start, min(start + width, d))
+    for outer in column_blocks(d, n):
         inner = slice(outer.start + lead, outer.stop + lead)
         block = X[:, outer][instances.rows].astype(np.float64, copy=False)
-        shift[outer], scale[outer] = _rescale_in_place(block, instances.weights, centre=standardize)
+        shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
         values[:, inner] = block
         mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
     moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
     return DenseFeatures(values), moments, ColumnScale(shift, scale, fit_intercept)
 
 
-def _rescale_in_place(
+def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
+    """Slices of columns, each about ``BLOCK_ELEMENTS`` entries."""
+    width = max(1, BLOCK_ELEMENTS // n_rows)
+    for start in range(0, n_columns, width):
+        yield slice(start, min(start + width, n_columns))
+
+
+def rescale_in_place(
     block: FloatArray, weights: FloatArray, *, centre: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Bring columns to unit root mean square, after centring if asked for; return shift and scale.
 
     Columns that do not vary beyond rounding (or are zero, without centring) become zero, scale 1.
     """
-    # Powers of two first: exact, and neither 1e200 nor 1e-200 over- or underflows when squared.
-    largest = np.maximum(block.max(axis=0), -block.min(axis=0))
-    power = np.ldexp(1.0, np.frexp(largest)[1])
-    power[largest == 0.0] = 1.0
+    power = power_of_two(np.maximum(block.max(axis=0), -block.min(axis=0)))
     block /= power
     shift = np.zeros(block.shape[1])
     if centre:

@@ -15,6 +15,16 @@ from scipy import sparse
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
 
 
+def power_of_two(largest: FloatArray) -> FloatArray:
+    """Powers of two of the size of ``largest``, 1 where that is zero.
+
+    Dividing by them is exact, and afterwards neither 1e200 nor 1e-200 over- or underflows when squared.
+    """
+    power = np.ldexp(1.0, np.frexp(largest)[1] - 1)
+    power[largest == 0.0] = 1.0
+    return power
+
+
 def is_negligible(spread: FloatArray, shift: FloatArray, n: int) -> BoolArray:
     """Whether columns vary by no more than rounding in n operations leaves of a constant ``shift``."""
     noise = 8.0 * n * np.finfo(np.float64).eps * np.abs(shift)

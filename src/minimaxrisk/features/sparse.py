@@ -8,75 +8,110 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk.features.class_moments import ClassMoments
-from minimaxrisk.features.matrix import ColumnScale, is_negligible
+from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
+from minimaxrisk.features.dense import column_blocks, rescale_in_place
+from minimaxrisk.features.matrix import ColumnScale, power_of_two
 from minimaxrisk.instances import Instances
+
+# A column whose mean is this many times its spread is centred for good: the implicit form would lose
+# digits to cancellation, and such a column has hardly any zeros to preserve.
+CENTRED_FOR_GOOD = 1e3
 
 
 @dataclass
 class SparseFeatures:
-    """A CSC matrix of the caller's values, seen through a ``ColumnScale``."""
+    """The matrix ``V - 1 c'`` with V sparse, behind a column of ones if there is an intercept."""
 
-    values: DataMatrix
-    scale: ColumnScale
+    values: sparse.csc_array
+    offset: FloatArray
+    has_intercept: bool
     n_passes: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.values.shape[0], self.values.shape[1] + self.scale.n_leading
+        return self.values.shape[0], self.values.shape[1] + int(self.has_intercept)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         mass = block_weights.sum(axis=1, keepdims=True)
-        product = np.asarray((self.values.T @ block_weights.T).T)
-        inner = (product - mass * self.scale.shift) / self.scale.scale
-        return np.hstack([mass, inner]) if self.scale.has_intercept else inner
+        inner = (self.values.T @ block_weights.T).T - mass * self.offset
+        return np.hstack([mass, inner]) if self.has_intercept else inner
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
-        coef, intercept = self.scale.outward(coefficients)
-        used = np.flatnonzero(coef.any(axis=0))
+        inner = coefficients[:, int(self.has_intercept) :]
+        used = np.flatnonzero(inner.any(axis=0))
         if 2 * len(used) > self.values.shape[1]:
             self.n_passes += 1
-        product = np.asarray(self.values[:, used] @ coef[:, used].T).T
-        return product + intercept[:, None]
+        constant = -(inner[:, used] @ self.offset[used])
+        if self.has_intercept:
+            constant = constant + coefficients[:, 0]
+        return (self.values[:, used] @ inner[:, used].T).T + constant[:, None]
 
     def columns(self, indices: IntArray) -> FloatArray:
         values, offset = self.shifted_columns(indices)
-        return np.asarray(values.todense()) - offset
+        return values.toarray() - offset
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        is_intercept = indices < self.scale.n_leading
-        # Any column serves for the intercept: its values are multiplied by zero.
-        j = np.where(is_intercept, 0, indices - self.scale.n_leading)
-        factor = np.where(is_intercept, 0.0, 1.0 / self.scale.scale[j])
-        values = sparse.csc_array(self.values[:, j] @ sparse.diags_array(factor))
+        if not self.has_intercept:
+            return self.values[:, indices], self.offset[indices]
+        # The intercept is 0 - (-1); any column serves for its values, which are multiplied by zero.
+        is_intercept = indices == 0
+        j = np.where(is_intercept, 0, indices - 1)
+        values = sparse.csc_array(self.values[:, j] @ sparse.diags_array(np.where(is_intercept, 0.0, 1.0)))
         values.eliminate_zeros()
-        return values, np.where(is_intercept, -1.0, self.scale.shift[j] * factor)
+        return values, np.where(is_intercept, -1.0, self.offset[j])
 
 
 def sparse_features(
     X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[SparseFeatures, ClassMoments, ColumnScale]:
     """Moments and scale of a CSR matrix from its stored entries alone."""
-    X = X[instances.rows].astype(np.float64)
-    prior = instances.p_hat.sum(axis=1)
-    mean, variance = _within_class_moments(X, instances.p_hat)
+    X = sparse.csr_array(X[instances.rows], dtype=np.float64)
+    p_hat, prior = instances.p_hat, instances.p_hat.sum(axis=1)
+    largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+    # Coefficients of columns near the smallest number would overflow; such columns count as zero.
+    X.data[largest[X.indices] < np.finfo(np.float64).tiny] = 0.0
+    power = power_of_two(largest)
+    X.data /= power[X.indices]
+    mean, variance = _within_class_moments(X, p_hat)
     shift = prior @ mean if standardize else np.zeros(X.shape[1])
-    scale = np.sqrt(prior @ (variance + (mean - shift) ** 2))
-    negligible = is_negligible(scale, shift, instances.n_instances)
-    scale[negligible] = 1.0
-    mean = (mean - shift) / scale
-    variance = variance / scale**2
-    mean[:, negligible], variance[:, negligible] = 0.0, 0.0
+    spread = np.sqrt(prior @ (variance + (mean - shift) ** 2))
+    scale = np.where(spread > 0.0, spread, 1.0)
+    values = sparse.csc_array(X @ sparse.diags_array(1.0 / scale))
+    offset = shift / scale
+    mean, variance = (mean - shift) / scale, variance / scale**2
+
+    stubborn = np.flatnonzero(np.abs(shift) > CENTRED_FOR_GOOD * spread)
+    centred = []
+    for part in column_blocks(len(stubborn), X.shape[0]):
+        j = stubborn[part]
+        block = X[:, j].toarray()
+        shift[j], scale[j] = rescale_in_place(block, instances.weights, centre=True)
+        offset[j] = 0.0
+        mean[:, j], variance[:, j] = within_class_moments(block, p_hat)
+        centred.append(sparse.csc_array(block))
+    if centred:
+        values = _with_columns_replaced(values, stubborn, centred)
+
     if fit_intercept:
         mean = np.hstack([np.ones((len(prior), 1)), mean])
         variance = np.hstack([np.zeros((len(prior), 1)), variance])
-    column_scale = ColumnScale(shift, scale, fit_intercept)
-    values = X.tocsc()
-    return SparseFeatures(values, column_scale), ClassMoments(prior, mean, variance), column_scale
+    return (
+        SparseFeatures(values, offset, fit_intercept),
+        ClassMoments(prior, mean, variance),
+        ColumnScale(shift * power, scale * power, fit_intercept),
+    )
 
 
-def _within_class_moments(X: DataMatrix, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _with_columns_replaced(
+    matrix: sparse.csc_array, columns: IntArray, replacements: list[sparse.csc_array]
+) -> sparse.csc_array:
+    kept = np.setdiff1d(np.arange(matrix.shape[1]), columns)
+    order = np.argsort(np.concatenate([kept, columns]))
+    return sparse.csc_array(sparse.hstack([matrix[:, kept], *replacements]).tocsc()[:, order])
+
+
+def _within_class_moments(X: sparse.csr_array, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means and variances of CSR columns within each class; absent entries count as the zeros they are."""
     d = X.shape[1]
     mean, variance = np.empty((len(p_hat), d)), np.empty((len(p_hat), d))

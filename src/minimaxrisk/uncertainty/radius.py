@@ -10,6 +10,9 @@ from minimaxrisk.arrays import FloatArray
 # rounding alone could make the empirical distribution fall outside. In units of the column's root
 # mean square this much is always allowed; it moves R* by at most 1e-9 times the norm of mu.
 SMALLEST_RADIUS = 1e-9
+# Constraints thinner than this are too thin for a solver's absolute tolerances, and no violation that a
+# caller would accept elsewhere can be accepted there.
+THIN_RADIUS = 1e-5
 
 
 def scaled_deviation(sigma: FloatArray, n_effective: float, scale: float) -> FloatArray:
