@@ -45,12 +45,14 @@ def constraint_generation(
     n_max: int,
     epsilon: float,
     max_iter: int | None = None,
+    presolve: bool = False,
     monitor: Monitor | None = None,
 ) -> Solution:
     """Solve to violations of at most ``epsilon``, or until ``max_iter`` rounds of SELECT (k_max).
 
-    ``start`` holds the components of Phi of the first program, at most ``n_max`` enter per round. The
-    pair returned is the best one certified, whichever way the loop ends.
+    ``start`` holds the components of Phi of the first program, at most ``n_max`` enter per round;
+    ``presolve`` pays for a first program that is large. The pair returned is the best one certified,
+    whichever way the loop ends.
     """
     started = time.perf_counter()
     best = Solution.trivial(problem, objective)
@@ -58,7 +60,8 @@ def constraint_generation(
     accepted = _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
     previous = np.inf
-    with closing(Master(problem, objective, tolerance=feasibility_tolerance(epsilon))) as master:
+    tolerance = feasibility_tolerance(epsilon)
+    with closing(Master(problem, objective, tolerance=tolerance, presolve=presolve)) as master:
         try:
             for iteration in count(1) if max_iter is None else range(1, max_iter + 2):
                 # 1) Update the set of components and solve, hot from the last basis.
@@ -97,6 +100,9 @@ def constraint_generation(
                     break
         except KeyboardInterrupt:
             best.interrupted = True
+    # The inner point's moments were updated, not recomputed; what is reported is computed afresh.
+    point = lower_bound(problem, objective, best.distribution)
+    best.distribution, best.lower = point.distribution, point.bound
     return best
 
 
