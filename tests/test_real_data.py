@@ -76,5 +76,5 @@ def test_dorothea(real_data):
     X, y = real_data("Dorothea")
     model = MinimaxRiskClassifier("constraint-generation", tol=1e-6).fit(X, y)
     check(model, X, y, 0.0613113)
-    # The optimum has 222 non-zero coefficients, one of them perhaps the intercept.
-    assert model.n_features_selected_ == pytest.approx(222, abs=5)
+    # The optimum is not unique; another algorithm's has 222 coefficients. Rounding errors would be hundreds.
+    assert model.n_features_selected_ <= 222
