@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-slow test-oldest lint format bench clean
+.PHONY: help demo test test-slow test-oldest lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,7 +13,7 @@ help:
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
-	@echo "make bench        the benchmark"
+	@echo "make bench        the benchmark (not there yet)"
 	@echo "make clean        remove the environments"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools.

@@ -105,7 +105,7 @@ def test_other_data_are_not_certified(wide):
     model = MinimaxRiskClassifier().fit(X, y)
     assert not verify(model, X[::-1], y).valid
     assert not verify(model, X + 1e-3 * X**2, y).valid
-    assert "shape" in verify(model, X[:-1], y[:-1]).problems[-2]
+    assert "shape" in verify(model, X[:-1], y[:-1]).problems[-1]
     other = verify(model, X, np.where(y == "alpha", "omega", y))
     assert not other.valid
     assert np.isnan(other.upper)

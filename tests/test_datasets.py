@@ -121,6 +121,8 @@ def test_bayes_error_and_error_of_a_rule_agree_with_the_covariance_and_a_sample(
     # No rule is better, and a rule that always says 1 misses class 0.
     assert law.error(coef + 0.1, intercept) > study.bayes_error
     assert law.error(np.zeros(45), 1.0) == pytest.approx(1 - positive)
+    two_rows = law.error(np.stack([-coef, 2 * coef]), np.array([0.0, 3 * intercept]))
+    assert two_rows == pytest.approx(study.bayes_error, abs=1e-12)
 
 
 def test_study_is_what_was_asked_for():

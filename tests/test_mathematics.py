@@ -147,10 +147,17 @@ def test_rows_that_differ_in_the_last_column_only_stay_apart():
     assert instances.instance_of_row[0] == instances.instance_of_row[2]
 
 
-def test_order_of_rows_does_not_matter():
+@pytest.mark.parametrize("n", [20, 700])
+def test_order_and_repetition_of_rows_do_not_matter(n):
     rng = np.random.default_rng(4)
-    X, labels = reference.random_problem(rng, 20, 30, 3)
-    order = rng.permutation(20)
+    X, labels = reference.random_problem(rng, n, 30, 3)
+    doubled = np.concatenate([np.arange(n), np.arange(n)])
+    for convert in (np.asarray, sparse.csr_array):
+        _, once = problem_of(convert(X), labels, 3, weights=np.full(n, 2.0))
+        _, twice = problem_of(convert(X[doubled]), labels[doubled], 3)
+        np.testing.assert_array_equal(X[once.rows], X[doubled][twice.rows])
+        np.testing.assert_array_equal(once.p_hat, twice.p_hat)
+    order = rng.permutation(n)
     for convert in (np.asarray, sparse.csr_array):
         one, _ = problem_of(convert(X), labels, 3)
         two, _ = problem_of(convert(X[order]), labels[order], 3)

@@ -75,7 +75,7 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate
     problems: list[str] = []
     upper = _recompute_upper(model, posed, problems)
     lower = _recompute_lower(model, posed, problems)
-    if not lower <= upper + 1e-12:  # written so that NaN fails; rounding may cross the bounds at R*
+    if lower > upper + 1e-12:  # rounding may cross the bounds at R*; NaN has its own entry already
         problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
     return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
 
@@ -144,7 +144,10 @@ def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatAr
 def _check_model(model: Any) -> None:
     check_is_fitted(model)
     if not hasattr(model, "worst_case_distribution_"):
-        raise ValueError(f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}.")
+        raise ValueError(
+            f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; of a pipeline pass "
+            "the last step and the transformed X, of a search best_estimator_, of a selector estimator_."
+        )
 
 
 def _training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:

@@ -23,6 +23,7 @@ from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.posing import PosedProblem, pose
 from minimaxrisk.problem import Problem
 from minimaxrisk.progress import (
+    CALLER_OF_FIT,
     CallbackBridge,
     CallbackSupportMixin,
     log_iteration,
@@ -62,12 +63,12 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     fit_intercept : bool, default=True
         Add a column of ones to the features.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
-        Features of the first linear program of constraint generation: those most correlated with the
-        label, those that a few steps of a first-order method give the largest coefficients, or
-        columns given by index. The optimum does not depend on it.
+        Features of the first linear program of constraint generation: those whose mean products with the
+        label exceed their radius most, those that a few steps of a first-order method give the largest
+        coefficients, or columns given by index. The optimum does not depend on it.
     max_features_per_iter : int, default=100
-        The largest number of features that enter per round (the paper's n_max), and the number that
-        the two named starts take.
+        The largest number of features, counted as components of Phi, that enter per round (the paper's
+        n_max), and the number that the two named starts take.
     tol : float, default=1e-4
         The largest violation of a moment constraint that constraint generation accepts (the paper's
         :math:`\epsilon`), for columns at unit root mean square; components with a smaller radius accept
@@ -82,8 +83,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     random_state : int, RandomState instance or None, default=None
         Used by ``predict`` when ``deterministic=False``; ``fit`` draws no random numbers.
     verbose : int, default=0
-        If positive, one line per iteration goes to the logger ``"minimaxrisk"``, or to standard error
-        where logging is not set up.
+        If positive, one line per iteration goes to the logger ``"minimaxrisk"`` at level INFO, or to
+        standard error where logging is not set up.
     callback : callable or None, default=None
         Called once an iteration with the record that goes into ``history_``; returning True stops
         the fit and keeps the best certified model so far.
@@ -115,7 +116,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     n_features_selected_ : int
         Their number.
     feature_importances_ : ndarray of shape (n_features,)
-        Sum over the rows of ``coef_`` of its absolute values, in units of each column's scale.
+        Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
+        root mean square with ``standardize=False``).
     tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
         Estimated means and radii of the features as the problem saw them: standardised if asked for,
         the intercept's column first if there is one.
@@ -132,7 +134,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     history_ : list of dict
         One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
         far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k),
-        ``n_features``, ``n_added``, ``n_removed``, ``max_violation``, ``seconds``.
+        ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the linear program: columns, the
+        intercept among them, times classes for the one-hot coding), ``max_violation``, ``seconds``.
     stages_ : list of LinearRule
         The rules of the iterations, whose probabilities ``staged_predict_proba`` gives.
     n_features_in_, feature_names_in_
@@ -253,12 +256,17 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
                 "the bounds are valid, a larger max_iter brings them closer together.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=CALLER_OF_FIT,
             )
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores per class (n_samples, n_classes); for two classes the second one's lead (n_samples,)."""
+        """Scores of the classes, shape (n_samples, n_classes).
+
+        For two classes one number per sample, positive where ``predict`` says ``classes_[1]``: with the
+        signed coding ``X @ coef_[0] + intercept_``, the score of the second class and minus that of the
+        first; with the one-hot coding the difference of the two scores.
+        """
         scores = self._scores(X)
         if len(self.classes_) > 2:
             return np.ascontiguousarray(scores.T)
@@ -273,7 +281,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         return rule.probabilities(self._scores(X), self.threshold_).T
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``."""
+        """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
+
+        Of classes with the same score the first one is taken; so a model that selected no feature says
+        ``classes_[0]`` for every sample.
+        """
         scores = self._scores(X)
         if self.deterministic:
             return self.classes_[rule.arg_max(scores)]

@@ -80,7 +80,8 @@ def _dense_row_codes(X: FloatArray, kept: IntArray) -> IntArray:
     while start < X.shape[1]:
         block = np.ascontiguousarray(X[:, start : start + width][kept])
         block = block + 0.0  # -0.0 and 0.0 are the same value
-        keys = np.hstack([_as_bytes(codes[:, None]), _as_bytes(block)])
+        # Big-endian, so that the order of the bytes is that of the numbers and earlier columns decide first.
+        keys = np.hstack([_as_bytes(codes[:, None].astype(">i8")), _as_bytes(block)])
         void = np.dtype((np.void, keys.shape[1]))
         distinct, codes = np.unique(keys.view(void).ravel(), return_inverse=True)
         if len(distinct) == len(kept):

@@ -23,7 +23,7 @@ from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.instances import Instances
 from minimaxrisk.uncertainty.moments import phi_moments
-from minimaxrisk.uncertainty.radius import scaled_deviation
+from minimaxrisk.uncertainty.radius import confidence_radii
 
 
 @dataclass(frozen=True)
@@ -68,5 +68,5 @@ def build_problem(
     make = sparse_features if sparse.issparse(X) else dense_features
     features, moments, scale = make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     tau, sigma = phi_moments(moments, coding)
-    lam = scaled_deviation(sigma, instances.n_effective, radius)
+    lam = confidence_radii(sigma, instances.n_effective, radius)
     return Problem(features, coding, instances.p_hat, tau, lam, scale)

@@ -10,6 +10,9 @@ from minimaxrisk.engines.solution import IterationRecord
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    # From inside fit past scikit-learn's two decorators to the line that called it.
+    CALLER_OF_FIT = 4
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -18,8 +21,10 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method: Any) -> Any:
         return method
 
+    CALLER_OF_FIT = 3
 
-__all__ = ["CallbackBridge", "CallbackSupportMixin", "log_iteration", "with_callbacks"]
+
+__all__ = ["CALLER_OF_FIT", "CallbackBridge", "CallbackSupportMixin", "log_iteration", "with_callbacks"]
 
 logger = logging.getLogger("minimaxrisk")
 

@@ -1,6 +1,6 @@
 """What the caller passed, checked: a matrix, label codes and positive-or-zero weights.
 
-Every error names the argument, what was expected, what came and what to do.
+Errors raised here name the argument, what was expected, what came and what to do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,13 @@ def check_training_data(
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
     _check_label_values(y)
-    X, y = validate_data(estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+    try:
+        X, y = validate_data(
+            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+    except (TypeError, ValueError) as error:
+        _explain_text_columns(X, error)
+        raise
     check_classification_targets(y)
     if sparse.issparse(X):
         X = _canonical(X)
@@ -63,13 +69,15 @@ def _check_label_values(y: Any) -> None:
         return  # scikit-learn's own message is the one that its users know
     # A list with NaN among strings would become the string "nan" in a plain conversion.
     values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
-    if values.dtype.kind != "O" or values.ndim != 1:
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.ravel()
+    if values.dtype.kind not in "Of" or values.ndim != 1:
         return
     missing = [i for i, value in enumerate(values) if _is_missing(value)]
     if missing:
         raise ValueError(
-            f"y has {len(missing)} missing labels (first at position {missing[0]}); every sample needs "
-            "a label: drop those rows from X and y."
+            f"y has {len(missing)} missing label{'s' if len(missing) > 1 else ''} (first at position "
+            f"{missing[0]}); every sample needs a label: drop those rows from X and y."
         )
     try:
         np.unique(values)
@@ -78,6 +86,18 @@ def _check_label_values(y: Any) -> None:
         raise ValueError(
             f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
         ) from error
+
+
+def _explain_text_columns(X: Any, error: Exception) -> None:
+    """If a data frame could not be made numeric, say which of its columns is to blame."""
+    if "Complex data" in str(error) or not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return
+    for name, kind in zip(X.columns, X.dtypes, strict=True):
+        if getattr(kind, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"X must be numeric, but its column {name!r} has type {kind} (first value "
+                f"{X[name].iloc[0]!r}); drop the column or encode it as numbers."
+            ) from error
 
 
 def _is_missing(value: Any) -> bool:
@@ -115,8 +135,8 @@ def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            "y must hold at least 2 classes among the samples of positive weight, got 1 class: "
-            f"{classes[0]!r}."
+            "y must hold at least 2 classes (samples of weight 0 do not count), got 1 class: "
+            f"{classes.tolist()[0]!r}."
         )
     return classes, codes.astype(np.intp)
 

@@ -99,7 +99,7 @@ def _manifest_row(home: Path, name: str) -> dict[str, str]:
     if not (home / "MANIFEST.csv").exists():
         raise FileNotFoundError(
             f"no data folder with a MANIFEST.csv at {home}; set the environment variable {VARIABLE} to the "
-            "folder that holds the data sets, or pass folder=."
+            "folder that holds the data sets, or pass folder=. The package ships and downloads none."
         )
     rows = {row["name"]: row for row in _manifest(home)}
     if name not in rows:

@@ -55,8 +55,14 @@ class ExpressionLaw:
         distance = float(np.sqrt(np.sum(square - rho * total**2 / (1.0 - rho + rho * sizes)) / (1.0 - rho)))
         return self._error_at(distance)
 
-    def error(self, coef: FloatArray, intercept: float) -> float:
-        """Exact error of the rule that says class 1 where ``coef'x + intercept > 0``."""
+    def error(self, coef: FloatArray, intercept: FloatArray | float) -> float:
+        """Exact error of the rule that says class 1 where ``coef'x + intercept > 0``.
+
+        Two rows of coefficients are scores of the classes, and the larger score decides.
+        """
+        coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
+        if len(coef) == 2:
+            coef, intercept = coef[1] - coef[0], intercept[1] - intercept[0]
         scaled = np.ravel(coef) * self.spread
         variance = (1.0 - self.correlation) * scaled @ scaled
         variance += self.correlation * np.sum(np.bincount(self.module, scaled) ** 2)

@@ -151,7 +151,7 @@ def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:
     n_blocks, n_other = coding.n_blocks, len(part.cost) - coding.n_classes * n
     sums = sparse.hstack(
         [
-            sparse.kron(coding.matrix, np.ones((1, n))),
+            sparse.kron(sparse.coo_array(coding.matrix), np.ones((1, n))),
             sparse.coo_array((n_blocks, n_other)),
             -sparse.eye_array(n_blocks),
         ]

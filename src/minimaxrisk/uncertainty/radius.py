@@ -15,6 +15,6 @@ SMALLEST_RADIUS = 1e-9
 THIN_RADIUS = 1e-5
 
 
-def scaled_deviation(sigma: FloatArray, n_effective: float, scale: float) -> FloatArray:
+def confidence_radii(sigma: FloatArray, n_effective: float, radius: float) -> FloatArray:
     """The paper's lambda = s * sigma / sqrt(n) for columns at unit root mean square."""
-    return np.maximum(scale * sigma / np.sqrt(n_effective), SMALLEST_RADIUS)
+    return np.maximum(radius * sigma / np.sqrt(n_effective), SMALLEST_RADIUS)
