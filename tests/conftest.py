@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 
 from minimaxrisk.datasets import data_home, list_datasets, load_dataset
 
-# Deadlines would fail on a busy machine; derandomised runs are the same everywhere.
+# Deadlines would fail on a busy machine; derandomized runs are the same everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 

@@ -92,7 +92,7 @@ def test_probabilities_follow_the_rule_with_the_stored_threshold(wide):
     assert error == pytest.approx(model.worst_case_error_, abs=1e-4)
 
 
-def test_randomised_predictions_are_draws_from_predict_proba(wide):
+def test_randomized_predictions_are_draws_from_predict_proba(wide):
     X, y = wide
     model = MinimaxRiskClassifier(deterministic=False, random_state=0).fit(X, y)
     point = np.full((1, 300), 0.1)

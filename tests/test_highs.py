@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
+import weakref
 from contextlib import closing
 
 import highspy
@@ -115,3 +117,13 @@ def test_an_interrupt_stops_the_solver_between_pivots():
         finally:
             timer.cancel()  # a late signal must not hit another test
         assert lp._highs.getModelStatus() == highspy.HighsModelStatus.kInterrupt
+
+
+def test_a_closed_program_leaves_the_memory():
+    lp, _, _ = hard_program()
+    with closing(lp):
+        lp.solve()
+    gone = weakref.ref(lp)
+    del lp
+    gc.collect()
+    assert gone() is None

@@ -36,7 +36,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     r"""Linear classifier with the smallest worst-case error probability.
 
     Among all distributions whose feature means agree with the data within confidence radii
-    :math:`\lambda`, the error of the learned randomised rule is at most
+    :math:`\lambda`, the error of the learned randomized rule is at most
 
     .. math:: R^* = \min_\mu \; 1 - \tau^T \mu + \lambda^T |\mu| + \varphi(\mu)
 
@@ -101,7 +101,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     threshold_ : float
         :math:`\varphi(\mu)`, the level above which scores turn into probabilities.
     worst_case_error_ : float
-        A certified upper bound on the error of the randomised rule over the uncertainty set.
+        A certified upper bound on the error of the randomized rule over the uncertainty set.
     worst_case_error_lower_ : float
         A certified lower bound on R*: no rule has a smaller worst-case error.
     optimality_gap_ : float
@@ -273,7 +273,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         return scores[1] if len(self.coef_) == 1 else scores[1] - scores[0]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The randomised rule h(y|x), shape (n_samples, n_classes).
+        """The randomized rule h(y|x), shape (n_samples, n_classes).
 
         These are the probabilities with which the minimax rule picks each label. They make the
         worst-case error small; they do not estimate how probable the label is.

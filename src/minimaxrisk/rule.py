@@ -1,4 +1,4 @@
-"""From scores to decisions: the threshold phi, the randomised rule h(y|x) and the deterministic one.
+"""From scores to decisions: the threshold phi, the randomized rule h(y|x) and the deterministic one.
 
 Scores come with one row per class and one column per instance (K x n).
 """

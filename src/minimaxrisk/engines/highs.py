@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import highspy
@@ -47,7 +49,7 @@ class RangeProgram:
         feasibility_tolerance: float,
         presolve: bool = False,
     ) -> None:
-        self._interrupted = False
+        self._interrupt = Event()
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
@@ -66,7 +68,7 @@ class RangeProgram:
         self._do("addVars", n, least, np.full(n, highspy.kHighsInf))
         self._do("changeColsCost", n, np.arange(n, dtype=np.int32), cost)
         self._append(fixed_rows, lower, upper)
-        self._highs.setCallback(self._on_pivot, None)
+        self._highs.setCallback(_asks_for(self._interrupt), None)
         self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
 
     def close(self) -> None:
@@ -103,7 +105,7 @@ class RangeProgram:
         )
 
     def _run(self) -> Any:
-        self._interrupted = False
+        self._interrupt.clear()
         job = self._thread.submit(self._highs.run)
         try:
             while not job.done():
@@ -112,13 +114,10 @@ class RangeProgram:
                 except TimeoutError:
                     continue
         except KeyboardInterrupt:
-            self._interrupted = True
+            self._interrupt.set()
             job.result()
             raise
         return self._highs.getModelStatus()
-
-    def _on_pivot(self, kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
-        into.user_interrupt = self._interrupted
 
     def _solution(self) -> LinearProgramSolution:
         solution = self._highs.getSolution()
@@ -135,6 +134,11 @@ class RangeProgram:
         )
 
     def _append(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        if rows.nnz > np.iinfo(np.int32).max:
+            raise SolverError(
+                f"a linear program with {rows.nnz} entries is too large for HiGHS; use "
+                "solver='constraint-generation'."
+            )
         self._do(
             "addRows",
             rows.shape[0],
@@ -154,3 +158,16 @@ class RangeProgram:
         """Call HiGHS; a wrong option or index is only reported in the returned status."""
         if getattr(self._highs, method)(*arguments) == highspy.HighsStatus.kError:
             raise SolverError(f"HiGHS refused {method}({', '.join(map(repr, arguments[:2]))}).")
+
+
+def _asks_for(interrupt: Event) -> Callable[..., None]:
+    """A callback between pivots that stops HiGHS once ``interrupt`` is set.
+
+    It must know nothing of the program: HiGHS holds it, and a circle through C++ is one that Python's
+    collector cannot see, so that every fit would stay in memory.
+    """
+
+    def between_pivots(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
+        into.user_interrupt = interrupt.is_set()
+
+    return between_pivots
