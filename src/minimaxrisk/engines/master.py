@@ -19,9 +19,8 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 NEGLIGIBLE_MULTIPLIER = 1e-10
 # The smallest feasibility tolerance that HiGHS takes.
 SMALLEST_TOLERANCE = 1e-10
-# Rows are magnified by at most this much, and their bounds drawn in by this much.
+# Rows are magnified by at most this much.
 LARGEST_FACTOR = 1e4
-MARGIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,7 @@ class Master:
         n = self.problem.n_instances
         factor = self._factor[components]
         tau = n * factor * self.problem.tau.ravel()[components]
-        # Thin ones a hair narrower, so that what the solver's tolerance leaves is still inside the set.
-        margin = np.where(factor > 1.0, MARGIN, 0.0)
-        width = n * factor * (self.problem.lam.ravel()[components] - margin)
+        width = n * factor * self.problem.lam.ravel()[components]
         rows = sparse.diags_array(factor) @ _moment_rows(self.problem, components, self._n_columns)
         self._program.add_rows(sparse.csr_array(rows), tau - width, tau + width)
         self.components = np.concatenate([self.components, components])
