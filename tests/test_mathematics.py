@@ -73,6 +73,7 @@ def test_constant_columns_become_zero(value):
     for matrix in (X, sparse.csr_array(X)):
         problem, _ = problem_of(matrix, labels, 2)
         np.testing.assert_array_equal(problem.tau[:, 1], 0.0)
+        assert problem.lam[0, 1] == 1.0
         np.testing.assert_array_equal(problem.features.columns(np.array([1])), 0.0)
         np.testing.assert_array_equal(problem.features.correlate(np.ones((1, 11)))[:, 1], 0.0)
 

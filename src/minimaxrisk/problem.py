@@ -69,4 +69,6 @@ def build_problem(
     features, moments, scale = make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     tau, sigma = phi_moments(moments, coding)
     lam = confidence_radii(sigma, instances.n_effective, radius)
+    # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
+    lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0
     return Problem(features, coding, instances.p_hat, tau, lam, scale)

@@ -19,8 +19,8 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 NEGLIGIBLE_MULTIPLIER = 1e-10
 # The smallest feasibility tolerance that HiGHS takes.
 SMALLEST_TOLERANCE = 1e-10
-# Rows are magnified by at most this much.
-LARGEST_FACTOR = 1e4
+# How much a thin constraint is magnified, at most, and the mass besides.
+LARGEST_FACTOR = 1e2
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class MasterSolution:
 class Master:
     """A program in w (and r) with one range row per component of Phi that takes part.
 
-    In HiGHS everything is multiplied by n, so that the entries of w are of order one. Its last B columns
-    are ``t_b``, the sum of row b of C w: they carry the part of a column that is the same for all
+    In HiGHS the distribution has a mass of n or more, so that its entries are of order one. The last B
+    columns are ``t_b``, the sum of row b of C w: they carry the part of a column that is the same for all
     instances, so that centred sparse data make sparse rows.
     """
 
@@ -45,11 +45,14 @@ class Master:
     ) -> None:
         self.problem = problem
         self.components = np.empty(0, dtype=np.intp)
-        # Rows of thin constraints are magnified, so that HiGHS's absolute tolerance is small beside them.
+        # Thin constraints, and the mass of all distributions with them, are magnified, so that HiGHS's
+        # absolute tolerances are small beside them.
         self._factor = np.clip(THIN_RADIUS / problem.lam.ravel(), 1.0, LARGEST_FACTOR)
+        self._unit = float(problem.n_instances)
         if (self._factor > 1.0).any():
+            self._unit *= LARGEST_FACTOR
             tolerance = SMALLEST_TOLERANCE
-        fixed = _fixed_part(objective, problem.coding, problem.n_instances)
+        fixed = _fixed_part(objective, problem.coding, problem.n_instances, self._unit)
         self._n_columns = len(fixed.cost)
         self._program = RangeProgram(
             fixed.cost,
@@ -69,10 +72,9 @@ class Master:
         """Let the moment constraints of these components of Phi take part."""
         if len(components) == 0:
             return
-        n = self.problem.n_instances
         factor = self._factor[components]
-        tau = n * factor * self.problem.tau.ravel()[components]
-        width = n * factor * self.problem.lam.ravel()[components]
+        tau = self._unit * factor * self.problem.tau.ravel()[components]
+        width = self._unit * factor * self.problem.lam.ravel()[components]
         rows = sparse.diags_array(factor) @ _moment_rows(self.problem, components, self._n_columns)
         self._program.add_rows(sparse.csr_array(rows), tau - width, tau + width)
         self.components = np.concatenate([self.components, components])
@@ -86,7 +88,7 @@ class Master:
         """Optimise over the constraints that take part."""
         found = self._program.solve()
         n_classes, n = self.problem.p_hat.shape
-        w = found.columns[: n_classes * n].reshape(n_classes, n) / n
+        w = found.columns[: n_classes * n].reshape(n_classes, n) / self._unit
         # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
         # returns rounding errors there, which would count as selected features.
         multipliers = self._factor[self.components] * found.added_row_duals
@@ -118,8 +120,8 @@ class _FixedPart:
     upper: FloatArray
 
 
-def _fixed_part(objective: Objective, coding: Coding, n: int) -> _FixedPart:
-    n_w, one = coding.n_classes * n, np.array([float(n)])
+def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
+    n_w, one = coding.n_classes * n, np.array([unit])
     total = sparse.csr_array(np.ones((1, n_w)))
     if isinstance(objective, ExpectedLoss):
         part = _FixedPart(-objective.loss.ravel(), total, one, one)
@@ -131,7 +133,7 @@ def _fixed_part(objective: Objective, coding: Coding, n: int) -> _FixedPart:
         # row: mass that is left over carries both labels alike.
         part = _FixedPart(np.full(n_w, 0.5), total[:0], one[:0], one[:0])
     else:
-        # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1
+        # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1 (of whichever unit)
         identity = sparse.eye_array(n)
         linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
         part = _FixedPart(
