@@ -14,6 +14,9 @@ from scipy import sparse
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
 
+# The smallest feasibility tolerance that HiGHS takes.
+SMALLEST_TOLERANCE = 1e-10
+
 
 class SolverError(RuntimeError):
     """The linear programming solver failed, also after a retry and a solve from scratch."""
@@ -59,7 +62,9 @@ class RangeProgram:
             # A basis, not a point inside a face: the coefficients are to be sparse.
             solver="simplex",
             primal_feasibility_tolerance=feasibility_tolerance,
-            dual_feasibility_tolerance=feasibility_tolerance,
+            # As small as HiGHS allows: it decides how nearly optimal the multipliers are, and with that
+            # whether the sequence of bounds really never rises.
+            dual_feasibility_tolerance=SMALLEST_TOLERANCE,
             small_matrix_value=1e-12,
         )
         n = len(cost)

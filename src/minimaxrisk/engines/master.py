@@ -9,7 +9,7 @@ from scipy import sparse
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.coding import Coding
-from minimaxrisk.engines.highs import RangeProgram
+from minimaxrisk.engines.highs import SMALLEST_TOLERANCE, RangeProgram
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.objective import BayesError, ExpectedLoss, Objective
 from minimaxrisk.problem import Problem
@@ -17,8 +17,6 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Multipliers up to this size are taken for zero; the certified bound is that of what remains.
 NEGLIGIBLE_MULTIPLIER = 1e-10
-# The smallest feasibility tolerance that HiGHS takes.
-SMALLEST_TOLERANCE = 1e-10
 # How much a thin constraint is magnified, at most, and the mass besides.
 LARGEST_FACTOR = 1e2
 
