@@ -3,8 +3,9 @@
 from importlib.metadata import version
 
 from minimaxrisk.assessment import Certificate, ErrorBounds, error_bounds, verify
-from minimaxrisk.estimators import MinimaxRiskClassifier, MinimaxRiskSelector
+from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.features.fourier import RandomFourierFeatures
+from minimaxrisk.selector import MinimaxRiskSelector
 
 __version__ = version("minimaxrisk")
 

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: they check, pose the problem, call an engine and store what it found."""
+"""The classifier as a scikit-learn estimator: check, pose the problem, call an engine, store the result."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import rule
@@ -29,7 +28,7 @@ from minimaxrisk.progress import (
     log_iteration,
     with_callbacks,
 )
-from minimaxrisk.validation import check_new_data, check_training_data
+from minimaxrisk.validation import check_new_data, check_training_data, take_over_columns
 
 
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -246,7 +245,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         bridge = CallbackBridge(self, X, y)
         solution = solve_minimax_risk(posed.problem, settings, self._monitor(bridge))
         bridge.close()
-        _take_over_columns(self, checked)
+        take_over_columns(self, checked)
         self.classes_ = data.classes
         self._store(posed, solution)
         if solution.interrupted:
@@ -366,15 +365,6 @@ def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
     return LinearRule.from_mu(mu, threshold, problem.coding, problem.scale)
 
 
-def _take_over_columns(estimator: Any, checked: Any) -> None:
-    """Number and names of the columns, from the copy that validated them."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(checked, name):
-            setattr(estimator, name, getattr(checked, name))
-    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
-        del estimator.feature_names_in_
-
-
 def _check_initial_features(value: Any, n_features: int) -> Any:
     """A name as it is, or column indices as an integer array."""
     if isinstance(value, str):
@@ -392,70 +382,3 @@ def _check_initial_features(value: Any, n_features: int) -> Any:
             f"(0 to {n_features - 1})."
         )
     return columns.astype(np.intp)
-
-
-class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
-    """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
-
-    Parameters
-    ----------
-    estimator : MinimaxRiskClassifier or None, default=None
-        What does the selecting; it is cloned. ``None`` is ``MinimaxRiskClassifier()``.
-    max_features : int or None, default=None
-        Keep at most this many, those with the largest ``feature_importances_``.
-
-    Attributes
-    ----------
-    estimator_ : MinimaxRiskClassifier
-        The fitted classifier.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the input columns.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from minimaxrisk import MinimaxRiskSelector
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> MinimaxRiskSelector(max_features=2).fit(X, y).get_feature_names_out()
-    array(['worst radius', 'worst concavity'], dtype=object)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [HasMethods(["fit"]), None],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(self, estimator: Any = None, *, max_features: int | None = None) -> None:
-        self.estimator = estimator
-        self.max_features = max_features
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskSelector:
-        """Fit the classifier that selects; ``sample_weight`` is passed on to it."""
-        estimator = MinimaxRiskClassifier() if self.estimator is None else clone(self.estimator)
-        fitted = estimator.fit(X, y, sample_weight=sample_weight)
-        if not hasattr(fitted, "selected_features_"):
-            raise ValueError(
-                f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "
-                f"{type(estimator).__name__}."
-            )
-        _take_over_columns(self, fitted)
-        self.estimator_ = fitted
-        return self
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self, "estimator_")
-        selected = self.estimator_.selected_features_
-        if self.max_features is not None and len(selected) > self.max_features:
-            importance = self.estimator_.feature_importances_[selected]
-            # Stable, so that of two equally important columns the first one stays.
-            selected = selected[np.argsort(-importance, kind="stable")[: self.max_features]]
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[selected] = True
-        return mask
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags

@@ -63,6 +63,15 @@ def check_new_data(estimator: Any, X: Any) -> DataMatrix:
     return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
+def take_over_columns(estimator: Any, checked: Any) -> None:
+    """Number and names of the columns, from the copy that validated them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(checked, name):
+            setattr(estimator, name, getattr(checked, name))
+    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
 def _check_label_values(y: Any) -> None:
     """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
     if y is None:
