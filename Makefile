@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-slow test-oldest lint format bench clean
+.PHONY: help demo test test-slow test-oldest lint format bench bench-quick clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,7 +13,8 @@ help:
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
-	@echo "make bench        the benchmark (not there yet)"
+	@echo "make bench        the benchmark against other solvers and learners (long)"
+	@echo "make bench-quick  a small version of it (three minutes)"
 	@echo "make clean        remove the environments"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools.
@@ -53,8 +54,16 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench:
-	@echo "The benchmark is not there yet: it comes with the interior-point engine."
+$(VENV)/installed-bench: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	touch $@
+
+# BENCH_FLAGS="--resume" goes on where an interrupted run stopped; benchmarks/make_mrcpy_env.sh adds a rival.
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks run $(BENCH_FLAGS)
+
+bench-quick: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks run --quick --out benchmarks/results-quick $(BENCH_FLAGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy

@@ -24,7 +24,7 @@ def reference_risk(X, y, *, coding, radius=1.0, weights=None):
     return reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, labels, radius, weights))[0]
 
 
-@pytest.mark.parametrize("solver", ["auto", "constraint-generation", "full-lp"])
+@pytest.mark.parametrize("solver", ["auto", "interior-point", "constraint-generation", "full-lp"])
 @pytest.mark.parametrize("radius", [0.3, 1.0])
 def test_attributes_hang_together(wide, solver, radius):
     X, y = wide
@@ -32,7 +32,7 @@ def test_attributes_hang_together(wide, solver, radius):
     assert model.worst_case_error_ == pytest.approx(
         reference_risk(X, y, coding="one-hot", radius=radius), abs=1e-7
     )
-    assert model.solver_ == ("full-lp" if solver == "full-lp" else "constraint-generation")
+    assert model.solver_ == ("interior-point" if solver == "auto" else solver)
     assert model.coding_ == "one-hot"
     assert model.converged_
     assert model.classes_.tolist() == ["alpha", "beta", "gamma"]
@@ -45,7 +45,9 @@ def test_attributes_hang_together(wide, solver, radius):
     np.testing.assert_array_equal(model.selected_features_, np.flatnonzero(model.coef_.any(axis=0)))
     assert model.n_features_selected_ == len(model.selected_features_) < 100
     assert model.radius_ == radius
-    assert model.n_iter_ == len(model.history_) == len(model.stages_)
+    assert model.n_iter_ == len(model.history_)
+    assert len(model.stages_) == (1 if model.solver_ == "interior-point" else model.n_iter_)
+    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
     w = model.worst_case_distribution_
     assert w.shape == (40, 3)
     assert w.min() >= 0
@@ -106,7 +108,7 @@ def test_randomized_predictions_are_draws_from_predict_proba(wide):
 
 def test_stages_are_the_rules_of_the_iterations(wide):
     X, y = wide
-    model = MinimaxRiskClassifier(max_features_per_iter=10, tol=1e-8).fit(X, y)
+    model = MinimaxRiskClassifier("constraint-generation", max_features_per_iter=10, tol=1e-8).fit(X, y)
     stages = list(model.staged_predict_proba(X))
     assert len(stages) == model.n_iter_ > 3
     np.testing.assert_allclose(stages[-1], model.predict_proba(X), atol=1e-6)
@@ -122,7 +124,7 @@ def test_stages_are_the_rules_of_the_iterations(wide):
 
 def test_stages_stay_small(wide):
     X, y = wide
-    model = MinimaxRiskClassifier(max_features_per_iter=10).fit(X, y)
+    model = MinimaxRiskClassifier("constraint-generation", max_features_per_iter=10).fit(X, y)
     assert model.n_iter_ > 10
     assert max(stage.coef.size for stage in model.stages_) < model.coef_.size / 2
     assert model.n_passes_ == model.n_iter_ + 3  # scaling, the start, one per program, the final bound

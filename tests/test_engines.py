@@ -1,4 +1,4 @@
-"""Full LP, constraint generation and the paper's 2^K - 1 rows agree; KKT conditions hold."""
+"""The engines and the paper's program with 2^K - 1 rows agree; KKT conditions hold."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def odd_problem(seed, n, d, n_classes, oddities):
 @example(0, 2, 1, 2, set(), 1.0, "auto", True, True)
 @example(0, 6, 30, 2, {"wild scales", "label as a feature"}, 1.0, "auto", True, True)
 @example(1, 12, 3, 6, {"class with one member", "three values"}, 0.1, "auto", False, True)
-def test_three_formulations_agree(
+def test_engines_and_formulations_agree(
     seed, n, d, n_classes, oddities, radius, coding, standardize, fit_intercept
 ):
     X, labels = odd_problem(seed, n, d, n_classes, oddities)
@@ -89,7 +89,9 @@ def test_three_formulations_agree(
     generated = constraint_generation(
         problem, BayesError(), starts.by_correlation(problem, 3), n_max=3, epsilon=1e-9
     )
-    for solution in (everything, generated):
+    interior = solve_minimax_risk(problem, EngineSettings("auto"))
+    assert not interior.remark
+    for solution in (everything, generated, interior):
         assert solution.converged
         assert solution.upper == pytest.approx(risk, abs=1e-7)
         assert solution.lower == pytest.approx(risk, abs=1e-7)
@@ -125,7 +127,7 @@ def test_the_start_does_not_change_the_answer(wide, initial, n_max):
     X, y = wide
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
-    settings = EngineSettings("constraint-generation", initial, n_max, 1e-8, None)
+    settings = EngineSettings("constraint-generation", initial, n_max, epsilon=1e-8)
     solution = solve_minimax_risk(problem, settings)
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
     if isinstance(initial, np.ndarray):

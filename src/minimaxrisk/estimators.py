@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import rule
-from minimaxrisk.engines.dispatch import EngineSettings, resolve_solver, solve_minimax_risk
+from minimaxrisk.engines.dispatch import EngineSettings, solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
 from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.posing import PosedProblem, pose
@@ -28,6 +28,7 @@ from minimaxrisk.progress import (
     log_iteration,
     with_callbacks,
 )
+from minimaxrisk.threads import suitable_threads
 from minimaxrisk.validation import check_new_data, check_training_data, take_over_columns
 
 
@@ -164,7 +165,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [StrOptions({"auto", "constraint-generation", "full-lp"})],
+        "solver": [StrOptions({"auto", "interior-point", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
         "radius": [Interval(Real, 0, None, closed="neither")],
         "standardize": ["boolean"],
@@ -173,6 +174,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "gap_tol": [Interval(Real, 0, None, closed="left")],
         "deterministic": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
@@ -192,6 +194,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         max_features_per_iter: int = 100,
         tol: float = 1e-4,
         max_iter: int | None = None,
+        gap_tol: float = 1e-6,
         deterministic: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
@@ -207,6 +210,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.max_features_per_iter = max_features_per_iter
         self.tol = tol
         self.max_iter = max_iter
+        self.gap_tol = gap_tol
         self.deterministic = deterministic
         self.class_weight = class_weight
         self.random_state = random_state
@@ -235,21 +239,24 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         checked = copy(self)
         data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
         settings = self._engine_settings(checked.n_features_in_)
-        posed = pose(
-            data,
-            coding=self.coding,
-            radius=self.radius,
-            standardize=self.standardize,
-            fit_intercept=self.fit_intercept,
-        )
         bridge = CallbackBridge(self, X, y)
-        solution = solve_minimax_risk(posed.problem, settings, self._monitor(bridge))
+        with suitable_threads(len(data.labels)):
+            posed = pose(
+                data,
+                coding=self.coding,
+                radius=self.radius,
+                standardize=self.standardize,
+                fit_intercept=self.fit_intercept,
+            )
+            solution = solve_minimax_risk(posed.problem, settings, self._monitor(bridge))
         bridge.close()
         take_over_columns(self, checked)
         self.classes_ = data.classes
         self._store(posed, solution)
         if solution.interrupted:
             raise KeyboardInterrupt
+        if solution.remark:
+            warnings.warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
         if not (solution.converged or solution.stopped):
             warnings.warn(
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
@@ -313,6 +320,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             n_max=self.max_features_per_iter,
             epsilon=self.tol,
             max_iter=self.max_iter,
+            gap_tol=self.gap_tol,
         )
 
     def _monitor(self, bridge: CallbackBridge) -> Monitor:
@@ -347,7 +355,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             )
         self.radius_ = float(self.radius)
         self.coding_ = problem.coding.name
-        self.solver_ = resolve_solver(self.solver)
+        self.solver_ = solution.solver
         self.converged_ = solution.converged
         self.n_iter_ = len(solution.history)
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments

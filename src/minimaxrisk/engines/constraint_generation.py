@@ -23,6 +23,7 @@ import numpy as np
 
 from minimaxrisk.arrays import FloatArray, IntArray
 from minimaxrisk.certificate import lower_bound, upper_bound
+from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.master import Master, MasterSolution, feasibility_tolerance
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
 from minimaxrisk.objective import Objective
@@ -47,15 +48,20 @@ def constraint_generation(
     max_iter: int | None = None,
     presolve: bool = False,
     monitor: Monitor | None = None,
+    best: Solution | None = None,
+    guess: Face | None = None,
+    gap_tol: float = 0.0,
 ) -> Solution:
     """Solve to violations of at most ``epsilon``, or until ``max_iter`` rounds of SELECT (k_max).
 
     ``start`` holds the components of Phi of the first program, at most ``n_max`` enter per round;
-    ``presolve`` pays for a first program that is large. The pair returned is the best one certified,
-    whichever way the loop ends.
+    ``presolve`` pays for a first program that is large. The work of another engine goes on from its
+    ``best`` pair and a ``guess`` of the vertex, and ends at a certified gap of ``gap_tol`` as well. The
+    pair returned is the best one certified, whichever way the loop ends.
     """
     started = time.perf_counter()
-    best = Solution.trivial(problem, objective)
+    best = best or Solution.trivial(problem, objective)
+    best.solver = best.solver or "constraint-generation"
     inner = _InnerPoint(problem.p_hat, problem.tau)
     accepted = _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
@@ -63,10 +69,12 @@ def constraint_generation(
     tolerance = feasibility_tolerance(epsilon)
     with closing(Master(problem, objective, tolerance=tolerance, presolve=presolve)) as master:
         try:
-            for iteration in count(1) if max_iter is None else range(1, max_iter + 2):
+            for n_rounds in count() if max_iter is None else range(max_iter + 1):
                 # 1) Update the set of components and solve, hot from the last basis.
                 master.drop(outgoing)
                 master.add(incoming)
+                if n_rounds == 0 and guess is not None:
+                    master.warm_start(guess)
                 found = master.solve()
                 n_added, n_removed = len(incoming), len(outgoing)
                 # 2) Price all components with one product, and certify the pair.
@@ -81,10 +89,10 @@ def constraint_generation(
                 incoming = _first(n_max, np.flatnonzero(violated), -violation if fell else reach)
                 outgoing = _over_satisfied(violation, master, found) if fell else outgoing[:0]
                 previous = min(previous, current)
-                best.converged = len(incoming) == 0
+                best.converged = len(incoming) == 0 or best.upper - best.lower <= gap_tol
                 # 4) Report.
                 record = IterationRecord(
-                    iteration=iteration,
+                    iteration=len(best.history) + 1,
                     lower=best.lower,
                     upper=best.upper,
                     worst_case_error=current,
@@ -100,9 +108,8 @@ def constraint_generation(
                     break
         except KeyboardInterrupt:
             best.interrupted = True
-    # The inner point's moments were updated, not recomputed; what is reported is computed afresh.
-    point = lower_bound(problem, objective, best.distribution)
-    best.distribution, best.lower = point.distribution, point.bound
+    # The inner point's moments were updated, not recomputed.
+    best.settle(problem, objective)
     return best
 
 

@@ -13,7 +13,7 @@ from minimaxrisk.problem import Problem
 def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None = None) -> Solution:
     """Constraint generation that starts with all m components of Phi: its first program is its last."""
     everything = np.arange(problem.n_components)
-    return constraint_generation(
+    solution = constraint_generation(
         problem,
         objective,
         everything,
@@ -22,3 +22,5 @@ def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None =
         presolve=True,
         monitor=monitor,
     )
+    solution.solver = "full-lp"
+    return solution

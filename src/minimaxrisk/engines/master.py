@@ -9,6 +9,7 @@ from scipy import sparse
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.coding import Coding
+from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.highs import SMALLEST_TOLERANCE, RangeProgram
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.objective import BayesError, ExpectedLoss, Objective
@@ -81,6 +82,25 @@ class Master:
         """Forget components by position; their rows must be basic."""
         self._program.delete_rows(positions)
         self.components = np.delete(self.components, positions)
+
+    def warm_start(self, face: Face) -> None:
+        """Begin at a vertex of ``face``, or near one, with the components that take part now."""
+        at = np.isin(self.components, face.components, assume_unique=True)
+        side = dict(zip(face.components.tolist(), face.side.tolist(), strict=True))
+        upper = np.array([side.get(j, 0.0) > 0.0 for j in self.components.tolist()], dtype=np.bool_)
+        n_blocks = self.problem.coding.n_blocks
+        positive = face.is_positive.ravel()
+        if face.is_largest is None:
+            # Columns w and t; the only fixed rows say what t is.
+            columns, fixed = [positive], [np.zeros(n_blocks)]
+        else:
+            # Columns w, r and t; fixed rows w <= r, sum w = 1 and what t is.
+            largest = (face.is_positive & face.is_largest).ravel()
+            columns = [positive, face.is_positive.any(axis=0)]
+            fixed = [~largest, np.zeros(1 + n_blocks)]
+        basic_rows = np.concatenate([*fixed, ~at]).astype(np.bool_)
+        at_upper = np.concatenate([np.ones(len(basic_rows) - len(upper)), upper]).astype(np.bool_)
+        self._program.set_basis(np.concatenate([*columns, np.ones(n_blocks)]).astype(np.bool_), basic_rows, at_upper)
 
     def solve(self) -> MasterSolution:
         """Optimise over the constraints that take part."""

@@ -54,6 +54,8 @@ class Solution:
     distribution: FloatArray  # K x n, inside the uncertainty set
     lower: float
     converged: bool = False
+    solver: str = ""  # the engine that had the last word
+    remark: str = ""  # what the caller should know about how it went
     interrupted: bool = False
     stopped: bool = False  # by the monitor
     history: list[IterationRecord] = field(default_factory=list)
@@ -70,6 +72,16 @@ class Solution:
         """Keep ``mu`` if its bound is no worse than the best one (later and equal is sparser or nearer)."""
         if upper <= self.upper:
             self.mu, self.upper = mu, upper
+
+    def offer_stage(self, stage: Stage, upper: float, problem: Problem) -> None:
+        if upper <= self.upper:
+            self.mu, self.upper = stage.expand(*problem.tau.shape), upper
+
+    def settle(self, problem: Problem, objective: Objective) -> None:
+        """Compute afresh what iterations may have updated: the bounds that are reported."""
+        self.upper = upper_bound(problem, objective, self.mu)
+        point = lower_bound(problem, objective, self.distribution)
+        self.distribution, self.lower = point.distribution, point.bound
 
     def offer_distribution(self, distribution: FloatArray, lower: float) -> None:
         if lower >= self.lower:
