@@ -11,8 +11,9 @@ import reference
 from minimaxrisk.certificate import lower_bound
 from minimaxrisk.engines import starts
 from minimaxrisk.engines.constraint_generation import constraint_generation
-from minimaxrisk.engines.dispatch import EngineSettings, solve_minimax_risk
+from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.full_lp import full_lp
+from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.objective import BayesError
 from problems import problem_of
 

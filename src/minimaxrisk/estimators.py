@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import rule
-from minimaxrisk.engines.dispatch import EngineSettings, solve_minimax_risk
+from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
 from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.posing import PosedProblem, pose

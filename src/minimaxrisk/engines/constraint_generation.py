@@ -38,6 +38,18 @@ ROOM = 1e-9
 FRACTION_TO_BOUNDARY = 0.95
 
 
+@dataclass(frozen=True)
+class Handover:
+    """Where another engine leaves its work: the best pair so far and a guess of the optimal vertex.
+
+    Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
+    """
+
+    best: Solution
+    guess: Face
+    max_pivots: int | None
+
+
 def constraint_generation(
     problem: Problem,
     objective: Objective,
@@ -45,22 +57,21 @@ def constraint_generation(
     *,
     n_max: int,
     epsilon: float,
+    gap_tol: float = 0.0,
     max_iter: int | None = None,
     presolve: bool = False,
     monitor: Monitor | None = None,
-    best: Solution | None = None,
-    guess: Face | None = None,
-    gap_tol: float = 0.0,
+    handover: Handover | None = None,
 ) -> Solution:
-    """Solve to violations of at most ``epsilon``, or until ``max_iter`` rounds of SELECT (k_max).
+    """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
-    ``start`` holds the components of Phi of the first program, at most ``n_max`` enter per round;
-    ``presolve`` pays for a first program that is large. The work of another engine goes on from its
-    ``best`` pair and a ``guess`` of the vertex, and ends at a certified gap of ``gap_tol`` as well. The
-    pair returned is the best one certified, whichever way the loop ends.
+    ``start`` holds the components of Phi of the first program, at most ``n_max`` enter per round of SELECT,
+    of which there are at most ``max_iter`` (k_max);
+    ``presolve`` pays for a first program that is large; ``handover`` lets the work of another engine go
+    on. The pair returned is the best one certified, whichever way the loop ends.
     """
-    started = time.perf_counter()
-    best = best or Solution.trivial(problem, objective)
+    best = handover.best if handover else Solution.trivial(problem, objective)
+    started = time.perf_counter() - (best.history[-1]["seconds"] if best.history else 0.0)
     best.solver = best.solver or "constraint-generation"
     inner = _InnerPoint(problem.p_hat, problem.tau)
     accepted = _accepted_violation(problem, epsilon)
@@ -73,8 +84,8 @@ def constraint_generation(
                 # 1) Update the set of components and solve, hot from the last basis.
                 master.drop(outgoing)
                 master.add(incoming)
-                if n_rounds == 0 and guess is not None:
-                    master.warm_start(guess)
+                if n_rounds == 0 and handover is not None:
+                    master.warm_start(handover.guess, handover.max_pivots)
                 found = master.solve()
                 n_added, n_removed = len(incoming), len(outgoing)
                 # 2) Price all components with one product, and certify the pair.

@@ -25,16 +25,15 @@ class Face:
     components: IntArray
     side: FloatArray  # 1 where the upper bound holds with equality, -1 where the lower one does
     is_positive: BoolArray  # K x n
-    is_largest: BoolArray | None  # K x n; None for the signed coding
+    is_largest: BoolArray  # K x n; all True for the signed coding
+    mass_is_fixed: bool  # whether ``sum w = 1`` is an equation of its own, as in the one-hot coding
 
     @property
     def is_square(self) -> bool:
         """Whether there are as many masses to find as equations for them."""
-        if self.is_largest is None:
-            return int(self.is_positive.sum()) == len(self.components)
         largest = self.is_positive & self.is_largest
         n_masses = self.is_positive.sum() - largest.sum() + largest.any(axis=0).sum()
-        return int(n_masses) == len(self.components) + 1
+        return int(n_masses) == len(self.components) + int(self.mass_is_fixed)
 
     def is_same_as(self, other: Face | None) -> bool:
         return (
@@ -42,7 +41,7 @@ class Face:
             and np.array_equal(self.components, other.components)
             and np.array_equal(self.side, other.side)
             and np.array_equal(self.is_positive, other.is_positive)
-            and (self.is_largest is None or np.array_equal(self.is_largest, other.is_largest))
+            and np.array_equal(self.is_largest, other.is_largest)
         )
 
 
@@ -54,7 +53,7 @@ def vertex_of(problem: Problem, working: WorkingSet, face: Face) -> tuple[Stage,
     because the optimum is degenerate or the guess is not quite right, a square part is chosen by
     pivoting. Nothing here says that the vertex is optimal: certificates do.
     """
-    make = _signed_equations if face.is_largest is None else _one_hot_equations
+    make = _one_hot_equations if face.mass_is_fixed else _signed_equations
     equations = make(problem, working, face)
     n_rows, n_masses = equations.matrix.shape
     if n_rows == 0 or n_masses == 0:

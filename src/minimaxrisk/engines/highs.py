@@ -22,6 +22,10 @@ class SolverError(RuntimeError):
     """The linear programming solver failed, also after a retry and a solve from scratch."""
 
 
+class PivotLimitError(SolverError):
+    """The solver was told to give up after so many pivots."""
+
+
 @dataclass(frozen=True)
 class LinearProgramSolution:
     """A copy of what HiGHS found; HiGHS forgets its own at the next edit."""
@@ -53,6 +57,7 @@ class RangeProgram:
         presolve: bool = False,
     ) -> None:
         self._interrupt = Event()
+        self._pivots_are_limited = False
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
@@ -104,6 +109,11 @@ class RangeProgram:
         basis.valid = basis.alien = True
         self._do("setBasis", basis)
 
+    def limit_pivots(self, n_pivots: int) -> None:
+        """Let ``solve`` raise ``PivotLimitError`` after so many pivots."""
+        self._set_options(simplex_iteration_limit=n_pivots)
+        self._pivots_are_limited = True
+
     def solve(self) -> LinearProgramSolution:
         """Optimise; on failure once more, then from scratch, then raise ``SolverError``."""
         statuses = []
@@ -115,6 +125,8 @@ class RangeProgram:
             status = self._run()
             if status == highspy.HighsModelStatus.kOptimal:
                 return self._solution()
+            if self._pivots_are_limited and status == highspy.HighsModelStatus.kIterationLimit:
+                raise PivotLimitError("HiGHS reached the limit of pivots.")
             statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
         raise SolverError(
             f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns "

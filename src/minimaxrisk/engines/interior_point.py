@@ -5,25 +5,32 @@ and masses matter there; one linear system then gives the vertex, usually before
 itself is accurate, and its certificate says whether it is the optimum. Where the optimum is degenerate,
 HiGHS finishes from that guess in a few pivots: constraint generation, started next to its end. The same
 finishes the work where the interior point gets stuck, so that the answer is never left to luck.
+
+Equations. A feature that does not vary within a class can have a radius of zero in its block; the
+uncertainty set then has no interior. The interior point widens such constraints a little, and
+constraint generation, which needs no interior, goes from the optimum of the wider set to the exact one.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk.arrays import IntArray
+from minimaxrisk.arrays import FloatArray, IntArray
 from minimaxrisk.certificate import lower_bound, upper_bound
-from minimaxrisk.engines.constraint_generation import constraint_generation
+from minimaxrisk.engines.constraint_generation import Handover, constraint_generation
 from minimaxrisk.engines.face import Face, vertex_of
 from minimaxrisk.engines.factors import FactorisationError
 from minimaxrisk.engines.highs import SolverError
 from minimaxrisk.engines.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
 from minimaxrisk.objective import BayesError
 from minimaxrisk.problem import Problem
+from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Below this gap the iterate may know its vertex.
 VERTEX_GAP = 1e-3
@@ -35,52 +42,56 @@ EXTRA_ITERATIONS = 4
 PATIENCE = 8
 # Times that a stuck iteration is helped by a working set of twice the size.
 RESCUES = 2
-# The gap at which HiGHS may stop.
-FINISHED_GAP = 1e-7
+# The gap, or violation of a constraint, at which HiGHS may stop.
+FINISHED_GAP, FINISHED_VIOLATION = 1e-7, 1e-9
+# The radius that constraints have at least while the interior point works.
+WIDENED = 1e-4
+# Pivots that a vertex is worth, where the interior solution is accurate already. Usually it takes none or a
+# few hundred.
+MOST_PIVOTS = 5000
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
 NOTABLE_MULTIPLIER = 1e-5
 NEAR_BOUND = 0.98
 
 
-def interior_point(
-    problem: Problem,
-    *,
-    gap_tol: float,
-    epsilon: float,
-    n_max: int,
-    max_iter: int | None = None,
-    monitor: Monitor | None = None,
-) -> Solution:
-    """Solve to a certified gap of ``gap_tol``; ``epsilon`` and ``n_max`` are for constraint generation.
+def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
+    """Solve to a certified gap of ``settings.gap_tol``.
 
     The pair returned is the best one certified, whichever way the loop ends.
     """
-    search = _Search(problem, gap_tol)
+    search = _Search(problem, settings)
     best = search.best
     try:
-        ended = search.run(max_iter, monitor)
+        ended = search.run(monitor)
         if ended in ("near", "stuck"):
-            _finish(search, ended, epsilon, n_max, max_iter, monitor)
+            _finish(search, ended, monitor)
     except KeyboardInterrupt:
         best.interrupted = True
-    best.settle(problem, BayesError())
+    best.settle(problem, search.objective)
     if not search.at_vertex:
-        _drop_small_coefficients(problem, best, gap_tol)
+        _drop_small_coefficients(problem, best, settings.gap_tol)
     used = np.flatnonzero(best.mu)
     best.stages = [Stage(used, best.mu.ravel()[used])]
     return best
 
 
 class _Search:
-    """The loop: iterate, certify, look for the vertex, report."""
+    """The loop: iterate, certify, look for the vertex, report.
 
-    def __init__(self, problem: Problem, gap_tol: float) -> None:
-        self.problem, self.gap_tol = problem, gap_tol
+    ``best`` holds what is proven for the problem itself. Bounds of a widened problem are kept apart: its
+    upper ones hold for the problem too, its lower ones do not.
+    """
+
+    def __init__(self, problem: Problem, settings: EngineSettings) -> None:
+        self.problem, self.settings = problem, settings
         self.objective = BayesError()
         self.started = time.perf_counter()
         self.best = Solution.trivial(problem, self.objective)
         self.best.solver = "interior-point"
-        self.point = InteriorPoint(problem, MomentConstraintsInMemory(problem))
+        self.is_widened = bool((problem.lam < THIN_RADIUS).any())
+        self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
+        self.point = InteriorPoint(self.iterated, MomentConstraintsInMemory(self.iterated))
+        self.upper, self.lower = self.best.upper, 0.0
         self.at_vertex = False
         self._seen: Face | None = None
         self._tried: Face | None = None
@@ -88,26 +99,25 @@ class _Search:
         self._rescues = 0
         self._extra = 0
 
-    def run(self, max_iter: int | None, monitor: Monitor | None) -> str:
-        """Iterate until "done", "near" (accurate, but not at a vertex), "stuck" or "stopped"."""
+    def run(self, monitor: Monitor | None) -> str:
+        """Iterate until "done", "near" (accurate, but not at a vertex of the problem), "stuck" or "stopped"."""
         best, point = self.best, self.point
         while True:
             came, went = point.choose_working_set()
             bound = self._certify()
             self._look_for_vertex()
-            gap = best.upper - best.lower
-            self._gaps.append(gap)
+            self._gaps.append(self.upper - self.lower)
             best.history.append(self._record(bound, came, went))
             best.stopped = monitor is not None and monitor(best.history[-1].copy())
-            best.converged = gap <= self.gap_tol
-            if self.at_vertex and best.converged:
-                return "done"
-            if best.stopped or len(best.history) == max_iter:
+            is_near = self._gaps[-1] <= self.settings.gap_tol
+            best.converged = is_near and not self.is_widened
+            if is_near and self.at_vertex:
+                return "near" if self.is_widened else "done"
+            if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
-            if best.converged:
-                self._extra += 1
+            self._extra += is_near
             stuck = self._is_stuck()
-            if self._extra > EXTRA_ITERATIONS or (best.converged and stuck):
+            if is_near and (stuck or self._extra > EXTRA_ITERATIONS):
                 return "near"
             if stuck and not self._rescue():
                 return "stuck"
@@ -115,7 +125,7 @@ class _Search:
                 with np.errstate(all="ignore"):
                     point.step(centre=stuck)
             except (FactorisationError, FloatingPointError):
-                if best.converged:
+                if is_near:
                     return "near"
                 if not self._rescue():
                     return "stuck"
@@ -123,34 +133,40 @@ class _Search:
     def _certify(self) -> float:
         """Offer the iterate's own pair; returns the bound of its coefficients."""
         bound, stage = self.point.upper_bound()
-        self.best.offer_stage(stage, bound, self.problem)
         w = self.point.system.distribution()
-        self.best.offer_distribution(w, self.objective.value(w))
+        self._offer(stage, bound, w, self.objective.value(w))
         return bound
 
+    def _offer(self, stage: Stage, upper: float, distribution: FloatArray, lower: float) -> None:
+        if upper <= self.upper:
+            self.upper = upper
+            self.best.offer_mu(stage.expand(*self.problem.tau.shape), upper)
+        if lower >= self.lower:
+            self.lower = lower
+            if not self.is_widened:
+                self.best.offer_distribution(distribution, lower)
+
     def _look_for_vertex(self) -> None:
-        best = self.best
-        if best.upper - best.lower > VERTEX_GAP:
+        if self.upper - self.lower > VERTEX_GAP:
             return
         face = self.point.face()
         seen, self._seen = face.is_same_as(self._seen), face
+        # Not worth its time while the guess still changes and cannot be right.
         if face.is_same_as(self._tried) or not (seen or face.is_square):
             return
         self._tried = face
-        vertex = vertex_of(self.problem, self.point.working, face)
+        vertex = vertex_of(self.iterated, self.point.working, face)
         if vertex is None:
             return
         stage, distribution = vertex
-        mu = stage.expand(*self.problem.tau.shape)
-        upper = upper_bound(self.problem, self.objective, mu)
-        if not upper <= best.upper:
+        upper = upper_bound(self.iterated, self.objective, stage.expand(*self.problem.tau.shape))
+        if not upper <= self.upper:
             return
         # Only now is a pass over the features worth its while.
-        inside = lower_bound(self.problem, self.objective, distribution)
-        best.offer_distribution(inside.distribution, inside.bound)
-        if upper - best.lower <= VERTEX_ACCURACY:
-            best.offer_mu(mu, upper)
-            self.at_vertex = True
+        inside = lower_bound(self.iterated, self.objective, distribution)
+        self.at_vertex = upper - max(self.lower, inside.bound) <= VERTEX_ACCURACY
+        if self.at_vertex:
+            self._offer(stage, upper, inside.distribution, inside.bound)
 
     def _is_stuck(self) -> bool:
         return len(self._gaps) > PATIENCE and self._gaps[-1] > 0.5 * self._gaps[-1 - PATIENCE]
@@ -176,44 +192,38 @@ class _Search:
         )
 
 
-def _finish(
-    search: _Search,
-    ended: str,
-    epsilon: float,
-    n_max: int,
-    max_iter: int | None,
-    monitor: Monitor | None,
-) -> None:
+def _finish(search: _Search, ended: str, monitor: Monitor | None) -> None:
     """Let HiGHS find the vertex next to the iterate; where that was stuck, go on to convergence."""
-    best, face = search.best, search.point.face()
-    interior = best.mu, best.upper
-    best.upper = np.inf  # any vertex is better than a point inside a face, if it is as good
-    left = None if max_iter is None else max(0, max_iter - len(best.history) - 1)
+    settings, best = search.settings, search.best
+    interior, n_iterations, n_left = (best.mu, best.upper), len(best.history), None
+    if settings.max_iter is not None:
+        n_left = max(0, settings.max_iter - n_iterations - 1)
+    guess, is_accurate = search.point.face(), ended == "near" and not search.is_widened
+    best.upper = np.inf  # a vertex is better than a point inside a face, if it is as good
     try:
         constraint_generation(
             search.problem,
             search.objective,
-            np.union1d(face.components, _notable(search.point)),
-            n_max=n_max,
-            epsilon=epsilon,
-            max_iter=left,
+            np.union1d(guess.components, _notable(search.point)),
+            n_max=settings.n_max,
+            epsilon=FINISHED_VIOLATION,
+            gap_tol=min(settings.gap_tol, FINISHED_GAP),
+            max_iter=n_left,
             monitor=monitor,
-            best=best,
-            guess=face,
-            gap_tol=min(search.gap_tol, FINISHED_GAP),
+            handover=Handover(best, guess, MOST_PIVOTS if is_accurate else None),
         )
     except SolverError:
-        if ended == "stuck":
+        if not is_accurate:
             raise
     finally:
-        search.at_vertex = best.upper <= interior[1] + search.gap_tol
+        search.at_vertex = best.upper <= interior[1] + settings.gap_tol
         if not search.at_vertex:
             best.mu, best.upper = interior
     if ended == "stuck":
         best.solver = "constraint-generation"
         best.remark = (
-            f"the interior point got stuck after {len(search.best.history)} iterations, and constraint "
-            "generation finished its work"
+            f"the interior point got stuck after {n_iterations} iterations; constraint generation went on "
+            "from there"
         )
 
 

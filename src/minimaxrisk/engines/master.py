@@ -83,24 +83,25 @@ class Master:
         self._program.delete_rows(positions)
         self.components = np.delete(self.components, positions)
 
-    def warm_start(self, face: Face) -> None:
-        """Begin at a vertex of ``face``, or near one, with the components that take part now."""
-        at = np.isin(self.components, face.components, assume_unique=True)
-        side = dict(zip(face.components.tolist(), face.side.tolist(), strict=True))
-        upper = np.array([side.get(j, 0.0) > 0.0 for j in self.components.tolist()], dtype=np.bool_)
+    def warm_start(self, guess: Face, max_pivots: int | None = None) -> None:
+        """Begin at a vertex of the face ``guess``, or near one, with the components that take part now."""
+        is_active = np.isin(self.components, guess.components, assume_unique=True)
+        side = np.zeros(self.problem.n_components)
+        side[guess.components] = guess.side
         n_blocks = self.problem.coding.n_blocks
-        positive = face.is_positive.ravel()
-        if face.is_largest is None:
-            # Columns w and t; the only fixed rows say what t is.
-            columns, fixed = [positive], [np.zeros(n_blocks)]
-        else:
-            # Columns w, r and t; fixed rows w <= r, sum w = 1 and what t is.
-            largest = (face.is_positive & face.is_largest).ravel()
-            columns = [positive, face.is_positive.any(axis=0)]
-            fixed = [~largest, np.zeros(1 + n_blocks)]
-        basic_rows = np.concatenate([*fixed, ~at]).astype(np.bool_)
-        at_upper = np.concatenate([np.ones(len(basic_rows) - len(upper)), upper]).astype(np.bool_)
-        self._program.set_basis(np.concatenate([*columns, np.ones(n_blocks)]).astype(np.bool_), basic_rows, at_upper)
+        positive = guess.is_positive.ravel()
+        columns, fixed = positive, np.zeros(n_blocks)  # w and t; the rows say what t is
+        if guess.mass_is_fixed:  # w, r and t; w <= r, sum w = 1 and what t is
+            columns = np.concatenate([positive, guess.is_positive.any(axis=0)])
+            largest = (guess.is_positive & guess.is_largest).ravel()
+            fixed = np.concatenate([~largest, np.zeros(1 + n_blocks)])
+        self._program.set_basis(
+            basic_columns=np.concatenate([columns, np.ones(n_blocks)]).astype(np.bool_),
+            basic_rows=np.concatenate([fixed, ~is_active]).astype(np.bool_),
+            at_upper=np.concatenate([np.ones(len(fixed)), side[self.components] > 0.0]).astype(np.bool_),
+        )
+        if max_pivots is not None:
+            self._program.limit_pivots(max_pivots)
 
     def solve(self) -> MasterSolution:
         """Optimise over the constraints that take part."""

@@ -113,17 +113,12 @@ class MomentConstraintsInMemory:
     def _gather(self, components: IntArray) -> WorkingSet:
         n_blocks, d = self._problem.tau.shape
         lam = self._lam[components]
-        if n_blocks == 1:
-            columns, parts = components, (slice(0, len(components)),)
-        else:
-            columns = components % d
-            bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
-            parts = tuple(map(slice, bounds[:-1], bounds[1:]))
+        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
         return WorkingSet(
             components=components,
-            rows=self._problem.features.columns(columns).T,
+            rows=self._problem.features.columns(components % d).T,
             radius=lam,
             target=self._tau[components] / lam,
             position=self._position[components],
-            parts=parts,
+            parts=tuple(map(slice, bounds[:-1], bounds[1:])),
         )

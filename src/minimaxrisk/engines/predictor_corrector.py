@@ -16,10 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.moment_constraints import MomentConstraints
-from minimaxrisk.engines.newton import InstanceStep, NewtonSystem, OneHotSystem, SignedSystem
+from minimaxrisk.engines.newton import InstanceStep, NewtonSystem
+from minimaxrisk.engines.one_hot_system import OneHotSystem
+from minimaxrisk.engines.signed_system import SignedSystem
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.problem import Problem
 
@@ -35,8 +37,8 @@ SMALLEST_CENTRING = 1e-4
 REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
 # Nearest constraints taken into Q, per instance and block.
 NEAREST_PER_INSTANCE = {"signed": 2.0, "one-hot": 1.0}
-# Besides them every constraint whose multiplier exceeds this fraction of the largest one.
-NOTABLE_MULTIPLIER = 1e-4
+# Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
+UNNOTICED = 0.01
 
 
 class InteriorPoint:
@@ -59,11 +61,9 @@ class InteriorPoint:
         self.multipliers = np.empty((2, 0))  # of the upper sides and of the lower sides
 
     def choose_working_set(self) -> tuple[int, int]:
-        """Q for the next step: the nearest constraints and those that pull. Returns how many came and went."""
+        """Q for the next step: the nearest constraints and those that pull; returns how many came, left."""
         old = self.working.components
-        largest = self.multipliers.max(axis=0)
-        pulls = largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)
-        self.working = self.constraints.nearest(self.n_nearest, old[pulls])
+        self.working = self.constraints.nearest(self.n_nearest, old[self._pulls()])
         new = self.working.components
         place = np.minimum(np.searchsorted(new, old), len(new) - 1)
         stays = new[place] == old
@@ -74,6 +74,19 @@ class InteriorPoint:
         self.scores = self.working.scores(self.coefficients)
         n_stay = int(stays.sum())
         return len(new) - n_stay, len(old) - n_stay
+
+    def _pulls(self) -> BoolArray:
+        """Constraints that cannot leave unnoticed.
+
+        Those that leave take their part of the scores with them and leave the dual infeasible by it, which
+        is harmless as long as it is small beside the gap. Parts add up like random numbers.
+        """
+        size = np.abs(self.multipliers[1] - self.multipliers[0]) / self.working.radius
+        order = np.argsort(size)
+        together = np.sqrt(np.cumsum(np.square(size[order])))
+        pulls = np.empty(len(size), dtype=np.bool_)
+        pulls[order] = together > UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
+        return pulls
 
     def upper_bound(self) -> tuple[float, Stage]:
         """The bound that the multipliers prove, and the coefficients that prove it."""
@@ -90,7 +103,8 @@ class InteriorPoint:
         active = np.flatnonzero(is_active.any(axis=0))
         side = np.where(self.multipliers[0, active] > self.multipliers[1, active], 1.0, -1.0)
         is_positive, is_largest = self.system.support()
-        return Face(self.working.components[active], side, is_positive, is_largest)
+        mass_is_fixed = self.problem.coding.name == "one-hot"
+        return Face(self.working.components[active], side, is_positive, is_largest, mass_is_fixed)
 
     def step(self, *, centre: bool = False) -> None:
         """One predictor-corrector step, or one that only evens out the products x z (``centre``)."""
@@ -106,8 +120,6 @@ class InteriorPoint:
         primal_length = FRACTION_TO_BOUNDARY * min(furthest, _longest(system.x, direction.primal[:n_x]))
         primal_length = min(1.0, primal_length)
         dual_length = min(1.0, FRACTION_TO_BOUNDARY * direction.dual_length)
-        if not np.isfinite(primal_length * dual_length):
-            raise FloatingPointError("the Newton step is not finite")
         system.advance(direction.instances, primal_length, dual_length)
         self.constraints.advance(primal_length)
         self.multipliers = self.multipliers + dual_length * direction.dual[n_x:].reshape(2, -1)
@@ -136,13 +148,13 @@ class InteriorPoint:
         working, n_x = self.working, len(self.system.x)
         push = (target[n_x:] / self._primal[n_x:]).reshape(2, -1)
         instances = self.system.solve(target[:n_x], working.scores(push[1] - push[0]))
-        moved = working.moments(instances.block_weights)
+        moved = instances.moved
+        if moved is None:
+            moved = working.moments(instances.block_weights)
         slack = np.concatenate([-moved, moved])
         multipliers = push.ravel() - self._ratio[n_x:] * slack
         primal, dual = np.concatenate([instances.dx, slack]), np.concatenate([instances.dz, multipliers])
-        return _Direction(
-            instances, primal, dual, _longest(self._primal, primal), _longest(self._dual, dual)
-        )
+        return _Direction(instances, primal, dual, _longest(self._primal, primal), _longest(self._dual, dual))
 
 
 @dataclass(frozen=True)
@@ -163,4 +175,6 @@ class _Direction:
 def _longest(values: FloatArray, direction: FloatArray) -> float:
     """The step at which the first of the positive ``values`` becomes zero."""
     fastest = float((direction / values).min())
+    if not np.isfinite(fastest):
+        raise FloatingPointError("a Newton step is not finite")
     return np.inf if fastest >= 0.0 else -1.0 / fastest

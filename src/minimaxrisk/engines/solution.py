@@ -73,10 +73,6 @@ class Solution:
         if upper <= self.upper:
             self.mu, self.upper = mu, upper
 
-    def offer_stage(self, stage: Stage, upper: float, problem: Problem) -> None:
-        if upper <= self.upper:
-            self.mu, self.upper = stage.expand(*problem.tau.shape), upper
-
     def settle(self, problem: Problem, objective: Objective) -> None:
         """Compute afresh what iterations may have updated: the bounds that are reported."""
         self.upper = upper_bound(problem, objective, self.mu)

@@ -1,0 +1,406 @@
+"""The interior point: its linear algebra against dense systems, its answers, and what it does in trouble."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.certificate import lower_bound, upper_bound
+from minimaxrisk.engines import interior_point as engine
+from minimaxrisk.engines import one_hot_system, predictor_corrector, signed_system
+from minimaxrisk.engines.constraint_generation import constraint_generation
+from minimaxrisk.engines.face import vertex_of
+from minimaxrisk.engines.factors import FactorisationError, cholesky
+from minimaxrisk.engines.full_lp import full_lp
+from minimaxrisk.engines.highs import PivotLimitError
+from minimaxrisk.engines.moment_constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.one_hot_system import OneHotSystem
+from minimaxrisk.engines.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.signed_system import SignedSystem
+from minimaxrisk.objective import BayesError
+from problems import problem_of
+
+SETTINGS = EngineSettings("interior-point")
+
+
+def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
+    return problem_of(X, labels, n_classes, **options)[0]
+
+
+# --- the constraints ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_positions_follow_the_moments(coding):
+    problem = some_problem(n_classes=2, coding=coding)
+    rng = np.random.default_rng(1)
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    w = problem.p_hat.copy()
+    for _ in range(3):
+        direction = rng.dirichlet(np.ones(w.size)).reshape(w.shape) - w
+        furthest = constraints.furthest_step(problem.coding.encode(direction))
+        at_furthest = np.abs(problem.moments_of(w + furthest * direction) - problem.tau) / problem.lam
+        assert at_furthest.max() == pytest.approx(1.0, abs=1e-9)
+        constraints.advance(0.5 * furthest)
+        w = w + 0.5 * furthest * direction
+        position = ((problem.moments_of(w) - problem.tau) / problem.lam).ravel()
+        everything = constraints.nearest(problem.n_components, np.empty(0, dtype=int))
+        np.testing.assert_allclose(everything.position, position, atol=1e-12)
+        some = constraints.nearest(5, np.array([7, 3]))
+        expected = set(np.argsort(-np.abs(position))[:5]) | {3, 7}
+        assert some.components.tolist() == sorted(expected)
+        np.testing.assert_allclose(some.position, position[some.components], atol=1e-12)
+        np.testing.assert_allclose(some.target * some.radius, problem.tau.ravel()[some.components])
+        mu = np.zeros_like(problem.tau)
+        mu.ravel()[some.components] = np.arange(len(some)) / some.radius
+        combined = problem.features.combine(mu)
+        np.testing.assert_allclose(some.scores(np.arange(len(some))), combined, atol=1e-10)
+        moments = problem.features.correlate(problem.coding.encode(direction)) / problem.lam
+        np.testing.assert_allclose(
+            some.moments(problem.coding.encode(direction)), moments.ravel()[some.components], atol=1e-10
+        )
+
+
+def test_a_direction_that_meets_nothing_may_go_on_for_ever():
+    problem = some_problem()
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    assert constraints.furthest_step(np.zeros_like(problem.p_hat)) == np.inf
+
+
+# --- the Newton systems -------------------------------------------------------------------------------
+
+
+def perturbed(system, rng, decades):
+    """Pairs with products near each other and values over many decades, as in late iterations."""
+    spread = 10.0 ** rng.uniform(-decades, 0.0, len(system.x))
+    swap = rng.random(len(system.x)) < 0.5
+    system.x = np.where(swap, spread, 1.0)
+    system.z = np.where(swap, 1.0, spread)
+
+
+def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
+    """All equations of the one-hot step in one matrix: dw, dr, dphi."""
+    k, n = scores.shape
+    w, room = x.reshape(2, k, n)
+    a, b = z.reshape(2, k, n)
+    pushed = target.reshape(2, k, n) / x.reshape(2, k, n)
+    size = k * n
+    matrix, right = np.zeros((size + n + 1, size + n + 1)), np.zeros(size + n + 1)
+    for c, part in enumerate(working.parts):
+        own = slice(c * n, (c + 1) * n)
+        rows = working.rows[part] / working.radius[part, None]
+        matrix[own, own] = rows.T @ (weights[part, None] * rows) + np.diag(a[c] / w[c] + b[c] / room[c])
+        matrix[own, size : size + n] = matrix[size : size + n, own] = -np.diag(b[c] / room[c])
+        right[own] = scores[c] - phi - b[c] + a[c] + pull[c] + pushed[0, c] - pushed[1, c]
+    matrix[size : size + n, size : size + n] = np.diag((b / room).sum(axis=0))
+    right[size : size + n] = pushed[1].sum(axis=0) - (1.0 - b.sum(axis=0))
+    matrix[:size, -1] = matrix[-1, :size] = 1.0
+    # The matrix spans twelve decades; refinement in longer numbers makes the reference a reference.
+    solution = np.linalg.solve(matrix, right)
+    for _ in range(5):
+        residual = right - matrix.astype(np.longdouble) @ solution.astype(np.longdouble)
+        solution = solution + np.linalg.solve(matrix, residual.astype(float))
+    return solution
+
+
+@pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("decades", [1, 6])
+def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades):
+    rng = np.random.default_rng(2)
+    problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    working = constraints.nearest(10**6, np.empty(0, dtype=int))
+    system = OneHotSystem(problem.p_hat)
+    perturbed(system, rng, decades)
+    weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
+    scores, pull = rng.standard_normal((2, *problem.p_hat.shape))
+    target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
+    system.factorise(working, weights, scores)
+    step = system.solve(target, pull)
+    expected = dense_one_hot(working, weights, scores, system.x, system.z, 0.0, target, pull)
+    size = problem.p_hat.size
+    dw, dr = expected[:size].reshape(problem.p_hat.shape), expected[size:-1]
+    scale = np.abs(expected[:-1]).max()
+    np.testing.assert_allclose(step.block_weights, dw, atol=1e-6 * scale)
+    np.testing.assert_allclose(step.dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
+    assert step.dphi == pytest.approx(expected[-1], rel=1e-6, abs=1e-7)
+    assert abs(step.block_weights.sum()) < 1e-9 * np.abs(step.block_weights).sum()
+    np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    if step.moved is not None:
+        np.testing.assert_allclose(step.moved, working.moments(dw), atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
+@pytest.mark.parametrize("decades", [1, 6])
+def test_signed_step_satisfies_the_newton_equations(shape, decades):
+    rng = np.random.default_rng(4)
+    problem = some_problem(5, *shape, n_classes=2)
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    working = constraints.nearest(10**6, np.empty(0, dtype=int))
+    system = SignedSystem(problem.p_hat)
+    perturbed(system, rng, decades)
+    weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
+    scores, pull = rng.standard_normal((2, 1, shape[0]))
+    target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
+    system.factorise(working, weights, scores)
+    step = system.solve(target, pull)
+    np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    # Stationarity: z -+ score = 1 afterwards, the scores having moved by pull - G du.
+    rows = working.rows / working.radius[:, None]
+    du = step.block_weights[0]
+    after = scores[0] + pull[0] - rows.T @ (weights * (rows @ du))
+    dz_p, dz_q = step.dz.reshape(2, -1)
+    z_p, z_q = system.z.reshape(2, -1)
+    scale = max(1.0, np.abs(step.dz).max())
+    np.testing.assert_allclose(z_p + dz_p, 1.0 - after, atol=1e-8 * scale)
+    np.testing.assert_allclose(z_q + dz_q, 1.0 + after, atol=1e-8 * scale)
+
+
+def test_cholesky_regularises_what_it_must_and_says_what_it_cannot():
+    singular = np.ones((3, 3), order="F")
+    factor = np.tril(cholesky(singular))
+    np.testing.assert_allclose(factor @ factor.T, np.ones((3, 3)), atol=1e-6)
+    with pytest.raises(FactorisationError):
+        cholesky(np.asfortranarray(-np.eye(3)))
+
+
+# --- the iterates -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_every_iterate_proves_its_bounds(coding):
+    problem = some_problem(6, n=40, d=300, n_classes=2, coding=coding)
+    exact = full_lp(problem, BayesError()).upper
+    point = InteriorPoint(problem, MomentConstraintsInMemory(problem))
+    for _ in range(12):
+        point.choose_working_set()
+        bound, stage = point.upper_bound()
+        assert bound >= exact - 1e-12
+        assert bound == pytest.approx(
+            upper_bound(problem, BayesError(), stage.expand(*problem.tau.shape)), abs=1e-10
+        )
+        w = point.system.distribution()
+        assert w.min() >= 0.0
+        assert w.sum() == pytest.approx(1.0, abs=1e-12)
+        # Inside the set without any mixing.
+        assert (np.abs(problem.moments_of(w) - problem.tau) <= problem.lam).all()
+        assert BayesError().value(w) <= exact + 1e-12
+        point.step()
+    assert bound - BayesError().value(w) < 1e-4
+
+
+def test_one_pass_over_the_features_per_iteration():
+    problem = some_problem(7, n=40, d=500)
+    solution = engine.interior_point(problem, SETTINGS)
+    # One to start, one for each of the candidates for the vertex, one for the bound that is reported.
+    assert problem.features.n_passes <= len(solution.history) + 4
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_vertex_is_the_one_of_the_simplex_method(n_classes):
+    problem = some_problem(8, n=50, d=400, n_classes=n_classes)
+    exact = full_lp(problem, BayesError())
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.solver == "interior-point"
+    assert solution.converged
+    assert not solution.remark
+    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
+    np.testing.assert_allclose(solution.mu, exact.mu, atol=1e-8)
+    assert solution.upper - solution.lower < 1e-12
+
+
+def test_a_guess_that_is_not_square_still_gives_a_vertex():
+    problem = some_problem(8, n=50, d=400, n_classes=2)
+    search = engine._Search(problem, SETTINGS)
+    assert search.run(None) == "done"
+    face, working = search.point.face(), search.point.working
+    exact = search.best.mu
+    for components in (face.components[:-1], face.components):
+        guess = type(face)(
+            components, face.side[: len(components)], face.is_positive, face.is_largest, face.mass_is_fixed
+        )
+        stage, w = vertex_of(problem, working, guess)
+        upper = upper_bound(problem, BayesError(), stage.expand(*exact.shape))
+        assert lower_bound(problem, BayesError(), w).bound <= search.best.upper + 1e-12
+        assert upper >= search.best.lower - 1e-12
+    np.testing.assert_allclose(stage.expand(*exact.shape), exact, atol=1e-9)
+
+
+# --- the ways in which it ends ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 5, 8])
+def test_stopping_early_leaves_a_certified_and_sparse_model(wide, max_iter):
+    X, y = wide
+    best = MinimaxRiskClassifier().fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={max_iter}"):
+        model = MinimaxRiskClassifier("interior-point", max_iter=max_iter).fit(X, y)
+    assert model.n_iter_ == max_iter
+    assert not model.converged_
+    assert verify(model, X, y).valid
+    assert model.worst_case_error_lower_ <= best.worst_case_error_ <= model.worst_case_error_
+    # What thresholding may cost is the tolerance.
+    assert model.worst_case_error_ <= model.history_[-1]["upper"] + 1e-6
+
+
+def test_bounds_close_in_and_the_records_say_so(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    lower = np.array([record["lower"] for record in model.history_])
+    upper = np.array([record["upper"] for record in model.history_])
+    assert (np.diff(lower) >= 0.0).all()
+    assert (np.diff(upper) <= 0.0).all()
+    assert upper[-1] - lower[-1] < 1e-6
+    sizes = np.cumsum([record["n_added"] - record["n_removed"] for record in model.history_])
+    np.testing.assert_array_equal(sizes, [record["n_features"] for record in model.history_])
+    assert (np.diff([record["seconds"] for record in model.history_]) >= 0.0).all()
+    assert [record["iteration"] for record in model.history_] == list(range(1, model.n_iter_ + 1))
+
+
+def test_a_wide_tolerance_stops_sooner(wide):
+    X, y = wide
+    exact = MinimaxRiskClassifier(gap_tol=1e-9).fit(X, y)
+    rough = MinimaxRiskClassifier(gap_tol=0.05).fit(X, y)
+    assert rough.converged_
+    assert rough.optimality_gap_ <= 0.05
+    assert rough.worst_case_error_lower_ <= exact.worst_case_error_ <= rough.worst_case_error_
+
+
+def broken_factor(matrix):
+    raise FactorisationError
+
+
+def not_a_number(factor, right):
+    return np.full_like(right, np.nan)
+
+
+@pytest.mark.parametrize("system", [signed_system, one_hot_system])
+@pytest.mark.parametrize(
+    ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 20)]
+)
+def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, system, name, fault, n_good):
+    coding = "signed" if system is signed_system else "one-hot"
+    problem = some_problem(9, n=40, d=200, n_classes=2, coding=coding)
+    exact = full_lp(problem, BayesError()).upper
+    calls = []
+
+    def sometimes(*arguments):
+        calls.append(1)
+        return (fault if len(calls) > n_good else original)(*arguments)
+
+    original = getattr(system, name)
+    monkeypatch.setattr(system, name, sometimes)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.solver == "constraint-generation"
+    assert "stuck" in solution.remark
+    assert solution.converged
+    assert np.isfinite(solution.mu).all()
+    assert np.isfinite(solution.distribution).all()
+    assert solution.upper == pytest.approx(exact, abs=1e-6)
+    assert solution.lower == pytest.approx(exact, abs=1e-6)
+
+
+def test_a_rescue_is_a_larger_working_set(monkeypatch):
+    problem = some_problem(10, n=40, d=600, n_classes=2)
+    monkeypatch.setitem(predictor_corrector.NEAREST_PER_INSTANCE, "signed", 0.05)
+    monkeypatch.setattr(engine, "PATIENCE", 3)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
+    sizes = [record["n_features"] for record in solution.history]
+    assert max(sizes) > 4 * sizes[0]
+
+
+def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
+    X, y = wide
+    monkeypatch.setattr(one_hot_system, "cholesky", broken_factor)
+    with pytest.warns(ConvergenceWarning, match="the interior point got stuck after"):
+        model = MinimaxRiskClassifier().fit(X, y)
+    assert model.solver_ == "constraint-generation"
+    assert model.converged_
+    assert verify(model, X, y).valid
+
+
+def gives_up(*arguments, **options):
+    raise PivotLimitError
+
+
+def test_without_a_vertex_small_coefficients_are_cleared(monkeypatch):
+    problem = some_problem(11, n=50, d=400)
+    exact = full_lp(problem, BayesError())
+    monkeypatch.setattr(engine, "vertex_of", lambda *arguments: None)
+    finished = engine.interior_point(problem, SETTINGS)
+    np.testing.assert_array_equal(np.flatnonzero(finished.mu), np.flatnonzero(exact.mu))
+    monkeypatch.setattr(engine, "constraint_generation", gives_up)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert not solution.remark
+    assert solution.upper - solution.lower <= 2e-6
+    n_exact = np.count_nonzero(exact.mu)
+    assert n_exact * 0.9 <= np.count_nonzero(solution.mu) <= n_exact * 1.3
+
+
+def test_pivots_can_be_limited():
+    problem = some_problem(12, n=60, d=300)
+    search = engine._Search(problem, SETTINGS)
+    search.point.choose_working_set()
+    handover = engine.Handover(search.best, search.point.face(), max_pivots=3)
+    with pytest.raises(PivotLimitError):
+        constraint_generation(
+            problem, BayesError(), np.arange(300), n_max=100, epsilon=1e-6, handover=handover
+        )
+
+
+def nine_classes(seed, n=60, d=900):
+    """Expression data cut to three values: many ties, nine small classes, one of two samples."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(9), [2, 4, 6, 7, 7, 8, 8, 9, 9])
+    values = rng.standard_normal((n, d)) + 0.7 * rng.standard_normal((9, d))[labels]
+    return 2.0 * np.clip(np.round(0.8 * values), -1, 1), labels
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_ties_nine_classes_and_a_class_of_two(standardize):
+    """Features that are zero on a whole class have a radius of zero there: the set has no interior."""
+    X, y = nine_classes(0)
+    problem, _ = problem_of(X, y, 9, standardize=standardize)
+    assert (problem.lam == 1e-9).sum() > (3 if standardize else 100)
+    seen = []
+    model = MinimaxRiskClassifier(standardize=standardize, callback=seen.append).fit(X, y)
+    exact = MinimaxRiskClassifier("constraint-generation", standardize=standardize, tol=1e-9).fit(X, y)
+    assert model.converged_
+    assert model.solver_ == "interior-point"
+    assert model.optimality_gap_ < 1e-9
+    assert verify(model, X, y).valid
+    assert exact.worst_case_error_lower_ <= model.worst_case_error_ + 1e-12
+    assert model.worst_case_error_ == pytest.approx(exact.worst_case_error_, abs=1e-7)
+    # Lower bounds of the widened problem, which is the easier one for the adversary, prove nothing.
+    assert all(r["lower"] <= model.worst_case_error_ + 1e-9 for r in model.history_)
+    assert all(r["upper"] >= model.worst_case_error_ - 1e-9 for r in model.history_)
+    # Wherever it stops, the pair is certified for the problem itself.
+    stopped = MinimaxRiskClassifier(standardize=standardize, callback=lambda r: r["iteration"] == 12)
+    stopped.fit(X, y)
+    assert verify(stopped, X, y).valid
+    assert stopped.worst_case_error_lower_ <= model.worst_case_error_ <= stopped.worst_case_error_
+    assert not stopped.converged_
+
+
+def test_a_feature_that_is_the_label_leaves_no_risk():
+    problem = some_problem(14, n_classes=2)
+    labels = np.arange(30) % 2
+    X = np.column_stack([np.where(labels == 0, 3.0, -3.0), np.random.default_rng(0).normal(size=(30, 5))])
+    problem, _ = problem_of(X, labels, 2)
+    assert problem.lam.min() == 1e-9
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert 0.0 <= solution.upper < 1e-8
