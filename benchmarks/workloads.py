@@ -16,6 +16,7 @@ DATASET, OVER_FEATURES, OVER_SAMPLES = "data set", "features", "samples"
 
 # Small ones first, so that a run shows early whether it works.
 PAPER_SETS = ("Colon", "Leukemia", "GLIOMA", "Prostate_GE", "MLL", "TOX_171", "Arcene", "Dorothea")
+STAND_INS = ("GLI_85_Freije_genes", "Lung_1543", "CLL_SUB_111_binarised")
 FEATURES = (10_000, 32_000, 100_000, 320_000, 1_000_000)
 SAMPLES = (50, 100, 200, 400, 800, 1600)
 SAMPLES_OF_FEATURE_SWEEP, FEATURES_OF_SAMPLE_SWEEP = 100, 2000
@@ -36,14 +37,10 @@ class Workload:
 
 
 def workloads(*, quick: bool = False, patterns: Sequence[str] | None = None) -> list[Workload]:
-    """The workloads at hand that match one of the patterns (by default all).
-
-    Data sets that are not of the paper take part only if a pattern is their very name.
-    """
+    """The workloads at hand that match one of the patterns (by default all)."""
     present = list_datasets()
-    asked = [name for name in patterns or () if name in present and name not in PAPER_SETS]
-    names = [name for name in (QUICK_SETS if quick else PAPER_SETS) if name in present]
-    found = [_dataset(name) for name in [*names, *asked]]
+    names = QUICK_SETS if quick else (*PAPER_SETS[:-1], *STAND_INS, *PAPER_SETS[-1:])
+    found = [_dataset(name) for name in names if name in present]
     features = QUICK_FEATURES if quick else FEATURES
     n = QUICK_SAMPLES_OF_FEATURE_SWEEP if quick else SAMPLES_OF_FEATURE_SWEEP
     found += [_expression(f"expression-d{d}", OVER_FEATURES, n, d) for d in features]

@@ -100,7 +100,7 @@ class _Search:
         self._extra = 0
 
     def run(self, monitor: Monitor | None) -> str:
-        """Iterate until "done", "near" (accurate, but not at a vertex of the problem), "stuck" or "stopped"."""
+        """Iterate until "done", "near" (accurate, but not at a vertex of it), "stuck" or "stopped"."""
         best, point = self.best, self.point
         while True:
             came, went = point.choose_working_set()

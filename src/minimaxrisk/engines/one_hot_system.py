@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotri
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.factors import cholesky, cholesky_solve, diagonal_of, gram
+from minimaxrisk.engines.factors import cholesky, cholesky_solve, diagonal_of, gram, inverse_from_factor
 from minimaxrisk.engines.moment_constraints import WorkingSet
 from minimaxrisk.engines.newton import OFFSET, InstanceStep
 from minimaxrisk.engines.small_side import Kept, SmallSide, pays, softest
@@ -104,7 +103,7 @@ class EpigraphFactor:
             stiff = _symmetric_columns(matrix, top)
             diagonal += b
             factor = cholesky(matrix)
-            inverse = dpotri(factor, lower=1)[0]
+            inverse = inverse_from_factor(factor)
             inverse *= b
             inverse *= b[:, None]
             if len(top):

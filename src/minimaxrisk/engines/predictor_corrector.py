@@ -35,8 +35,10 @@ SMALLEST_CENTRING = 1e-4
 # The centrality corrector: how much longer a step it tries to make possible, how far products x z may be
 # from their aim, and what gain of length is worth taking.
 REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
+# Primal and dual step lengths, together, that need no corrector.
+LONG_ENOUGH = 1.9
 # Nearest constraints taken into Q, per instance and block.
-NEAREST_PER_INSTANCE = {"signed": 2.0, "one-hot": 1.0}
+NEAREST_PER_INSTANCE = {"signed": 2.0, "one-hot": 1.5}
 # Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
 UNNOTICED = 0.01
 
@@ -131,6 +133,8 @@ class InteriorPoint:
         aim = max(SMALLEST_CENTRING, (float(after) / self.mean) ** 3) * self.mean
         target = aim - product - predictor.primal * predictor.dual
         corrector = self._direction(target)
+        if corrector.length > LONG_ENOUGH:
+            return corrector
         # Products that would leave the neighbourhood of the central path if the step were longer.
         ahead = self._products(corrector, REACH)
         stragglers = np.clip(ahead, aim / SPREAD, aim * SPREAD) - ahead
