@@ -28,9 +28,9 @@ EXIT_LIMIT = 60.0
 class Effort:
     """How much time a rival gets on a workload, in seconds."""
 
-    repeats: int = 5
+    repeats: int = 15
     time_limit: float = 120.0
-    repeat_seconds: float = 20.0
+    repeat_seconds: float = 10.0
     accuracy_seconds: float = 10.0
 
 

@@ -102,6 +102,38 @@ def test_engines_and_formulations_agree(
     assert (np.diff(path) <= 1e-9).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(20))
+def test_interior_point_on_two_thousand_random_problems(batch):
+    """100 problems a batch: small and medium, wide and tall, odd and plain."""
+    for i in range(100):
+        rng = np.random.default_rng([batch, i])
+        oddities = set(rng.choice(ODDITIES, rng.integers(0, 4), replace=False))
+        n, d = int(rng.integers(2, 14)), int(rng.integers(1, 20))
+        if rng.random() < 0.2:
+            n, d = int(rng.integers(20, 120)), int(rng.choice([3, 10, 60, 200, 600]))
+        X, labels = odd_problem(int(rng.integers(2**32)), n, d, int(rng.integers(2, 7)), oddities)
+        if labels.max() == 0:
+            continue
+        problem, _ = problem_of(
+            X,
+            labels,
+            labels.max() + 1,
+            coding=str(rng.choice(["auto", "one-hot"])),
+            radius=float(rng.choice([0.1, 0.3, 0.5, 1.0, 2.5, 5.0])),
+            standardize=bool(rng.random() < 0.7),
+            fit_intercept=bool(rng.random() < 0.8),
+        )
+        solution = solve_minimax_risk(problem, EngineSettings("interior-point"))
+        exact = full_lp(problem, BayesError())
+        assert solution.converged, (batch, i)
+        assert solution.upper == pytest.approx(exact.upper, abs=1e-7), (batch, i)
+        assert solution.lower == pytest.approx(exact.upper, abs=1e-6), (batch, i)
+        assert solution.lower <= exact.upper + 1e-10, (batch, i)
+        assert np.isfinite(solution.mu).all()
+        assert_kkt(problem, solution)
+
+
 def assert_kkt(problem, solution, tol=1e-6):
     """Feasibility of both sides, complementarity and stationarity of the pair (mu, w)."""
     mu, w = solution.mu, solution.distribution

@@ -277,6 +277,15 @@ def test_a_wide_tolerance_stops_sooner(wide):
     assert rough.worst_case_error_lower_ <= exact.worst_case_error_ <= rough.worst_case_error_
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_tolerance_means_what_rounding_allows(n_classes):
+    problem = some_problem(15, n=40, d=200, n_classes=n_classes)
+    solution = engine.interior_point(problem, EngineSettings("interior-point", gap_tol=0.0))
+    assert solution.converged
+    assert not solution.remark
+    assert solution.upper - solution.lower < 1e-12
+
+
 def broken_factor(matrix):
     raise FactorisationError
 

@@ -34,6 +34,10 @@ ONE_HOT = {
 SELECTED = {"MLL": 168, "TOX_171": 353}
 
 
+# The optimum is one point, so that every engine must select the same columns.
+UNIQUE = ["Colon", "Leukemia", "Prostate_GE", "Arcene", "MLL", "TOX_171", "Lung_1543", "GLI_85_Freije_genes"]
+
+
 def check(model, X, y, expected):
     certificate = verify(model, X, y)
     assert certificate.valid, certificate.problems
@@ -69,6 +73,56 @@ def test_full_lp_on_colon(real_data):
     generated = MinimaxRiskClassifier("constraint-generation", tol=1e-9).fit(X, y)
     assert generated.worst_case_error_ == pytest.approx(model.worst_case_error_, abs=1e-10)
     np.testing.assert_array_equal(generated.selected_features_, model.selected_features_)
+
+
+def check_exact(model, X, y, expected):
+    assert model.solver_ == "interior-point"
+    assert model.converged_
+    assert model.optimality_gap_ <= 1e-7
+    assert model.n_passes_ <= 30
+    certificate = verify(model, X, y)
+    assert certificate.valid, certificate.problems
+    assert certificate.upper == pytest.approx(expected, abs=1e-7)
+    assert certificate.lower == pytest.approx(expected, abs=2e-7)
+
+
+@pytest.mark.parametrize("name", SIGNED_OR_MANY)
+def test_interior_point(real_data, name):
+    X, y = real_data(name)
+    model = MinimaxRiskClassifier().fit(X, y)
+    check_exact(model, X, y, SIGNED_OR_MANY[name])
+    if name in SELECTED:
+        assert model.n_features_selected_ == SELECTED[name]
+
+
+@pytest.mark.parametrize("name", ONE_HOT)
+def test_interior_point_with_one_hot_coding_of_binary_sets(real_data, name):
+    X, y = real_data(name)
+    check_exact(MinimaxRiskClassifier(coding="one-hot").fit(X, y), X, y, ONE_HOT[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIGNED_OR_MANY)
+@pytest.mark.parametrize("coding", ["auto", "one-hot"])
+def test_interior_point_equals_constraint_generation(real_data, name, coding):
+    X, y = real_data(name)
+    if coding == "one-hot" and len(set(y)) > 2:
+        return  # that is what "auto" is
+    model = MinimaxRiskClassifier(coding=coding).fit(X, y)
+    exact = MinimaxRiskClassifier("constraint-generation", coding=coding, tol=1e-9).fit(X, y)
+    assert model.worst_case_error_ == pytest.approx(exact.worst_case_error_, abs=1e-9)
+    assert model.n_features_selected_ <= len(y) * model.coef_.shape[0]
+    if coding == "auto" and name in UNIQUE:
+        np.testing.assert_array_equal(model.selected_features_, exact.selected_features_)
+        np.testing.assert_allclose(model.coef_, exact.coef_, atol=1e-6 * np.abs(exact.coef_).max())
+
+
+@pytest.mark.slow
+def test_interior_point_on_dorothea(real_data):
+    X, y = real_data("Dorothea")
+    model = MinimaxRiskClassifier().fit(X, y)
+    check_exact(model, X, y, 0.0613113)
+    assert model.n_features_selected_ <= 222
 
 
 @pytest.mark.slow

@@ -48,10 +48,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     Parameters
     ----------
-    solver : {"auto", "constraint-generation", "full-lp"}, default="auto"
+    solver : {"auto", "interior-point", "constraint-generation", "full-lp"}, default="auto"
+        ``"interior-point"`` goes through the inside of the uncertainty set and ends at the exact vertex;
         ``"constraint-generation"`` solves a sequence of small linear programs and adds the features
         that the last solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which
-        is slow for many features. ``"auto"`` is constraint generation.
+        is slow for many features. ``"auto"`` is the interior point. The optimum is the same.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
@@ -73,10 +74,13 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     tol : float, default=1e-4
         The largest violation of a moment constraint that constraint generation accepts (the paper's
         :math:`\epsilon`), for columns at unit root mean square; components with a smaller radius accept
-        less. The certified bounds hold for any value. ``"full-lp"`` is always exact.
+        less. The certified bounds hold for any value. The other solvers do not use it.
     max_iter : int or None, default=None
-        Rounds of constraint generation after the first linear program (the paper's k_max); ``None``
-        goes on until convergence.
+        Iterations of the interior point, or rounds of constraint generation after the first linear
+        program (the paper's k_max); ``None`` goes on until convergence.
+    gap_tol : float, default=1e-6
+        The certified gap, upper less lower bound, at which the interior point stops. Usually it ends at
+        an exact vertex, whose gap is a rounding error.
     deterministic : bool, default=True
         Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
     class_weight : dict, "balanced" or None, default=None
@@ -124,31 +128,36 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         the intercept's column first if there is one.
     radius_ : float
         The factor s.
-    coding_, solver_ : str
+    coding_ : str
         What ``"auto"`` stood for.
+    solver_ : str
+        The solver that had the last word.
     converged_ : bool
         Whether the solver met its own stopping rule.
     n_iter_ : int
-        Number of linear programs solved.
+        Length of ``history_``: iterations of the interior point, or linear programs solved.
     n_passes_ : int
         How often all of X was read.
     history_ : list of dict
         One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
         far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k),
-        ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the linear program: columns, the
-        intercept among them, times classes for the one-hot coding), ``max_violation``, ``seconds``.
+        ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the Newton matrix or linear program:
+        columns, the intercept among them, times classes for the one-hot coding), ``max_violation`` (zero for
+        the interior point), ``seconds``.
     stages_ : list of LinearRule
-        The rules of the iterations, whose probabilities ``staged_predict_proba`` gives.
+        The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
+        gives; for the interior point the last one alone.
     n_features_in_, feature_names_in_
         Number and, where known, names of the columns.
 
     Notes
     -----
-    Constraint generation stops when no moment constraint outside its linear program is violated by
-    more than ``tol``. Whatever the solver does, the two bounds are recomputed from the coefficients and
-    the distribution alone, without trust in the solver; ``minimaxrisk.verify`` repeats that on a fitted
-    model. R* bounds the true error when the true feature means lie inside the radii and, for instances
-    unlike those of the training data, only approximately.
+    The interior point stops at a certified gap of ``gap_tol``, constraint generation when no moment
+    constraint outside its linear program is violated by more than ``tol``. Whatever the solver does, the
+    two bounds are recomputed from the coefficients and the distribution alone, without trust in the
+    solver; ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true
+    feature means lie inside the radii and, for instances unlike those of the training data, only
+    approximately.
 
     References
     ----------
@@ -303,7 +312,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         return self.classes_[index]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """``predict_proba`` of the rule that each iteration found, in order."""
+        """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration."""
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
         for stage in self.stages_:

@@ -32,6 +32,8 @@ from minimaxrisk.objective import BayesError
 from minimaxrisk.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
+# A smaller tolerance would ask for more than rounding allows.
+SMALLEST_GAP = 1e-10
 # Below this gap the iterate may know its vertex.
 VERTEX_GAP = 1e-3
 # A vertex whose own bounds are this close is optimal; more than rounding would be a neighbour of it.
@@ -109,7 +111,7 @@ class _Search:
             self._gaps.append(self.upper - self.lower)
             best.history.append(self._record(bound, came, went))
             best.stopped = monitor is not None and monitor(best.history[-1].copy())
-            is_near = self._gaps[-1] <= self.settings.gap_tol
+            is_near = self._gaps[-1] <= max(self.settings.gap_tol, SMALLEST_GAP)
             best.converged = is_near and not self.is_widened
             if is_near and self.at_vertex:
                 return "near" if self.is_widened else "done"

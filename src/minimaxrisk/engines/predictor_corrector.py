@@ -7,7 +7,7 @@ all of them, so that the distribution stays inside the uncertainty set: each ite
 by being there, and its multipliers an upper one. One pass over the features per iteration.
 
 A constraint that enters Q gets equal multipliers on its two sides. They cancel in mu, so the dual stays
-feasible; the usual choice, multipliers inverse to the slacks, would disturb it anew in each iteration.
+feasible; the usual choice, multipliers inverse to the slacks, would disturb it with each newcomer.
 """
 
 from __future__ import annotations

@@ -101,9 +101,11 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
         spread = np.sqrt(square)
         left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(spread)
     in_range = (square == 0.0) | ((square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE))
-    if not in_range.all() or np.any(left_over > MEAN_LEFT_OVER * spread):
-        return None
     negligible = is_negligible(spread, shift, len(block))
+    accurate = in_range & (left_over <= MEAN_LEFT_OVER * spread)
+    # A sum of squares that is zero may be one that has underflowed.
+    if not (accurate | negligible).all() or block[:, square == 0.0].any():
+        return None
     scale = np.where(negligible, 1.0, spread)
     factor = np.where(negligible, 0.0, 1.0 / scale)
     mean = first / prior * factor

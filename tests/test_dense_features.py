@@ -1,0 +1,81 @@
+"""Scaling and moments of dense columns: quick formulas where they are accurate, careful ones elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minimaxrisk.features import dense
+from minimaxrisk.instances import distinct_instances
+
+
+def class_moments_in_long_numbers(X, labels, *, centre):
+    """Scaled columns, class means and standard deviations, from the definitions."""
+    Z = X.astype(np.longdouble)
+    if centre:
+        Z = Z - Z.mean(axis=0)
+    rms = np.sqrt(np.mean(Z**2, axis=0))
+    Z = Z / np.where(rms > 0, rms, 1)
+    groups = [Z[labels == k] for k in range(labels.max() + 1)]
+    return Z, np.stack([g.mean(axis=0) for g in groups]), np.stack([g.std(axis=0) for g in groups])
+
+
+def columns(kind, rng, labels):
+    noise = rng.standard_normal((len(labels), 40))
+    return {
+        "plain": noise,
+        "far from zero": noise + 1e9,
+        "huge": 1e200 * noise,
+        "tiny": 1e-170 * noise,
+        "nearly the label": labels[:, None] + 1e-7 * noise,
+        "one of each": np.column_stack([noise[:, :3], 1e200 * noise[:, 3:5], noise[:, 5:8] + 1e10]),
+    }[kind]
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["plain", "far from zero", "huge", "tiny", "nearly the label", "one of each"]
+)
+def test_moments_have_all_their_digits(kind, standardize):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    X = columns(kind, rng, labels)
+    instances = distinct_instances(X, labels, np.ones(60), 3)
+    features, moments, _ = dense.dense_features(X, instances, standardize=standardize, fit_intercept=False)
+    Z, mean, deviation = class_moments_in_long_numbers(X, labels, centre=standardize)
+    # Digits are lost where a mean that is large beside the spread is subtracted, or stays.
+    long = X.astype(np.longdouble)
+    lost = 1.0 + float(np.max(np.abs(long.mean(axis=0)) / long.std(axis=0)))
+    accuracy = 1e-13 * lost
+    np.testing.assert_allclose(features.values, Z[instances.rows].astype(float), atol=10 * accuracy)
+    np.testing.assert_allclose(moments.mean, mean.astype(float), atol=accuracy)
+    relative = 1e-9 if kind == "nearly the label" else 1e-11 * lost
+    np.testing.assert_allclose(np.sqrt(moments.variance), deviation.astype(float), rtol=relative)
+
+
+def test_both_ways_agree_and_the_quick_one_is_taken(monkeypatch):
+    rng = np.random.default_rng(1)
+    labels = np.arange(50) % 2
+    X = 3.0 + rng.standard_normal((50, 30)) * rng.lognormal(size=30)
+    X[:, 4] = 7.0
+    instances = distinct_instances(X, labels, np.ones(50), 2)
+    options = {"standardize": True, "fit_intercept": True}
+    careful_calls = []
+
+    def careful(*arguments, **keywords):
+        careful_calls.append(1)
+        return original(*arguments, **keywords)
+
+    original = dense.rescale_in_place
+    monkeypatch.setattr(dense, "rescale_in_place", careful)
+    quick = dense.dense_features(X, instances, **options)
+    assert not careful_calls
+    monkeypatch.setattr(dense, "_rescale_quickly", lambda *arguments, **keywords: None)
+    slow = dense.dense_features(X, instances, **options)
+    assert careful_calls
+    np.testing.assert_allclose(quick[0].values, slow[0].values, atol=1e-13)
+    np.testing.assert_allclose(quick[1].mean, slow[1].mean, atol=1e-14)
+    np.testing.assert_allclose(quick[1].variance, slow[1].variance, atol=1e-13)
+    np.testing.assert_allclose(quick[2].shift, slow[2].shift, rtol=1e-13)
+    np.testing.assert_allclose(quick[2].scale, slow[2].scale, rtol=1e-13)
+    assert not quick[0].values[:, 5].any()

@@ -1,0 +1,39 @@
+"""BLAS uses one thread where more would only wait, and what the caller has set afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.threads import ONE_THREAD_BELOW, suitable_threads
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+@pytest.mark.parametrize("chosen", [1, 2])
+def test_small_problems_use_one_thread_and_leave_the_setting(chosen):
+    with threadpool_limits(chosen, user_api="blas"):
+        before = blas_threads()
+        with suitable_threads(ONE_THREAD_BELOW - 1):
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+        with suitable_threads(ONE_THREAD_BELOW):
+            assert blas_threads() == before
+
+
+def test_fit_leaves_the_setting_also_when_it_fails(wide):
+    X, y = wide
+    before = blas_threads()
+    seen = []
+
+    def fail(record):
+        seen.extend(blas_threads())
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        MinimaxRiskClassifier(callback=fail).fit(X, y)
+    assert set(seen) == {1}
+    assert blas_threads() == before
