@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -14,16 +16,22 @@ from minimaxrisk.engines.constraint_generation import constraint_generation
 from minimaxrisk.engines.face import vertex_of
 from minimaxrisk.engines.factors import FactorisationError, cholesky
 from minimaxrisk.engines.full_lp import full_lp
-from minimaxrisk.engines.highs import PivotLimitError
+from minimaxrisk.engines.highs import PivotLimitError, SolverError
+from minimaxrisk.engines.master import Master
 from minimaxrisk.engines.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.one_hot_system import OneHotSystem
 from minimaxrisk.engines.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.signed_system import SignedSystem
+from minimaxrisk.engines.solution import Solution
 from minimaxrisk.objective import BayesError
 from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
+
+
+def search_of(problem, settings=SETTINGS):
+    return engine._Search(problem, settings, Solution.trivial(problem, BayesError()))
 
 
 def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
@@ -103,6 +111,7 @@ def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
     matrix[size : size + n, size : size + n] = np.diag((b / room).sum(axis=0))
     right[size : size + n] = pushed[1].sum(axis=0) - (1.0 - b.sum(axis=0))
     matrix[:size, -1] = matrix[-1, :size] = 1.0
+    right[-1] = 1.0 - w.sum()
     # The matrix spans twelve decades; refinement in longer numbers makes the reference a reference.
     solution = np.linalg.solve(matrix, right)
     for _ in range(5):
@@ -134,8 +143,9 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades):
     np.testing.assert_allclose(step.block_weights, dw, atol=1e-6 * scale)
     np.testing.assert_allclose(step.dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
     assert step.dphi == pytest.approx(expected[-1], rel=1e-6, abs=1e-7)
-    assert abs(step.block_weights.sum()) < 1e-9 * np.abs(step.block_weights).sum()
+    assert system.x[:size].sum() + step.block_weights.sum() == pytest.approx(1.0, abs=1e-9 * np.abs(dw).sum())
     np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    assert (step.moved is not None) == (shape != (12, 60))
     if step.moved is not None:
         np.testing.assert_allclose(step.moved, working.moments(dw), atol=1e-6 * scale)
 
@@ -156,6 +166,9 @@ def test_signed_step_satisfies_the_newton_equations(shape, decades):
     system.factorise(working, weights, scores)
     step = system.solve(target, pull)
     np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    assert (step.moved is not None) == (shape != (12, 60))
+    if step.moved is not None:
+        np.testing.assert_allclose(step.moved, working.moments(step.block_weights), atol=1e-7)
     # Stationarity: z -+ score = 1 afterwards, the scores having moved by pull - G du.
     rows = working.rows / working.radius[:, None]
     du = step.block_weights[0]
@@ -222,7 +235,7 @@ def test_the_vertex_is_the_one_of_the_simplex_method(n_classes):
 
 def test_a_guess_that_is_not_square_still_gives_a_vertex():
     problem = some_problem(8, n=50, d=400, n_classes=2)
-    search = engine._Search(problem, SETTINGS)
+    search = search_of(problem)
     assert search.run(None) == "done"
     face, working = search.point.face(), search.point.working
     exact = search.best.mu
@@ -237,11 +250,56 @@ def test_a_guess_that_is_not_square_still_gives_a_vertex():
     np.testing.assert_allclose(stage.expand(*exact.shape), exact, atol=1e-9)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_simplex_method_starts_next_to_its_end(n_classes):
+    problem = some_problem(8, n=50, d=400, n_classes=n_classes)
+    search = search_of(problem)
+    search.run(None)
+    guess = search.point.face()
+    n_pivots = []
+    for warm in (True, False):
+        with closing(Master(problem, BayesError(), tolerance=1e-9)) as master:
+            master.add(np.union1d(guess.components, np.arange(50)))
+            if warm:
+                master.warm_start(guess)
+            found = master.solve()
+            n_pivots.append(master._program._n_pivots())
+        assert upper_bound(problem, BayesError(), found.stage.expand(*problem.tau.shape)) == pytest.approx(
+            search.best.upper, abs=1e-9
+        )
+    assert n_pivots[0] <= 3
+    assert n_pivots[1] > 30
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_nothing_selected_is_seen(coding):
+    """With large radii labels that say nothing are in the set, and no rule is better than guessing."""
+    problem = some_problem(16, n=40, d=100, n_classes=2, coding=coding, radius=30.0)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert not solution.mu.any()
+    assert solution.upper == 0.5
+    assert solution.lower == pytest.approx(0.5, abs=1e-9)
+    if coding == "signed":
+        assert len(solution.history) == 1
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_one_instance_with_both_labels(coding):
+    X = np.ones((5, 3))
+    problem, _ = problem_of(X, np.array([0, 0, 0, 1, 1]), 2, coding=coding, radius=0.1)
+    solution = engine.interior_point(problem, SETTINGS)
+    exact = full_lp(problem, BayesError())
+    assert solution.converged
+    assert solution.upper == pytest.approx(exact.upper, abs=1e-9)
+    assert solution.lower == pytest.approx(exact.upper, abs=1e-7)
+
+
 # --- the ways in which it ends ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 5, 8])
-def test_stopping_early_leaves_a_certified_and_sparse_model(wide, max_iter):
+def test_stopping_early_leaves_a_certified_model(wide, max_iter):
     X, y = wide
     best = MinimaxRiskClassifier().fit(X, y)
     with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={max_iter}"):
@@ -330,6 +388,13 @@ def test_a_rescue_is_a_larger_working_set(monkeypatch):
     assert max(sizes) > 4 * sizes[0]
 
 
+def test_a_rescue_doubles_the_working_set_until_it_gives_up():
+    search = search_of(some_problem(10, n=40, d=600, n_classes=2))
+    before = search.point.n_nearest
+    assert [search._rescue() for _ in range(3)] == [True, True, False]
+    assert search.point.n_nearest == 8 * before
+
+
 def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
     X, y = wide
     monkeypatch.setattr(one_hot_system, "cholesky", broken_factor)
@@ -359,9 +424,76 @@ def test_without_a_vertex_small_coefficients_are_cleared(monkeypatch):
     assert n_exact * 0.9 <= np.count_nonzero(solution.mu) <= n_exact * 1.3
 
 
+def test_what_is_reported_is_computed_afresh(monkeypatch):
+    """An engine that is wrong about where its iterates are must not get a bound past the certificate."""
+    problem = some_problem(9, n=40, d=200, n_classes=2)
+    exact = full_lp(problem, BayesError()).upper
+    outside = np.full_like(problem.p_hat, 1.0 / problem.p_hat.size)
+    monkeypatch.setattr(SignedSystem, "distribution", lambda self: outside)
+    monkeypatch.setattr(engine, "constraint_generation", gives_up)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.lower <= exact + 1e-12
+    assert solution.upper >= exact - 1e-12
+    assert not solution.converged
+
+
+def test_an_accurate_solution_stays_one_when_no_vertex_is_found(monkeypatch):
+    problem = some_problem(11, n=50, d=400)
+
+    def gives_up_late(*arguments, handover, **options):
+        handover.best.converged = False
+        raise PivotLimitError
+
+    monkeypatch.setattr(engine, "vertex_of", lambda *arguments: None)
+    monkeypatch.setattr(engine, "constraint_generation", gives_up_late)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper - solution.lower <= SETTINGS.gap_tol
+
+
+def test_a_solver_that_fails_is_named_and_the_pair_kept(wide, monkeypatch):
+    X, y = wide
+
+    def fails(*arguments, **options):
+        raise SolverError("HiGHS did not reach an optimum")
+
+    monkeypatch.setattr(one_hot_system, "cholesky", broken_factor)
+    monkeypatch.setattr(engine, "constraint_generation", fails)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = MinimaxRiskClassifier().fit(X, y)
+    assert any("could not be finished: HiGHS did not reach" in str(w.message) for w in caught)
+    assert not model.converged_
+    assert verify(model, X, y).valid
+
+
+@pytest.mark.parametrize("gap_tol", [0.02, 0.3, 2.0])
+def test_a_gap_within_the_tolerance_stays_within_it(gap_tol):
+    for n_classes in (2, 3):
+        problem = some_problem(17, n=40, d=200, n_classes=n_classes)
+        exact = full_lp(problem, BayesError()).upper
+        solution = engine.interior_point(problem, EngineSettings("interior-point", gap_tol=gap_tol))
+        assert solution.converged
+        assert solution.upper - solution.lower <= gap_tol
+        assert solution.lower - 1e-12 <= exact <= solution.upper + 1e-12
+        assert solution.upper <= 1.0 - 1.0 / n_classes
+
+
+def test_iterations_are_limited_to_the_last(monkeypatch):
+    monkeypatch.setattr(engine, "vertex_of", lambda *arguments: None)
+    problem = some_problem(18, n=40, d=200)
+    n_all = len(engine.interior_point(problem, SETTINGS).history)
+    for max_iter in range(n_all - 4, n_all + 1):
+        settings = EngineSettings("interior-point", max_iter=max_iter)
+        solution = engine.interior_point(problem, settings)
+        assert len(solution.history) <= max_iter
+        uppers = [record["upper"] for record in solution.history]
+        assert (np.diff(uppers) <= 0.0).all()
+        assert solution.upper == pytest.approx(uppers[-1], abs=2e-6)
+
+
 def test_pivots_can_be_limited():
     problem = some_problem(12, n=60, d=300)
-    search = engine._Search(problem, SETTINGS)
+    search = search_of(problem)
     search.point.choose_working_set()
     handover = engine.Handover(search.best, search.point.face(), max_pivots=3)
     with pytest.raises(PivotLimitError):
@@ -396,7 +528,12 @@ def test_ties_nine_classes_and_a_class_of_two(standardize):
     # Lower bounds of the widened problem, which is the easier one for the adversary, prove nothing.
     assert all(r["lower"] <= model.worst_case_error_ + 1e-9 for r in model.history_)
     assert all(r["upper"] >= model.worst_case_error_ - 1e-9 for r in model.history_)
-    # Wherever it stops, the pair is certified for the problem itself.
+    # Wherever it stops, it stops there, and the pair is certified for the problem itself.
+    for last in range(model.n_iter_ - 6, model.n_iter_):
+        stopped = MinimaxRiskClassifier(
+            standardize=standardize, callback=lambda r, last=last: r["iteration"] == last
+        ).fit(X, y)
+        assert stopped.n_iter_ == last
     stopped = MinimaxRiskClassifier(standardize=standardize, callback=lambda r: r["iteration"] == 12)
     stopped.fit(X, y)
     assert verify(stopped, X, y).valid
@@ -405,7 +542,6 @@ def test_ties_nine_classes_and_a_class_of_two(standardize):
 
 
 def test_a_feature_that_is_the_label_leaves_no_risk():
-    problem = some_problem(14, n_classes=2)
     labels = np.arange(30) % 2
     X = np.column_stack([np.where(labels == 0, 3.0, -3.0), np.random.default_rng(0).normal(size=(30, 5))])
     problem, _ = problem_of(X, labels, 2)

@@ -131,7 +131,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     coding_ : str
         What ``"auto"`` stood for.
     solver_ : str
-        The solver that had the last word.
+        The solver that did the work: what ``"auto"`` stood for, or constraint generation where the interior
+        point got stuck.
     converged_ : bool
         Whether the solver met its own stopping rule.
     n_iter_ : int
@@ -267,7 +268,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             raise KeyboardInterrupt
         if solution.remark:
             warnings.warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
-        if not (solution.converged or solution.stopped):
+        elif not (solution.converged or solution.stopped):
             warnings.warn(
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
                 "the bounds are valid, a larger max_iter brings them closer together.",

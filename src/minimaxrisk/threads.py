@@ -15,7 +15,11 @@ ONE_THREAD_BELOW = 2000
 
 @contextmanager
 def suitable_threads(n_instances: int) -> Iterator[None]:
-    """Within it BLAS uses one thread if the matrices of n x n are small, else what the caller has set."""
+    """Within it BLAS uses one thread if the matrices of n x n are small, else what the caller has set.
+
+    The setting belongs to the process, so that fits in concurrent threads should run under a limit of the
+    caller's own, as for other users of threadpoolctl.
+    """
     if n_instances >= ONE_THREAD_BELOW:
         yield
         return

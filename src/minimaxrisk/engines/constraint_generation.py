@@ -102,15 +102,13 @@ def constraint_generation(
                 previous = min(previous, current)
                 best.converged = len(incoming) == 0 or best.upper - best.lower <= gap_tol
                 # 4) Report.
-                record = IterationRecord(
-                    iteration=len(best.history) + 1,
-                    lower=best.lower,
-                    upper=best.upper,
-                    worst_case_error=current,
+                record = _record(
+                    best,
+                    current,
+                    violation,
                     n_features=len(master.components),
                     n_added=n_added,
                     n_removed=n_removed,
-                    max_violation=max(0.0, float(violation.max())),
                     seconds=time.perf_counter() - started,
                 )
                 best.history.append(record)
@@ -158,6 +156,31 @@ class _InnerPoint:
         self.distribution = self.distribution + FRACTION_TO_BOUNDARY * furthest * direction
         self.moments = self.moments + FRACTION_TO_BOUNDARY * furthest * step
         return reach.ravel()
+
+
+def _record(
+    best: Solution,
+    current: float,
+    violation: FloatArray,
+    *,
+    n_features: int,
+    n_added: int,
+    n_removed: int,
+    seconds: float,
+) -> IterationRecord:
+    # What another engine has proven before counts as well.
+    known = best.history[-1]["upper"] if best.history else np.inf
+    return IterationRecord(
+        iteration=len(best.history) + 1,
+        lower=best.lower,
+        upper=min(best.upper, known),
+        worst_case_error=current,
+        n_features=n_features,
+        n_added=n_added,
+        n_removed=n_removed,
+        max_violation=max(0.0, float(violation.max())),
+        seconds=seconds,
+    )
 
 
 def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:

@@ -10,6 +10,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.moment_constraints import WorkingSet
+from minimaxrisk.engines.signed_system import distribution_with_difference
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.problem import Problem
 
@@ -99,8 +100,7 @@ def _signed_equations(problem: Problem, working: WorkingSet, face: Face) -> _Equ
     def distribution(masses: FloatArray) -> FloatArray:
         u = np.zeros(problem.n_instances)
         u[instances] = masses
-        w = np.stack([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
-        return _normalised(w + max(0.0, 1.0 - float(np.abs(u).sum())) / w.size)
+        return _normalised(distribution_with_difference(u))
 
     return _Equations(
         matrix=working.rows[active][:, instances],
@@ -141,4 +141,5 @@ def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> _Eq
 
 
 def _normalised(w: FloatArray) -> FloatArray:
-    return w / w.sum()
+    total = float(w.sum())
+    return w / total if total > 0.0 else np.full_like(w, 1.0 / w.size)

@@ -57,7 +57,7 @@ class RangeProgram:
         presolve: bool = False,
     ) -> None:
         self._interrupt = Event()
-        self._pivots_are_limited = False
+        self._pivots_left: int | None = None
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
@@ -110,9 +110,8 @@ class RangeProgram:
         self._do("setBasis", basis)
 
     def limit_pivots(self, n_pivots: int) -> None:
-        """Let ``solve`` raise ``PivotLimitError`` after so many pivots."""
-        self._set_options(simplex_iteration_limit=n_pivots)
-        self._pivots_are_limited = True
+        """Let ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
+        self._pivots_left = n_pivots
 
     def solve(self) -> LinearProgramSolution:
         """Optimise; on failure once more, then from scratch, then raise ``SolverError``."""
@@ -125,7 +124,7 @@ class RangeProgram:
             status = self._run()
             if status == highspy.HighsModelStatus.kOptimal:
                 return self._solution()
-            if self._pivots_are_limited and status == highspy.HighsModelStatus.kIterationLimit:
+            if self._pivots_left is not None and status == highspy.HighsModelStatus.kIterationLimit:
                 raise PivotLimitError("HiGHS reached the limit of pivots.")
             statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
         raise SolverError(
@@ -137,6 +136,8 @@ class RangeProgram:
 
     def _run(self) -> Any:
         self._interrupt.clear()
+        if self._pivots_left is not None:
+            self._set_options(simplex_iteration_limit=self._pivots_left)
         job = self._thread.submit(self._highs.run)
         try:
             while not job.done():
@@ -148,6 +149,8 @@ class RangeProgram:
             self._interrupt.set()
             job.result()
             raise
+        if self._pivots_left is not None:
+            self._pivots_left = max(0, self._pivots_left - self._n_pivots())
         return self._highs.getModelStatus()
 
     def _solution(self) -> LinearProgramSolution:
@@ -161,8 +164,12 @@ class RangeProgram:
             columns=np.array(solution.col_value),
             added_row_duals=np.array(solution.row_dual[self._n_fixed :]),
             added_row_is_basic=is_basic[self._n_fixed :],
-            n_pivots=int(self._highs.getInfo().simplex_iteration_count),
+            n_pivots=self._n_pivots(),
         )
+
+    def _n_pivots(self) -> int:
+        """Pivots of the last run."""
+        return int(self._highs.getInfo().simplex_iteration_count)
 
     def _append(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         if rows.nnz > np.iinfo(np.int32).max:

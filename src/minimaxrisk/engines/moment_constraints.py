@@ -1,8 +1,8 @@
 """The moment constraints, all m of them, kept beside the data and asked questions.
 
-Vectors with one entry per component of Phi never leave this module: an engine asks for the nearest
-constraints, for how far it may go, and moves. Each answer is a reduction over components, so that data
-held in pieces, elsewhere or on another device can answer as well.
+The iterate's vectors with one entry per component of Phi, positions and directions, stay in this module: an
+engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction
+over components, so that data held in pieces, elsewhere or on another device can answer as well.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ class MomentConstraintsInMemory:
         with np.errstate(invalid="ignore", divide="ignore"):
             np.divide(self._direction, speed, out=speed)
         fastest = float(speed.max())
+        if np.isnan(fastest):
+            raise FloatingPointError("a constraint holds with equality and its slack is gone")
         return np.inf if fastest <= 0.0 else 1.0 / fastest
 
     def advance(self, step: float) -> None:

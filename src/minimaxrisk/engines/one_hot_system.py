@@ -33,7 +33,8 @@ class OneHotSystem:
         self._phi = 0.0
 
     def distribution(self) -> FloatArray:
-        return self.x.reshape(2, *self._shape)[0]
+        w = self.x.reshape(2, *self._shape)[0]
+        return w / w.sum()
 
     def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
         return 1.0 - gain + threshold(scores), 1.0
@@ -67,7 +68,8 @@ class OneHotSystem:
         g -= pushed[1]
         dx, moved = self._factor.solve(g, pushed[1].sum(axis=0) - self._mass_residual)
         unit, unit_moved = self._unit
-        dphi = float(dx[0].sum() / unit[0].sum())
+        # Also takes back what rounding has added to the mass so far.
+        dphi = float((dx[0].sum() + self._x[0].sum() - 1.0) / unit[0].sum())
         dx -= dphi * unit
         if moved is not None and unit_moved is not None:
             moved -= dphi * unit_moved

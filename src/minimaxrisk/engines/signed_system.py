@@ -27,12 +27,8 @@ class SignedSystem:
         self.z = np.ones(2 * len(u))
 
     def distribution(self) -> FloatArray:
-        """u, and what mass is left with both labels alike."""
         p, q = self.x.reshape(2, -1)
-        u = p - q
-        w = np.stack([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
-        w += (1.0 - np.abs(u).sum()) / (2.0 * self._n)
-        return w
+        return distribution_with_difference(p - q)
 
     def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
         """``1 - t gain + max(t max|score| - 1, -1/2)`` at the best scale t, where both terms are equal."""
@@ -104,3 +100,10 @@ class DiagonalSmallSide:
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         u, _, moved = self._factor.solve(right[None, :], right[self._kept])
         return u[0], moved
+
+
+def distribution_with_difference(u: FloatArray) -> FloatArray:
+    """A distribution with w_0 - w_1 = u: what mass is left has both labels alike (2 x n)."""
+    w = np.stack([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
+    w += max(0.0, 1.0 - float(np.abs(u).sum())) / w.size
+    return w

@@ -92,10 +92,10 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
     from zero that one subtraction of the mean leaves some of it.
     """
     weights, prior = p_hat.sum(axis=0), p_hat.sum(axis=1)[:, None]
-    shift = weights @ block if centre else np.zeros(block.shape[1])
-    if centre:
-        block -= shift
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        shift = weights @ block if centre else np.zeros(block.shape[1])
+        if centre:
+            block -= shift
         first, second = p_hat @ block, p_hat @ np.square(block)
         square = second.sum(axis=0)
         spread = np.sqrt(square)
