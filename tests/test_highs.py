@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from minimaxrisk.engines.highs import RangeProgram, SolverError
+from minimaxrisk.engines.highs import PivotLimitError, RangeProgram, SolverError
 
 
 def program(cost, total):
@@ -127,3 +127,15 @@ def test_a_closed_program_leaves_the_memory():
     del lp
     gc.collect()
     assert gone() is None
+
+
+def test_pivots_are_counted_over_all_solves():
+    with closing(hard_program()[0]) as lp:
+        lp.limit_pivots(10**6)
+        n_pivots = lp.solve().n_pivots
+        assert n_pivots > 0
+        assert lp._pivots_left == 10**6 - n_pivots
+    with closing(hard_program()[0]) as lp:
+        lp.limit_pivots(n_pivots - 1)
+        with pytest.raises(PivotLimitError):
+            lp.solve()

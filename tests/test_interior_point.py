@@ -123,7 +123,10 @@ def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("decades", [1, 6])
-def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades):
+@pytest.mark.parametrize("stiff", [one_hot_system.STIFF, 3.0])
+def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, monkeypatch):
+    # With the smaller number many instances have w - r in place of w.
+    monkeypatch.setattr(one_hot_system, "STIFF", stiff)
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
     constraints = MomentConstraintsInMemory(problem)
