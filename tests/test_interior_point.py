@@ -86,6 +86,12 @@ def test_a_direction_that_meets_nothing_may_go_on_for_ever():
 # --- the Newton systems -------------------------------------------------------------------------------
 
 
+def all_constraints(problem):
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    return constraints.nearest(problem.n_components, np.empty(0, dtype=int))
+
+
 def perturbed(system, rng, decades):
     """Pairs with products near each other and values over many decades, as in late iterations."""
     spread = 10.0 ** rng.uniform(-decades, 0.0, len(system.x))
@@ -129,9 +135,7 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
     monkeypatch.setattr(one_hot_system, "STIFF", stiff)
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
-    constraints = MomentConstraintsInMemory(problem)
-    constraints.begin()
-    working = constraints.nearest(10**6, np.empty(0, dtype=int))
+    working = all_constraints(problem)
     system = OneHotSystem(problem.p_hat)
     perturbed(system, rng, decades)
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
@@ -158,9 +162,7 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
 def test_signed_step_satisfies_the_newton_equations(shape, decades):
     rng = np.random.default_rng(4)
     problem = some_problem(5, *shape, n_classes=2)
-    constraints = MomentConstraintsInMemory(problem)
-    constraints.begin()
-    working = constraints.nearest(10**6, np.empty(0, dtype=int))
+    working = all_constraints(problem)
     system = SignedSystem(problem.p_hat)
     perturbed(system, rng, decades)
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))

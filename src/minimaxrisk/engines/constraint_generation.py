@@ -65,10 +65,10 @@ def constraint_generation(
 ) -> Solution:
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
-    ``start`` holds the components of Phi of the first program, at most ``n_max`` enter per round of SELECT,
-    of which there are at most ``max_iter`` (k_max);
-    ``presolve`` pays for a first program that is large; ``handover`` lets the work of another engine go
-    on. The pair returned is the best one certified, whichever way the loop ends.
+    ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
+    SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` pays for a first program that is
+    large; ``handover`` lets the work of another engine go on. The pair returned is the best one
+    certified, whichever way the loop ends.
     """
     best = handover.best if handover else Solution.trivial(problem, objective)
     started = time.perf_counter() - (best.history[-1]["seconds"] if best.history else 0.0)
