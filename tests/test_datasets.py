@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import csv
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import savemat
 
-from minimaxrisk.datasets import data_home, list_datasets, load_dataset, make_expression
+from minimaxrisk.datasets import (
+    data_home,
+    dataset_info,
+    dataset_status,
+    list_datasets,
+    load_dataset,
+    make_expression,
+)
+from minimaxrisk.datasets.registry import REGISTRY
 
 COLUMNS = ["name", "file", "n_samples", "n_features", "n_classes", "sha256", "notes"]
 
@@ -88,6 +98,98 @@ def test_what_can_go_wrong(folder, tmp_path_factory):
 def test_without_a_variable_the_cache_folder_is_used(monkeypatch):
     monkeypatch.delenv("MINIMAXRISK_DATA", raising=False)
     assert data_home().parts[-2:] == (".cache", "minimaxrisk")
+
+
+@pytest.fixture
+def small_leukemia(monkeypatch):
+    """The registry's Leukemia made small, and a table of that shape."""
+    monkeypatch.setitem(REGISTRY, "Leukemia", replace(REGISTRY["Leukemia"], n_samples=4, n_features=8))
+    return np.random.default_rng(0).standard_normal((4, 8)), np.array(["ALL", "AML", "AML", "ALL"])
+
+
+def test_the_paper_has_thirteen_data_sets():
+    assert [info.number for info in REGISTRY.values()] == list(range(1, 14))
+    for name, info in REGISTRY.items():
+        assert info == dataset_info(name)
+        assert info.homepage.startswith("https://")
+        assert info.reference
+        assert info.licence
+        assert info.url is None or info.url.endswith(info.file)
+    assert [name for name, info in REGISTRY.items() if info.url is None] == ["Lung", "Ovarian"]
+    with pytest.raises(ValueError, match=r"unknown data set 'prostate'; .* Did you mean 'Prostate_GE'"):
+        dataset_info("prostate")
+
+
+@pytest.mark.parametrize("file", ["Leukemia.mat", "allaml.MAT", "leukemia.csv", "Leukemia.npz"])
+def test_a_file_of_the_folder_is_found_by_the_name_of_the_data_set(small_leukemia, tmp_path, file):
+    X, labels = small_leukemia
+    path = tmp_path / file
+    if file.lower().endswith(".mat"):
+        savemat(path, {"X": X, "Y": labels.astype(object)}, appendmat=False)
+    elif file.endswith(".csv"):
+        path.write_text(
+            "\n".join(
+                ",".join([*map(repr, row.tolist()), label]) for row, label in zip(X, labels, strict=True)
+            )
+        )
+    else:
+        np.savez(path, X=X, y=(labels == "AML").astype(int), classes=np.array(["ALL", "AML"]))
+    assert list_datasets(tmp_path) == ["Leukemia"]
+    found = load_dataset("Leukemia", tmp_path)
+    np.testing.assert_array_equal(found.data, X)
+    assert found.target.tolist() == labels.tolist()
+    assert "Golub" in found.DESCR
+    status = {entry.name: entry for entry in dataset_status(tmp_path)}
+    assert status["Leukemia"].path == path
+    assert status["Lung"].path is None
+
+
+def test_a_file_that_only_bears_the_name_is_refused(small_leukemia, tmp_path):
+    X, labels = small_leukemia
+    path = tmp_path / "leukemia.mat"
+    savemat(path, {"X": X[:, :7], "Y": labels.astype(object)})
+    with pytest.raises(
+        ValueError, match=r"expected 4 samples, 8 features .* got 4 samples, 7 .*7070 columns"
+    ):
+        load_dataset("Leukemia", tmp_path)
+    savemat(path, {"X": np.sign(X), "Y": labels.astype(object)})
+    with pytest.raises(ValueError, match="shape is right, but its first sample has only 2 distinct values"):
+        load_dataset("Leukemia", tmp_path)
+    path.rename(tmp_path / "Leukemia.npz")
+    with pytest.raises(ValueError, match=r"Leukemia\.npz is not an \.npz file of arrays"):
+        load_dataset("Leukemia", tmp_path)
+
+
+def test_a_stand_in_never_answers_for_the_real_one(small_leukemia, tmp_path):
+    X, labels = small_leukemia
+    path = tmp_path / "Leukemia.npz"
+    np.savez(path, X=X, y=(labels == "AML").astype(int))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    row = f"Leukemia_like,Leukemia.npz,4,8,2,{digest},a note"
+    (tmp_path / "MANIFEST.csv").write_text(",".join(COLUMNS) + f"\n{row}\n")
+    assert list_datasets(tmp_path) == ["Leukemia_like"]
+    assert load_dataset("Leukemia_like", tmp_path).data.shape == (4, 8)
+    with pytest.raises(FileNotFoundError, match="minimaxrisk datasets fetch Leukemia"):
+        load_dataset("Leukemia", tmp_path)
+    *paper, other = dataset_status(tmp_path)
+    assert [entry.name for entry in paper] == list(REGISTRY)
+    assert not any(entry.stand_in or entry.path for entry in paper)
+    assert other.stand_in
+    assert (other.name, other.n_features, other.path, other.note) == ("Leukemia_like", 8, path, "a note")
+    # Nor does a line of the manifest that gives the name to another table.
+    (tmp_path / "MANIFEST.csv").write_text(",".join(COLUMNS) + f"\n{row.replace('Leukemia_like', 'Lung')}\n")
+    with pytest.raises(ValueError, match="is not Lung: expected 203 samples, 12600 features"):
+        load_dataset("Lung", tmp_path)
+
+
+def test_names_that_are_missing_or_misspelt(folder, tmp_path_factory):
+    with pytest.raises(ValueError, match=r"has gone, small, thin, .* the paper has .* Did you mean 'small'"):
+        load_dataset("smal")
+    empty = tmp_path_factory.mktemp("empty")
+    with pytest.raises(FileNotFoundError, match=r"data set 'Lung' is not in .*fetch Lung.*MINIMAXRISK_DATA"):
+        load_dataset("Lung", empty)
+    with pytest.raises(FileNotFoundError, match=r"unknown data set 'lung'.*Did you mean 'Lung'"):
+        load_dataset("lung", empty / "none")
 
 
 @pytest.mark.parametrize("positive", [0.5, 0.3])

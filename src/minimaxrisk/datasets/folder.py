@@ -1,26 +1,37 @@
-"""Read data sets from a folder of ``.npz`` files that a MANIFEST.csv describes.
+"""Find data sets in the data folder and load them.
 
 The folder is the one named by the environment variable ``MINIMAXRISK_DATA``, or a cache folder in the
-user's home. The manifest has one line per data set with at least the columns name, file, n_samples,
-n_features, n_classes, sha256 and notes. A file holds ``X``, or the parts ``data``, ``indices``, ``indptr``
-and ``shape`` of a CSR matrix, with ``y`` (integers) and, where the labels have names, ``classes``.
+user's home. It may hold a MANIFEST.csv, with one line per data set and at least the columns name, file,
+n_samples, n_features, n_classes, sha256 and notes; and for the names of the paper's Table 1 a fetched
+``NAME.npz`` or a raw file that was put there by hand. ``minimaxrisk.datasets.archive`` says what an
+``.npz`` file holds.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import Bunch
 
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.datasets.archive import read_archive
+from minimaxrisk.datasets.formats import read_table
+from minimaxrisk.datasets.manifest import manifest_rows
+from minimaxrisk.datasets.registry import REGISTRY, DatasetInfo, near_match
+
 VARIABLE = "MINIMAXRISK_DATA"
-COLUMNS = ("name", "file", "n_samples", "n_features", "n_classes", "sha256", "notes")
+SUFFIXES = (".npz", ".mat", ".mat.zip", ".csv", ".csv.zip", ".zip")
+
+
+class Found(NamedTuple):
+    """The file of a data set, and its line in the manifest unless it was found by its name."""
+
+    path: Path
+    row: dict[str, str] | None = None
 
 
 def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -32,13 +43,28 @@ def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
 def list_datasets(folder: str | os.PathLike[str] | None = None) -> list[str]:
     """Names of the data sets whose file is present in the data folder; none if there is no folder."""
     home = data_home(folder)
-    if not (home / "MANIFEST.csv").exists():
-        return []
-    return [row["name"] for row in _manifest(home) if (home / row["file"]).exists()]
+    names = dict.fromkeys((*manifest_rows(home), *REGISTRY))
+    return [name for name in names if find_dataset(name, home) is not None]
+
+
+def find_dataset(name: str, home: Path) -> Found | None:
+    """Where a data set is: the file that the manifest gives it, else one that bears its name."""
+    rows = manifest_rows(home)
+    if name in rows and (home / rows[name]["file"]).exists():
+        return Found(home / rows[name]["file"], rows[name])
+    if name not in REGISTRY:
+        return None
+    # A file that the manifest gives to another name is a stand-in, whatever it is called.
+    others = {home / row["file"] for other, row in rows.items() if other != name}
+    path = _file_by_name(REGISTRY[name], home, others)
+    return None if path is None else Found(path)
 
 
 def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, *, return_X_y: bool = False) -> Any:
-    """Load a data set by name, after comparing its file with the checksum in the manifest.
+    """Load a data set by name.
+
+    A file of the manifest is compared with its checksum, and a data set of the paper with the shape that
+    the paper gives. ``fetch_dataset`` downloads those that are missing.
 
     Returns
     -------
@@ -46,62 +72,79 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, *, ret
     ``target_names`` and ``DESCR``; or the pair ``(data, target)``.
     """
     home = data_home(folder)
-    row = _manifest_row(home, name)
-    path = home / row["file"]
-    if not path.exists():
-        raise FileNotFoundError(
-            f"data set {name!r} is in the manifest of {home}, but its file {row['file']} is not there."
-        )
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != row["sha256"].lower():
-        raise ValueError(
-            f"{path} does not match its checksum in MANIFEST.csv; the file is damaged or was changed: "
-            "get it again."
-        )
-    with np.load(BytesIO(content), allow_pickle=False) as archive:
-        try:
-            data, target = _matrix(archive), archive["y"]
-        except KeyError as error:
-            raise ValueError(f"{path} lacks an array that a data set needs: {error}.") from error
-        names = archive["classes"] if "classes" in archive.files else None
-    if data.shape[0] != len(target):
-        raise ValueError(f"{path} holds {data.shape[0]} rows of X and {len(target)} labels.")
+    found = find_dataset(name, home)
+    if found is None:
+        raise _missing(name, home)
+    data, target, names = _read(found, REGISTRY.get(name))
     if names is not None:
-        if target.min() < 0 or target.max() >= len(names):
-            raise ValueError(
-                f"{path} names {len(names)} classes; y must hold numbers from 0 to {len(names) - 1}."
-            )
         target = names[target]
+    target_names = np.unique(target) if names is None else names
+    if name in REGISTRY:
+        REGISTRY[name].check(data, len(np.unique(target)), found.path)
     if return_X_y:
         return data, target
-    target_names = np.unique(target) if names is None else names
-    description = f"{name}: {row['n_samples']} samples, {row['n_features']} features. {row['notes']}"
-    return Bunch(data=data, target=target, target_names=target_names, DESCR=description)
+    return Bunch(data=data, target=target, target_names=target_names, DESCR=_description(name, found))
 
 
-def _matrix(archive: Any) -> Any:
-    if "X" in archive.files:
-        return archive["X"]
-    parts = (archive["data"], archive["indices"], archive["indptr"])
-    return sparse.csr_matrix(parts, shape=tuple(archive["shape"]))
+def _file_by_name(info: DatasetInfo, home: Path, others: set[Path]) -> Path | None:
+    if not home.is_dir():
+        return None
+    present = {path.name.lower(): path for path in sorted(home.iterdir()) if path not in others}
+    stems = (info.name.lower(), info.file.split(".")[0].lower())
+    for suffix in SUFFIXES:
+        for stem in stems:
+            path = present.get(stem + suffix)
+            if path is not None and path.is_file():
+                return path
+    folders = (present.get(stem) for stem in stems if info.format == "nips2003")
+    return next((path for path in folders if path is not None and path.is_dir()), None)
 
 
-def _manifest(home: Path) -> list[dict[str, str]]:
-    with (home / "MANIFEST.csv").open(newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file, restval="")
-        missing = [column for column in COLUMNS if column not in (table.fieldnames or [])]
-        if missing:
-            raise ValueError(f"{home / 'MANIFEST.csv'} lacks the columns {', '.join(missing)}.")
-        return list(table)
-
-
-def _manifest_row(home: Path, name: str) -> dict[str, str]:
-    if not (home / "MANIFEST.csv").exists():
-        raise FileNotFoundError(
-            f"no data folder with a MANIFEST.csv at {home}; set the environment variable {VARIABLE} to the "
-            "folder that holds the data sets, or pass folder=. The package ships and downloads none."
+def _read(found: Found, info: DatasetInfo | None) -> tuple[DataMatrix, Any, Any]:
+    if found.row is None and found.path.suffix.lower() != ".npz":
+        table = read_table(found.path, n_features=info.n_features if info else None)
+        return table.X, table.y, table.classes
+    content = found.path.read_bytes()
+    if found.row is not None and hashlib.sha256(content).hexdigest() != found.row["sha256"].lower():
+        raise ValueError(
+            f"{found.path} does not match its checksum in MANIFEST.csv; the file is damaged or was changed: "
+            "get it again."
         )
-    rows = {row["name"]: row for row in _manifest(home)}
-    if name not in rows:
-        raise ValueError(f"unknown data set {name!r}; {home} has {', '.join(sorted(rows)) or 'none'}.")
-    return rows[name]
+    return read_archive(content, found.path)
+
+
+def _description(name: str, found: Found) -> str:
+    if found.row is not None:
+        row = found.row
+        return f"{name}: {row['n_samples']} samples, {row['n_features']} features. {row['notes']}"
+    info = REGISTRY[name]
+    shape = f"{info.n_samples} samples, {info.n_features} features, {info.n_classes} classes"
+    return f"{name}: {shape}. Source: {info.source}. {info.reference}. {info.note}".rstrip()
+
+
+def _missing(name: str, home: Path) -> Exception:
+    """The error that says what there is, and how to get what is not there."""
+    rows = manifest_rows(home)
+    fetch = f"`minimaxrisk datasets fetch {name}` downloads it or says where to look."
+    if name in rows:
+        hint = f" {fetch}" if name in REGISTRY else ""
+        return FileNotFoundError(
+            f"data set {name!r} is in the manifest of {home}, but its file {rows[name]['file']} is not there."
+            f"{hint}"
+        )
+    if name in REGISTRY:
+        return FileNotFoundError(
+            f"data set {name!r} is not in {home}: {fetch} If you have it elsewhere, set the environment "
+            f"variable {VARIABLE} to its folder, or pass folder=."
+        )
+    close = near_match(name, (*rows, *REGISTRY))
+    if rows or (home / "MANIFEST.csv").exists():
+        return ValueError(
+            f"unknown data set {name!r}; {home} has {', '.join(sorted(rows)) or 'none'}, and the paper has "
+            f"{', '.join(REGISTRY)}.{close}"
+        )
+    return FileNotFoundError(
+        f"unknown data set {name!r}: the paper has {', '.join(REGISTRY)}.{close} For others there is no "
+        f"MANIFEST.csv at {home}; set the environment variable {VARIABLE} to the folder that holds the data "
+        "sets, or pass folder=."
+    )

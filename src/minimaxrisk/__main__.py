@@ -1,0 +1,8 @@
+"""``python -m minimaxrisk`` is the command line."""
+
+import sys
+
+from minimaxrisk.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

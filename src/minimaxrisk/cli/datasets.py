@@ -1,0 +1,138 @@
+"""``minimaxrisk datasets``: what is at hand, what is known of it, and how to get the rest."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minimaxrisk.cli.options import Folder, Options
+from minimaxrisk.datasets import (
+    DatasetInfo,
+    DatasetStatus,
+    data_home,
+    dataset_info,
+    dataset_status,
+    fetch_dataset,
+)
+from minimaxrisk.datasets.registry import near_match
+
+WIDTH = 100
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The data sets of the paper's Table 1.")
+
+
+@app.command("list")
+def list_command(*, folder: Folder = None) -> None:
+    """List the data sets of the paper, the file of each or that it is missing, and the stand-ins."""
+    home, entries = data_home(folder), dataset_status(folder)
+    paper = [entry for entry in entries if not entry.stand_in]
+    others = [entry for entry in entries if entry.stand_in]
+    widest = max(len(entry.name) for entry in entries)
+    typer.echo(f"{'no':>2}  {'name':<{widest}}  {'samples':>7}  {'features':>8}  {'classes':>7}  where")
+    for entry in paper:
+        typer.echo(_line(entry, widest, home))
+    if others:
+        typer.echo("\nStand-ins: other tables of the data folder, never used for one of the above")
+    for entry in others:
+        typer.echo(_line(entry, widest, home))
+        typer.echo(_wrapped(textwrap.shorten(entry.difference or entry.note, 220), indent=8))
+    typer.echo(f"\ndata folder: {home}{'' if home.is_dir() else ' (does not exist yet)'}")
+    missing = sum(entry.path is None for entry in paper)
+    if missing:
+        typer.echo(f"{missing} of {len(paper)} missing: minimaxrisk datasets fetch NAME", err=True)
+
+
+@app.command("info")
+def info_command(name: Annotated[str, typer.Argument(metavar="NAME")], *, folder: Folder = None) -> None:
+    """Print what is known of a data set: size, source, licence, study, and its file."""
+    entries = {entry.name: entry for entry in dataset_status(folder)}
+    if name not in entries:
+        raise typer.BadParameter(
+            f"unknown data set {name!r}; there are {', '.join(entries)}.{near_match(name, entries)}"
+        )
+    entry = entries[name]
+    about = None if entry.stand_in else dataset_info(name)
+    for key, value in _facts(entry, about):
+        typer.echo(f"{key + ':':<11}{_wrapped(str(value), indent=11).lstrip()}")
+
+
+@app.command("fetch")
+def fetch_command(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="All thirteen.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Download even what is there.")] = False,
+    folder: Folder = None,
+) -> None:
+    """Download data sets of the paper into the data folder; what is there is not downloaded again."""
+    if bool(names) == everything:
+        raise typer.BadParameter("give names, or --all for all of them.")
+    wanted = [_known(name).name for name in names or _paper_names(folder)]
+    failed = []
+    for name in dict.fromkeys(wanted):
+        try:
+            path = fetch_dataset(name, folder, force=force, progressbar=sys.stderr.isatty())
+        except (ValueError, OSError) as error:
+            if context.ensure_object(Options).debug:
+                raise
+            # The others may be had all the same.
+            typer.echo(f"{name}: {error}", err=True)
+            failed.append(name)
+        else:
+            typer.echo(f"{name}: {path}")
+    if failed:
+        typer.echo(f"not fetched: {', '.join(failed)}", err=True)
+        raise typer.Exit(1)
+
+
+def _known(name: str) -> DatasetInfo:
+    try:
+        return dataset_info(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _paper_names(folder: Path | None) -> list[str]:
+    return [entry.name for entry in dataset_status(folder) if not entry.stand_in]
+
+
+def _line(entry: DatasetStatus, widest: int, home: Path) -> str:
+    number, *sizes = (
+        "" if value is None else str(value)
+        for value in (entry.number, entry.n_samples, entry.n_features, entry.n_classes)
+    )
+    where = "missing" if entry.path is None else str(entry.path).removeprefix(f"{home}/")
+    return f"{number:>2}  {entry.name:<{widest}}  {sizes[0]:>7}  {sizes[1]:>8}  {sizes[2]:>7}  {where}"
+
+
+def _facts(entry: DatasetStatus, about: DatasetInfo | None) -> list[tuple[str, object]]:
+    """What to print, by key; what is not known is left out."""
+    size = f"{entry.n_samples} samples, {entry.n_features} features, {entry.n_classes} classes"
+    facts: list[tuple[str, object]] = [("name", entry.name), ("size", size)]
+    if about is None:
+        facts += [("stand-in", entry.difference or "not a table of the paper")]
+    else:
+        facts[:1] = [("name", f"{entry.name} (number {entry.number} of Table 1)")]
+        facts += [("study", about.reference), ("source", about.source)]
+        facts += [("address", about.url or "none known"), ("homepage", about.homepage)]
+        facts += [("licence", about.licence)]
+    facts += [("note", entry.note), ("file", entry.path or "missing")]
+    return [(key, value) for key, value in facts if value]
+
+
+def _wrapped(text: str, *, indent: int) -> str:
+    margin = " " * indent
+    # An address or a path must stay whole.
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

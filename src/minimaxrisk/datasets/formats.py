@@ -1,0 +1,94 @@
+"""Read the raw files in which the data sets are passed around: MATLAB, CSV and the NIPS 2003 text formats."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO, TextIOWrapper
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.io import loadmat
+
+from minimaxrisk.datasets.csv_table import parse_csv
+from minimaxrisk.datasets.nips2003 import parse_nips2003
+from minimaxrisk.datasets.table import Table, make_table
+
+__all__ = ["Table", "read_table"]
+
+
+def read_table(path: str | Path, *, n_features: int | None = None) -> Table:
+    """Read a ``.mat`` or ``.csv`` file, a ``.zip`` with one of them, or NIPS 2003 files (zip or folder).
+
+    ``n_features`` is the number of columns of sparse NIPS 2003 rows, which do not tell it themselves.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
+    if path.is_dir():
+        return parse_nips2003(_folder_parts(path), path, n_features=n_features)
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        return _read_zip(path, n_features)
+    if suffix == ".mat":
+        return _parse_mat(path.read_bytes(), path)
+    if suffix == ".csv":
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return parse_csv(file, path)
+    raise ValueError(f"{path} must end in .mat, .csv or .zip, or be a folder of NIPS 2003 files.")
+
+
+def _read_zip(path: Path, n_features: int | None) -> Table:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # macOS puts a shadow of every file under __MACOSX.
+            members = [
+                member
+                for member in archive.namelist()
+                if not member.endswith("/") and "__MACOSX" not in member
+            ]
+            if any(member.lower().endswith("_train.data") for member in members):
+                parts = {PurePosixPath(member).name.lower(): archive.read(member) for member in members}
+                return parse_nips2003(parts, path, n_features=n_features)
+            tables = [member for member in members if member.lower().endswith((".mat", ".csv"))]
+            if len(tables) != 1:
+                raise ValueError(
+                    f"{path} must hold one .mat or .csv file, or NIPS 2003 files such as NAME_train.data, "
+                    f"got {', '.join(members[:5]) or 'nothing'}."
+                )
+            content = archive.read(tables[0])
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path} is not a whole zip file ({error}); get it again.") from error
+    if tables[0].lower().endswith(".mat"):
+        return _parse_mat(content, path)
+    return parse_csv(TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline=""), path)
+
+
+def _parse_mat(content: bytes, where: Path) -> Table:
+    try:
+        variables: dict[str, Any] = loadmat(BytesIO(content))
+    except Exception as error:  # SciPy raises whatever the damaged bytes lead it to
+        raise ValueError(
+            f"{where} cannot be read as a MATLAB file of version 7 or older ({error})."
+        ) from error
+    missing = [name for name in ("X", "Y") if name not in variables]
+    if missing:
+        found = [name for name in variables if not name.startswith("__")]
+        raise ValueError(f"{where} must hold the variables X and Y, got {', '.join(found) or 'none'}.")
+    X, labels = variables["X"], np.ravel(variables["Y"])
+    if labels.dtype == object:
+        # A cell array of names comes as arrays of one string each.
+        labels = np.array([str(np.ravel(label)[0]) for label in labels])
+    return make_table(sparse.csr_matrix(X) if sparse.issparse(X) else X, labels, where)
+
+
+def _folder_parts(folder: Path) -> dict[str, bytes]:
+    """The texts under a folder; its neighbours too, as the UCI archive has NAME_valid.labels beside it."""
+    files = [*folder.parent.glob("*_valid.labels"), *sorted(folder.rglob("*"))]
+    wanted = ("_train.data", "_train.labels", "_valid.data", "_valid.labels")
+    return {
+        file.name.lower(): file.read_bytes()
+        for file in files
+        if file.is_file() and file.name.lower().endswith(wanted)
+    }
