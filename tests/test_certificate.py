@@ -35,7 +35,7 @@ def test_random_mu_and_w_enclose_the_optimum(seed, n_classes, radius):
         mu = best_mu + size * rng.standard_normal(problem.tau.shape)
         assert upper_bound(problem, objective, mu) >= risk - 1e-9
     for concentration in (0.05, 1.0, 50.0):
-        w = rng.dirichlet(np.full(problem.p_hat.size, concentration)).reshape(problem.p_hat.shape)
+        w = rng.dirichlet(np.full(problem.centre.size, concentration)).reshape(problem.centre.shape)
         point = lower_bound(problem, objective, w)
         assert point.bound <= risk + 1e-9
         assert point.distribution.min() >= 0.0
@@ -63,7 +63,7 @@ def test_empirical_distribution_proves_the_training_bayes_error():
     X = np.array([[0.0], [0.0], [1.0], [2.0]])
     labels = np.array([0, 1, 0, 1])  # the first two rows conflict
     problem, _ = problem_of(X, labels, 2)
-    point = lower_bound(problem, BayesError(), problem.p_hat)
+    point = lower_bound(problem, BayesError(), problem.centre)
     assert point.bound == pytest.approx(0.25)
 
 
@@ -71,9 +71,9 @@ def test_expected_loss_bounds_enclose_the_loss_of_every_member_of_the_set():
     rng = np.random.default_rng(6)
     X, labels = reference.random_problem(rng, 12, 5, 3)
     problem, _ = problem_of(X, labels, 3)
-    loss = rng.random(problem.p_hat.shape)
+    loss = rng.random(problem.centre.shape)
     objective = ExpectedLoss(loss)
-    inside = float((loss * problem.p_hat).sum())
+    inside = float((loss * problem.centre).sum())
     for _ in range(50):
         mu = rng.standard_normal(problem.tau.shape)
         assert upper_bound(problem, objective, mu) >= inside

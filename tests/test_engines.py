@@ -88,7 +88,7 @@ def test_engines_and_formulations_agree(
 
     everything = full_lp(problem, BayesError())
     generated = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, 3), n_max=3, epsilon=1e-9
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), 3), n_max=3, epsilon=1e-9
     )
     interior = solve_minimax_risk(problem, EngineSettings("auto"))
     assert not interior.remark
@@ -174,12 +174,12 @@ def test_first_order_start_takes_coefficients_first_and_finds_many_of_the_final_
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
     final = np.flatnonzero(full_lp(problem, BayesError()).mu)
-    found = starts.by_first_order(problem, len(final))
+    found = starts.by_first_order(problem, BayesError(), len(final))
     by_chance = len(final) ** 2 / problem.n_components
     assert len(np.intersect1d(found, final)) > 4 * by_chance
-    nonzero = np.flatnonzero(starts._first_order_pair(problem)[0])
+    nonzero = np.flatnonzero(starts._first_order_pair(problem, BayesError())[0])
     assert 0 < len(nonzero) < problem.n_components
-    assert set(nonzero) <= set(starts.by_first_order(problem, len(nonzero) + 5))
+    assert set(nonzero) <= set(starts.by_first_order(problem, BayesError(), len(nonzero) + 5))
 
 
 def test_equalities_do_not_spoil_the_lower_bound_at_a_coarse_tolerance():
@@ -192,7 +192,7 @@ def test_equalities_do_not_spoil_the_lower_bound_at_a_coarse_tolerance():
     assert (problem.lam == reference.SMALLEST_RADIUS).sum() > 30
     exact = full_lp(problem, BayesError())
     coarse = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, 10), n_max=10, epsilon=1e-2
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), 10), n_max=10, epsilon=1e-2
     )
     assert coarse.converged
     assert coarse.lower <= exact.upper + 1e-9
@@ -208,7 +208,7 @@ def test_smoothed_adversary_is_the_gradient_of_the_smoothed_threshold():
         per_instance = [reference.brute_force_phi(s[:, [i]].T) for i in range(7)]
         return starts.TEMPERATURE * np.log(np.mean(np.exp(np.array(per_instance) / starts.TEMPERATURE)))
 
-    w = starts._smoothed_adversary(scores)
+    w = BayesError().respond(scores, starts.TEMPERATURE)
     for y in range(4):
         for i in range(7):
             step = np.zeros_like(scores)
@@ -222,7 +222,7 @@ def test_components_leave_the_program_and_the_bound_still_never_rises(wide):
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, 50), n_max=50, epsilon=1e-8
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), 50), n_max=50, epsilon=1e-8
     )
     assert sum(record["n_removed"] for record in solution.history) > 0
     sizes = [record["n_features"] for record in solution.history]
@@ -236,7 +236,7 @@ def test_stopping_early_keeps_a_certified_pair(wide):
     X, y = wide
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
-    start = starts.by_correlation(problem, 5)
+    start = starts.by_correlation(problem, BayesError(), 5)
     solution = constraint_generation(
         problem,
         BayesError(),
@@ -277,7 +277,7 @@ def test_thin_constraints_leave_no_gap(make, radius):
         exact = full_lp(problem, BayesError())
         assert exact.upper - exact.lower < 1e-6
         generated = constraint_generation(
-            problem, BayesError(), starts.by_correlation(problem, 5), n_max=5, epsilon=1e-7
+            problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=1e-7
         )
         assert generated.upper - generated.lower < 1e-5
         assert generated.upper == pytest.approx(exact.upper, abs=1e-6)
@@ -287,7 +287,7 @@ def test_a_violation_above_the_radius_is_never_accepted():
     problem, _ = problem_of(*lognormal_columns(np.random.default_rng(126)), 3, standardize=False)
     assert (problem.lam < 1e-2).sum() > 5
     coarse = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, 5), n_max=5, epsilon=1e-2
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=1e-2
     )
     assert coarse.converged
     assert coarse.upper - coarse.lower < 0.05
@@ -301,7 +301,7 @@ def test_multipliers_that_are_rounding_errors_are_no_coefficients():
         rate = 0.05 + 0.1 * labels[:, None] * (rng.random(400) < 0.1)
         problem, _ = problem_of((rng.random((60, 400)) < rate).astype(float), labels, 2)
         solution = constraint_generation(
-            problem, BayesError(), starts.by_correlation(problem, 20), n_max=20, epsilon=1e-8
+            problem, BayesError(), starts.by_correlation(problem, BayesError(), 20), n_max=20, epsilon=1e-8
         )
         for stage in solution.stages:
             used = np.abs(stage.values[stage.values != 0.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, RandomFourierFeatures
+from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelector, RandomFourierFeatures
 
 
 @parametrize_with_checks(
@@ -14,7 +14,10 @@ from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, RandomFourie
         MinimaxRiskClassifier(solver="full-lp"),
         MinimaxRiskClassifier(coding="one-hot", initial_features="first-order"),
         MinimaxRiskClassifier(standardize=False),
+        L1SVMClassifier(),
+        L1SVMClassifier(0.5, solver="full-lp", standardize=False),
         MinimaxRiskSelector(),
+        MinimaxRiskSelector(L1SVMClassifier()),
         MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
         RandomFourierFeatures(random_state=0),
     ]

@@ -26,6 +26,7 @@ def program(cost, total):
         sparse.csr_array(np.ones((1, n))),
         np.array([total]),
         np.array([total]),
+        most=np.full(n, np.inf),
         n_free=0,
         feasibility_tolerance=1e-9,
     )

@@ -50,7 +50,7 @@ def test_positions_follow_the_moments(coding):
     rng = np.random.default_rng(1)
     constraints = MomentConstraintsInMemory(problem)
     constraints.begin()
-    w = problem.p_hat.copy()
+    w = problem.centre.copy()
     for _ in range(3):
         direction = rng.dirichlet(np.ones(w.size)).reshape(w.shape) - w
         furthest = constraints.furthest_step(problem.coding.encode(direction))
@@ -80,7 +80,7 @@ def test_a_direction_that_meets_nothing_may_go_on_for_ever():
     problem = some_problem()
     constraints = MomentConstraintsInMemory(problem)
     constraints.begin()
-    assert constraints.furthest_step(np.zeros_like(problem.p_hat)) == np.inf
+    assert constraints.furthest_step(np.zeros_like(problem.centre)) == np.inf
 
 
 # --- the Newton systems -------------------------------------------------------------------------------
@@ -136,16 +136,16 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
     working = all_constraints(problem)
-    system = OneHotSystem(problem.p_hat)
+    system = OneHotSystem(problem.centre)
     perturbed(system, rng, decades)
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
-    scores, pull = rng.standard_normal((2, *problem.p_hat.shape))
+    scores, pull = rng.standard_normal((2, *problem.centre.shape))
     target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
     system.factorise(working, weights, scores)
     step = system.solve(target, pull)
     expected = dense_one_hot(working, weights, scores, system.x, system.z, 0.0, target, pull)
-    size = problem.p_hat.size
-    dw, dr = expected[:size].reshape(problem.p_hat.shape), expected[size:-1]
+    size = problem.centre.size
+    dw, dr = expected[:size].reshape(problem.centre.shape), expected[size:-1]
     scale = np.abs(expected[:-1]).max()
     np.testing.assert_allclose(step.block_weights, dw, atol=1e-6 * scale)
     np.testing.assert_allclose(step.dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
@@ -163,7 +163,7 @@ def test_signed_step_satisfies_the_newton_equations(shape, decades):
     rng = np.random.default_rng(4)
     problem = some_problem(5, *shape, n_classes=2)
     working = all_constraints(problem)
-    system = SignedSystem(problem.p_hat)
+    system = SignedSystem(problem.centre)
     perturbed(system, rng, decades)
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
     scores, pull = rng.standard_normal((2, 1, shape[0]))
@@ -433,7 +433,7 @@ def test_what_is_reported_is_computed_afresh(monkeypatch):
     """An engine that is wrong about where its iterates are must not get a bound past the certificate."""
     problem = some_problem(9, n=40, d=200, n_classes=2)
     exact = full_lp(problem, BayesError()).upper
-    outside = np.full_like(problem.p_hat, 1.0 / problem.p_hat.size)
+    outside = np.full_like(problem.centre, 1.0 / problem.centre.size)
     monkeypatch.setattr(SignedSystem, "distribution", lambda self: outside)
     monkeypatch.setattr(engine, "constraint_generation", gives_up)
     solution = engine.interior_point(problem, SETTINGS)

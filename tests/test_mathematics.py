@@ -55,8 +55,8 @@ def test_the_empirical_distribution_has_the_estimated_moments():
     for convert in (np.asarray, sparse.csr_array):
         problem, _ = problem_of(convert(X), labels, 3)
         centred = problem.features.columns(np.arange(1, 41))
-        np.testing.assert_allclose(problem.p_hat.sum(axis=0) @ centred, 0.0, atol=1e-13)
-        np.testing.assert_allclose(problem.moments_of(problem.p_hat), problem.tau, atol=1e-13)
+        np.testing.assert_allclose(problem.centre.sum(axis=0) @ centred, 0.0, atol=1e-13)
+        np.testing.assert_allclose(problem.moments_of(problem.centre), problem.tau, atol=1e-13)
 
 
 def test_a_feature_equal_to_the_label_has_no_deviation():

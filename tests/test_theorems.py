@@ -23,7 +23,7 @@ def test_convergence_theorem(seed, n_classes, epsilon):
     problem, _ = problem_of(X, labels, n_classes)
     exact = full_lp(problem, BayesError())
     approximate = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, 5), n_max=5, epsilon=epsilon
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=epsilon
     )
     assert approximate.converged
     last = approximate.history[-1]["worst_case_error"]
@@ -38,7 +38,7 @@ def test_all_features_at_once_need_one_select():
     problem, _ = problem_of(X, labels, 3)
     m = problem.n_components
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, m), n_max=m, epsilon=0.0
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), m), n_max=m, epsilon=0.0
     )
     assert solution.converged
     assert len(solution.history) == 1
@@ -60,7 +60,7 @@ def test_monotonicity_theorem_bounds_the_true_risk_of_every_stage(seed, radius):
     labels[:n_classes] = np.arange(n_classes)
     problem, instances = problem_of(points[where], labels, n_classes, radius=radius)
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, 3), n_max=3, epsilon=1e-6
+        problem, BayesError(), starts.by_correlation(problem, BayesError(), 3), n_max=3, epsilon=1e-6
     )
     # The true law on the library's instances.
     truth = law[where[instances.rows]].T

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from minimaxrisk.assessment import Certificate, ErrorBounds, error_bounds, verify
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.features.fourier import RandomFourierFeatures
+from minimaxrisk.l1_svm import L1SVMClassifier
 from minimaxrisk.selector import MinimaxRiskSelector
 
 __version__ = version("minimaxrisk")
@@ -12,6 +13,7 @@ __version__ = version("minimaxrisk")
 __all__ = [
     "Certificate",
     "ErrorBounds",
+    "L1SVMClassifier",
     "MinimaxRiskClassifier",
     "MinimaxRiskSelector",
     "RandomFourierFeatures",

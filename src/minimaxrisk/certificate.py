@@ -3,9 +3,10 @@
 Upper. For every mu and every w of the uncertainty set, ``mu'(E_w Phi - tau) >= -lambda'|mu|``, so
 ``value(w) <= value(w) + mu'E_w Phi - tau'mu + lambda'|mu| <= conjugate(mu) - tau'mu + lambda'|mu|``.
 
-Lower. The empirical distribution has the moments tau exactly. Mixing any distribution w with it,
-``w_theta = theta w + (1 - theta) p_hat``, shrinks every violation by theta; with the largest theta that
-brings all of them inside lambda, w_theta is in the set and its value bounds the maximum from below.
+Lower. The centre, for the minimax risk the empirical distribution, has the moments tau exactly. Mixing any
+point w of the objective's domain with it, ``w_theta = theta w + (1 - theta) centre``, shrinks every
+violation by theta; with the largest theta that brings all of them inside lambda, w_theta is in the set and
+its value bounds the maximum from below.
 """
 
 from __future__ import annotations
@@ -49,5 +50,5 @@ def lower_bound(
     deviation = np.abs(moments - problem.tau)
     outside = deviation > problem.lam + ROUNDING
     theta = float(np.min(problem.lam[outside] / deviation[outside], initial=1.0))
-    mixed = theta * distribution + (1.0 - theta) * problem.p_hat
+    mixed = theta * distribution + (1.0 - theta) * problem.centre
     return FeasiblePoint(mixed, objective.value(mixed))

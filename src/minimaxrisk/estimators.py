@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk import rule
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.posing import PosedProblem, pose
 from minimaxrisk.problem import Problem
@@ -26,11 +26,16 @@ from minimaxrisk.progress import (
     CALLER_OF_FIT,
     CallbackBridge,
     CallbackSupportMixin,
-    log_iteration,
+    make_monitor,
     with_callbacks,
 )
 from minimaxrisk.threads import suitable_threads
-from minimaxrisk.validation import check_new_data, check_training_data, take_over_columns
+from minimaxrisk.validation import (
+    check_initial_features,
+    check_new_data,
+    check_training_data,
+    take_over_columns,
+)
 
 
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -251,6 +256,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
         settings = self._engine_settings(checked.n_features_in_)
         bridge = CallbackBridge(self, X, y)
+        monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):
             posed = pose(
                 data,
@@ -259,7 +265,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 standardize=self.standardize,
                 fit_intercept=self.fit_intercept,
             )
-            solution = solve_minimax_risk(posed.problem, settings, self._monitor(bridge))
+            solution = solve_minimax_risk(posed.problem, settings, monitor)
         bridge.close()
         take_over_columns(self, checked)
         self.classes_ = data.classes
@@ -327,23 +333,12 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     def _engine_settings(self, n_features: int) -> EngineSettings:
         return EngineSettings(
             solver=self.solver,
-            initial_features=_check_initial_features(self.initial_features, n_features),
+            initial_features=check_initial_features(self.initial_features, n_features),
             n_max=self.max_features_per_iter,
             epsilon=self.tol,
             max_iter=self.max_iter,
             gap_tol=self.gap_tol,
         )
-
-    def _monitor(self, bridge: CallbackBridge) -> Monitor:
-        def monitor(record: IterationRecord) -> bool:
-            if self.verbose:
-                log_iteration(record)
-            stop = bridge(record)
-            if self.callback is not None:
-                stop = bool(self.callback(record)) or stop
-            return stop
-
-        return monitor
 
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
@@ -382,22 +377,3 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
     threshold = rule.threshold(problem.scores_of(mu))
     return LinearRule.from_mu(mu, threshold, problem.coding, problem.scale)
-
-
-def _check_initial_features(value: Any, n_features: int) -> Any:
-    """A name as it is, or column indices as an integer array."""
-    if isinstance(value, str):
-        return value
-    columns = np.asarray(value)
-    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
-        raise ValueError(
-            "initial_features must be 'correlation', 'first-order' or a 1-D array of column indices, got an "
-            f"array of shape {columns.shape} and type {columns.dtype}."
-        )
-    outside = columns[(columns < 0) | (columns >= n_features)]
-    if outside.size:
-        raise ValueError(
-            f"initial_features holds the column index {outside[0]}, but X has {n_features} columns "
-            f"(0 to {n_features - 1})."
-        )
-    return columns.astype(np.intp)

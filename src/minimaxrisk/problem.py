@@ -1,4 +1,4 @@
-"""The learning problem, frozen: features, coding, empirical distribution, and the uncertainty set.
+"""The learning problem, frozen: features, coding, and the set of moments that the adversary may have.
 
     R* = min over mu of  1 - tau'mu + lambda'|mu| + phi(mu)
 
@@ -18,6 +18,7 @@ from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray
 from minimaxrisk.coding import Coding
+from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
@@ -32,7 +33,7 @@ class Problem:
 
     features: FeatureMatrix
     coding: Coding
-    p_hat: FloatArray  # K x n
+    centre: FloatArray  # K x n, with moments tau exactly: the empirical distribution
     tau: FloatArray  # B x d
     lam: FloatArray  # B x d
     scale: ColumnScale
@@ -55,6 +56,14 @@ class Problem:
         return self.coding.scores(self.features.combine(mu))
 
 
+def build_features(
+    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
+    """The scaled features of the instances, in the form that the data have."""
+    make = sparse_features if sparse.issparse(X) else dense_features
+    return make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+
+
 def build_problem(
     X: DataMatrix,
     instances: Instances,
@@ -65,8 +74,9 @@ def build_problem(
     fit_intercept: bool,
 ) -> Problem:
     """Scale the features, estimate their moments and set the confidence radii."""
-    make = sparse_features if sparse.issparse(X) else dense_features
-    features, moments, scale = make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    features, moments, scale = build_features(
+        X, instances, standardize=standardize, fit_intercept=fit_intercept
+    )
     tau, sigma = phi_moments(moments, coding)
     lam = confidence_radii(sigma, instances.n_effective, radius)
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from minimaxrisk.engines.solution import IterationRecord
+from minimaxrisk.engines.solution import IterationRecord, Monitor
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,7 +24,7 @@ except ImportError:  # scikit-learn before 1.9
     CALLER_OF_FIT = 3
 
 
-__all__ = ["CALLER_OF_FIT", "CallbackBridge", "CallbackSupportMixin", "log_iteration", "with_callbacks"]
+__all__ = ["CALLER_OF_FIT", "CallbackBridge", "CallbackSupportMixin", "make_monitor", "with_callbacks"]
 
 logger = logging.getLogger("minimaxrisk")
 
@@ -64,14 +64,28 @@ class CallbackBridge:
         return task.call_on_fit_task_begin(estimator=self._estimator)
 
 
-def log_iteration(record: IterationRecord) -> None:
+def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity: str | None) -> Monitor:
+    """Tell everyone who listens. ``quantity`` is what a log calls the value bounded; None keeps no log."""
+
+    def monitor(record: IterationRecord) -> bool:
+        if quantity is not None:
+            log_iteration(record, quantity)
+        stop = bridge(record)
+        if callback is not None:
+            stop = bool(callback(record)) or stop
+        return stop
+
+    return monitor
+
+
+def log_iteration(record: IterationRecord, quantity: str) -> None:
     """One line per iteration to the log, or to standard error where nobody has set up logging."""
     line = logger.makeRecord(
         logger.name,
         logging.INFO,
         __file__,
         0,
-        "iteration %(iteration)d: %(lower).6f <= R* <= %(upper).6f, %(n_features)d features "
+        f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
         "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
         (record,),
         None,

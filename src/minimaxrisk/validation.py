@@ -72,6 +72,25 @@ def take_over_columns(estimator: Any, checked: Any) -> None:
         del estimator.feature_names_in_
 
 
+def check_initial_features(value: Any, n_features: int) -> Any:
+    """A name as it is, or column indices as an integer array."""
+    if isinstance(value, str):
+        return value
+    columns = np.asarray(value)
+    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
+        raise ValueError(
+            "initial_features must be 'correlation', 'first-order' or a 1-D array of column indices, got an "
+            f"array of shape {columns.shape} and type {columns.dtype}."
+        )
+    outside = columns[(columns < 0) | (columns >= n_features)]
+    if outside.size:
+        raise ValueError(
+            f"initial_features holds the column index {outside[0]}, but X has {n_features} columns "
+            f"(0 to {n_features - 1})."
+        )
+    return columns.astype(np.intp)
+
+
 def _check_label_values(y: Any) -> None:
     """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
     if y is None:

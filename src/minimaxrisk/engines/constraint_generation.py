@@ -73,7 +73,7 @@ def constraint_generation(
     best = handover.best if handover else Solution.trivial(problem, objective)
     started = time.perf_counter() - (best.history[-1]["seconds"] if best.history else 0.0)
     best.solver = best.solver or "constraint-generation"
-    inner = _InnerPoint(problem.p_hat, problem.tau)
+    inner = _InnerPoint(problem.centre, problem.tau)
     accepted = _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
     previous = np.inf

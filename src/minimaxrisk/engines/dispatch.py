@@ -1,4 +1,4 @@
-"""Choose an engine by name and run it on the minimax risk problem."""
+"""Choose an engine by name and run it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minimaxrisk.engines.full_lp import full_lp
 from minimaxrisk.engines.interior_point import interior_point
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import Monitor, Solution
-from minimaxrisk.objective import BayesError
+from minimaxrisk.objective import BayesError, SmoothableObjective
 from minimaxrisk.problem import Problem
 
 
@@ -19,14 +19,24 @@ def solve_minimax_risk(
     problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution:
     """The minimax risk classifier of a problem, by the engine that the settings name."""
-    if settings.solver == "full-lp":
-        return full_lp(problem, BayesError(), monitor=monitor)
     if settings.solver in ("auto", "interior-point"):
         return interior_point(problem, settings, monitor)
+    return solve_by_simplex(problem, BayesError(), settings, monitor)
+
+
+def solve_by_simplex(
+    problem: Problem,
+    objective: SmoothableObjective,
+    settings: EngineSettings,
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Any objective that HiGHS knows, with all components at once (``"full-lp"``) or generated."""
+    if settings.solver == "full-lp":
+        return full_lp(problem, objective, monitor=monitor)
     return constraint_generation(
         problem,
-        BayesError(),
-        _first_components(problem, settings),
+        objective,
+        _first_components(problem, objective, settings),
         n_max=settings.n_max,
         epsilon=settings.epsilon,
         max_iter=settings.max_iter,
@@ -34,8 +44,8 @@ def solve_minimax_risk(
     )
 
 
-def _first_components(problem: Problem, settings: EngineSettings) -> IntArray:
+def _first_components(problem: Problem, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:
     if isinstance(settings.initial_features, str):
         by_name = {"correlation": starts.by_correlation, "first-order": starts.by_first_order}
-        return by_name[settings.initial_features](problem, settings.n_max)
+        return by_name[settings.initial_features](problem, objective, settings.n_max)
     return starts.by_columns(problem, np.asarray(settings.initial_features))

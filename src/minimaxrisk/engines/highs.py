@@ -39,7 +39,7 @@ class LinearProgramSolution:
 class RangeProgram:
     """``min cost'x`` over fixed rows, and range rows ``lower <= a'x <= upper`` that are added later.
 
-    Columns are non-negative but for the last ``n_free``, which are free.
+    Columns are non-negative but for the last ``n_free``, which are free, and at most ``most``.
 
     Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
     thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver in between pivots.
@@ -52,6 +52,7 @@ class RangeProgram:
         lower: FloatArray,
         upper: FloatArray,
         *,
+        most: FloatArray,
         n_free: int,
         feasibility_tolerance: float,
         presolve: bool = False,
@@ -75,7 +76,7 @@ class RangeProgram:
         n = len(cost)
         least = np.zeros(n)
         least[n - n_free :] = -highspy.kHighsInf
-        self._do("addVars", n, least, np.full(n, highspy.kHighsInf))
+        self._do("addVars", n, least, np.where(np.isinf(most), highspy.kHighsInf, most))
         self._do("changeColsCost", n, np.arange(n, dtype=np.int32), cost)
         self._append(fixed_rows, lower, upper)
         self._highs.setCallback(_asks_for(self._interrupt), None)

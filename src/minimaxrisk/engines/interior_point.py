@@ -148,8 +148,8 @@ class _Search:
 
     def _offer_indifference(self) -> None:
         """Where labels that say nothing have moments of zero, as in the signed coding, they cost no pass."""
-        indifferent = np.full_like(self.problem.p_hat, 1.0 / len(self.problem.p_hat))
-        indifferent *= self.problem.p_hat.sum(axis=0)
+        indifferent = np.full_like(self.problem.centre, 1.0 / len(self.problem.centre))
+        indifferent *= self.problem.centre.sum(axis=0)
         if not self.problem.coding.encode(indifferent).any():
             inside = lower_bound(self.iterated, self.objective, indifferent, np.zeros_like(self.problem.tau))
             self._offer_distribution(inside.distribution, inside.bound)

@@ -12,6 +12,7 @@ from minimaxrisk.coding import Coding
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.highs import SMALLEST_TOLERANCE, RangeProgram
 from minimaxrisk.engines.solution import Stage
+from minimaxrisk.hinge import HingeLoss
 from minimaxrisk.objective import BayesError, ExpectedLoss, Objective
 from minimaxrisk.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -43,6 +44,7 @@ class Master:
         self, problem: Problem, objective: Objective, *, tolerance: float, presolve: bool = False
     ) -> None:
         self.problem = problem
+        self._objective = objective
         self.components = np.empty(0, dtype=np.intp)
         # Thin constraints, and the mass of all distributions with them, are magnified, so that HiGHS's
         # absolute tolerances are small beside them.
@@ -58,6 +60,7 @@ class Master:
             fixed.rows,
             fixed.lower,
             fixed.upper,
+            most=fixed.most,
             n_free=problem.coding.n_blocks,
             feasibility_tolerance=tolerance,
             presolve=presolve,
@@ -106,7 +109,8 @@ class Master:
     def solve(self) -> MasterSolution:
         """Optimise over the constraints that take part."""
         found = self._program.solve()
-        n_classes, n = self.problem.p_hat.shape
+        centre = self.problem.centre
+        n_classes, n = centre.shape
         w = found.columns[: n_classes * n].reshape(n_classes, n) / self._unit
         # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
         # returns rounding errors there, which would count as selected features.
@@ -114,14 +118,7 @@ class Master:
         is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
         values = np.where(is_zero, 0.0, multipliers)
         stage = Stage(self.components.copy(), values)
-        return MasterSolution(stage, self._distribution(w), found.added_row_is_basic)
-
-    def _distribution(self, w: FloatArray) -> FloatArray:
-        """Clear a solver's answer of rounding; mass left over carries all labels alike."""
-        w = np.maximum(w, 0.0)
-        left_over = max(0.0, 1.0 - float(w.sum()))
-        w += left_over * self.problem.p_hat.sum(axis=0) / len(w)
-        return w / w.sum()
+        return MasterSolution(stage, self._objective.repaired(w, centre), found.added_row_is_basic)
 
 
 def feasibility_tolerance(violation_tolerance: float) -> float:
@@ -137,20 +134,27 @@ class _FixedPart:
     rows: sparse.csr_array
     lower: FloatArray
     upper: FloatArray
+    most: FloatArray  # upper bounds of the columns
 
 
 def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
     n_w, one = coding.n_classes * n, np.array([unit])
     total = sparse.csr_array(np.ones((1, n_w)))
+    no_bound = np.full(n_w, np.inf)
     if isinstance(objective, ExpectedLoss):
-        part = _FixedPart(-objective.loss.ravel(), total, one, one)
+        part = _FixedPart(-objective.loss.ravel(), total, one, one, no_bound)
+    elif isinstance(objective, HingeLoss):
+        # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
+        balance = sparse.csr_array(np.repeat(coding.matrix, n, axis=1))[: int(objective.has_intercept)]
+        zero = np.zeros(balance.shape[0])
+        part = _FixedPart(-np.ones(n_w), balance, zero, zero, unit * objective.mass.ravel())
     elif not isinstance(objective, BayesError):
         raise TypeError(f"no linear program is known for {type(objective).__name__}")
     elif coding.name == "signed":
         # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
         # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
         # row: mass that is left over carries both labels alike.
-        part = _FixedPart(np.full(n_w, 0.5), total[:0], one[:0], one[:0])
+        part = _FixedPart(np.full(n_w, 0.5), total[:0], one[:0], one[:0], no_bound)
     else:
         # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1 (of whichever unit)
         identity = sparse.eye_array(n)
@@ -160,6 +164,7 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
             rows=sparse.vstack([linking, sparse.hstack([total, sparse.coo_array((1, n))])]),
             lower=np.concatenate([np.full(n_w, -np.inf), one]),
             upper=np.concatenate([np.zeros(n_w), one]),
+            most=np.full(n_w + n, np.inf),
         )
     return _with_block_sums(part, coding, n)
 
@@ -180,6 +185,7 @@ def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:
         rows=sparse.vstack([widened, sums]).tocsr(),
         lower=np.concatenate([part.lower, np.zeros(n_blocks)]),
         upper=np.concatenate([part.upper, np.zeros(n_blocks)]),
+        most=np.concatenate([part.most, np.full(n_blocks, np.inf)]),
     )
 
 

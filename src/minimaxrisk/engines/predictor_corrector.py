@@ -50,12 +50,12 @@ class InteriorPoint:
         self.problem = problem
         self.constraints = constraints
         constraints.begin()
-        away = np.outer(problem.p_hat.sum(axis=1), problem.p_hat.sum(axis=0)) - problem.p_hat
+        away = np.outer(problem.centre.sum(axis=1), problem.centre.sum(axis=0)) - problem.centre
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
         kind = SignedSystem if problem.coding.name == "signed" else OneHotSystem
-        self.system: NewtonSystem = kind(problem.p_hat + fraction * away)
+        self.system: NewtonSystem = kind(problem.centre + fraction * away)
         per_instance = NEAREST_PER_INSTANCE[problem.coding.name]
         self.n_nearest = max(1, int(per_instance * problem.n_instances * problem.coding.n_blocks))
         self.mean = float(self.system.x @ self.system.z) / len(self.system.x)

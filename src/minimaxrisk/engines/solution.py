@@ -65,7 +65,7 @@ class Solution:
     def trivial(cls, problem: Problem, objective: Objective) -> Solution:
         """mu = 0 and the empirical distribution: valid before any work is done."""
         mu = np.zeros_like(problem.tau)
-        point = lower_bound(problem, objective, problem.p_hat, problem.tau)
+        point = lower_bound(problem, objective, problem.centre, problem.tau)
         return cls(mu, upper_bound(problem, objective, mu), point.distribution, point.bound)
 
     def offer_mu(self, mu: FloatArray, upper: float) -> None:

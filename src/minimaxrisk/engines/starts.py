@@ -8,32 +8,34 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk.objective import SmoothableObjective
 from minimaxrisk.problem import Problem
 
-# Temperature at which the maximum over instances in phi is smoothed, and steps taken.
+# Temperature at which the adversary's answer is smoothed, and steps taken.
 TEMPERATURE = 0.05
 N_STEPS = 30
 
 
-def by_correlation(problem: Problem, n_components: int) -> IntArray:
+def by_correlation(problem: Problem, objective: SmoothableObjective, n_components: int) -> IntArray:
     """The components that depart most from independence of the label.
 
-    That is, those whose constraint the uniform distribution, optimal for mu = 0, violates most; for the
-    signed coding these are the largest |tau| - lambda.
+    That is, those whose constraint the adversary's answer to mu = 0 violates most. For the minimax risk
+    this is the uniform distribution; with the signed coding these are the largest |tau| - lambda.
     """
-    violation = _violation(problem, _uniform(problem))
+    nothing = np.zeros_like(problem.centre)
+    violation = _violation(problem, objective.respond(nothing, TEMPERATURE))
     if n_components >= len(violation):
         return np.arange(len(violation))
     return np.sort(np.argpartition(-violation, n_components - 1)[:n_components])
 
 
-def by_first_order(problem: Problem, n_components: int) -> IntArray:
+def by_first_order(problem: Problem, objective: SmoothableObjective, n_components: int) -> IntArray:
     """The largest coefficients after some accelerated proximal gradient steps on a smoothed problem.
 
     Where fewer than ``n_components`` coefficients are non-zero, the most violated components fill up.
     """
-    mu, distribution = _first_order_pair(problem)
-    size, violation = np.abs(mu).ravel(), _violation(problem, distribution)
+    mu, answer = _first_order_pair(problem, objective)
+    size, violation = np.abs(mu).ravel(), _violation(problem, answer)
     return np.sort(np.lexsort((-violation, -size))[:n_components])
 
 
@@ -44,47 +46,28 @@ def by_columns(problem: Problem, columns: IntArray) -> IntArray:
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def _first_order_pair(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Coefficients, and the distribution at which their last gradient was taken.
+def _first_order_pair(problem: Problem, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
+    """Coefficients, and the adversary's answer at which their last gradient was taken.
 
-    phi is replaced by ``t log mean_i exp(phi_i / t)``, whose gradient is the mean of Phi under a
-    distribution w on instances x labels; the step length comes from power iterations on the features.
+    The gradient of the smoothed conjugate is the moments of that answer; the step length comes from power
+    iterations on the features.
     """
     mu = previous = np.zeros_like(problem.tau)
     momentum, t = mu, 1.0
     step = TEMPERATURE / _curvature(problem)
-    distribution = _uniform(problem)
+    answer = objective.respond(np.zeros_like(problem.centre), TEMPERATURE)
     for _ in range(N_STEPS):
-        distribution = _smoothed_adversary(problem.scores_of(momentum))
-        target = momentum - step * (problem.moments_of(distribution) - problem.tau)
+        answer = objective.respond(problem.scores_of(momentum), TEMPERATURE)
+        target = momentum - step * (problem.moments_of(answer) - problem.tau)
         mu = np.sign(target) * np.maximum(np.abs(target) - step * problem.lam, 0.0)
         t_next = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
         momentum = mu + (t - 1.0) / t_next * (mu - previous)
         previous, t = mu, t_next
-    return mu, distribution
-
-
-def _uniform(problem: Problem) -> FloatArray:
-    return np.full(problem.p_hat.shape, 1.0 / problem.p_hat.size)
+    return mu, answer
 
 
 def _violation(problem: Problem, distribution: FloatArray) -> FloatArray:
     return (np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).ravel()
-
-
-def _smoothed_adversary(scores: FloatArray) -> FloatArray:
-    """w proportional to exp(phi_i / t) over instances, uniform over the labels that attain phi_i."""
-    order = np.argsort(-scores, axis=0, kind="stable")
-    descending = np.take_along_axis(scores, order, axis=0)
-    sizes = np.arange(1, len(scores) + 1)[:, None]
-    phi_of_size = (np.cumsum(descending, axis=0) - 1.0) / sizes
-    best = np.argmax(phi_of_size, axis=0)
-    phi = phi_of_size[best, np.arange(scores.shape[1])]
-    over_instances = np.exp((phi - phi.max()) / TEMPERATURE)
-    over_instances /= over_instances.sum()
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.broadcast_to(sizes - 1, order.shape), axis=0)
-    return np.where(rank <= best, over_instances / (best + 1.0), 0.0)
 
 
 def _curvature(problem: Problem) -> float:

@@ -45,6 +45,12 @@ class DenseFeatures:
             return coefficients @ self.values.T
         return coefficients[:, used] @ self.values.T[used]
 
+    def absolute_means(self, weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        n, d = self.shape
+        parts = [weights @ np.abs(self.values[:, part]) for part in column_blocks(d, n)]
+        return np.concatenate(parts)
+
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
 

@@ -48,6 +48,10 @@ class FeatureMatrix(Protocol):
         """``M Psi'``: block scores of every instance (B x n), from the non-zero columns of M (B x d)."""
         ...
 
+    def absolute_means(self, weights: FloatArray) -> FloatArray:
+        """``sum_i weights_i |psi_ij|`` of every column, in one pass."""
+        ...
+
     def columns(self, indices: IntArray) -> FloatArray:
         """Some columns as a dense n x c array."""
         ...

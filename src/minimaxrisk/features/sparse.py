@@ -47,6 +47,17 @@ class SparseFeatures:
             constant = constant + coefficients[:, 0]
         return (self.values[:, used] @ inner[:, used].T).T + constant[:, None]
 
+    def absolute_means(self, weights: FloatArray) -> FloatArray:
+        """Stored entries as they are; where nothing is stored the entry is minus the offset."""
+        self.n_passes += 1
+        d = self.values.shape[1]
+        column = np.repeat(np.arange(d), np.diff(self.values.indptr))
+        weight = weights[self.values.indices]
+        stored = np.bincount(column, weight * np.abs(self.values.data - self.offset[column]), minlength=d)
+        absent = np.maximum(weights.sum() - np.bincount(column, weight, minlength=d), 0.0)
+        inner = stored + absent * np.abs(self.offset)
+        return np.concatenate([[weights.sum()], inner]) if self.has_intercept else inner
+
     def columns(self, indices: IntArray) -> FloatArray:
         values, offset = self.shifted_columns(indices)
         return values.toarray() - offset

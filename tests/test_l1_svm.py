@@ -1,0 +1,251 @@
+"""The L1 support vector machine: equal to the full linear program, and certified without a solver."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
+
+import reference
+from minimaxrisk import L1SVMClassifier, MinimaxRiskSelector
+from minimaxrisk.engines import starts
+from minimaxrisk.hinge import HingeLoss
+from minimaxrisk.posing import pose_l1_svm
+from minimaxrisk.validation import check_training_data
+
+
+def penalty_of(Z, weights):
+    return 0.01 * np.max(weights @ np.abs(Z))
+
+
+def columns_of(X, weights, *, standardize):
+    """As the penalty sees them."""
+    return reference.scaled_columns(X, weights, fit_intercept=False) if standardize else X
+
+
+def full_program(Z, sign, alpha, weights, *, fit_intercept=True):
+    """The primal linear program in beta+, beta-, b+, b- and the slacks, written down from the definition."""
+    n, d = Z.shape
+    margin = sign[:, None] * Z
+    A = np.hstack([-margin, margin, -sign[:, None], sign[:, None], -np.eye(n)])
+    cost = np.concatenate([np.full(2 * d, alpha), [0.0, 0.0], weights])
+    bounds = [(0, None)] * (2 * d) + [(0, None if fit_intercept else 0)] * 2 + [(0, None)] * n
+    found = linprog(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds, method="highs")
+    assert found.status == 0
+    return found.fun
+
+
+def objective_at(model, X, sign, weights, row=0, *, standardize=True):
+    """Hinge loss and penalty of the coefficients that the user sees, on the caller's columns."""
+    coef = model.coef_[row]
+    loss = weights @ np.maximum(0.0, 1.0 - sign * (X @ coef + model.intercept_[row]))
+    size = np.sqrt(np.cov(X.T, aweights=weights, ddof=0).reshape(X.shape[1], -1).diagonal())
+    return loss + model.alpha_ * np.abs(coef) @ (size if standardize else np.ones(len(size)))
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(4, 30),
+    d=st.integers(1, 40),
+    standardize=st.booleans(),
+    fit_intercept=st.booleans(),
+    weighted=st.booleans(),
+    start=st.sampled_from(["first-order", "correlation"]),
+    strength=st.sampled_from([None, 0.001, 0.1, 10.0]),
+)
+@example(
+    seed=0, n=4, d=1, standardize=True, fit_intercept=True, weighted=True, start="correlation", strength=10.0
+)
+def test_equals_the_full_linear_program(seed, n, d, standardize, fit_intercept, weighted, start, strength):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * rng.choice([0.1, 1.0, 10.0], d)
+    y = rng.integers(0, 2, n)
+    y[:2] = [0, 1]
+    weights = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
+    Z, sign = columns_of(X, weights, standardize=standardize), 2.0 * y - 1.0
+    alpha = penalty_of(Z, weights) if strength is None else strength * n
+    model = L1SVMClassifier(
+        None if strength is None else alpha,
+        standardize=standardize,
+        fit_intercept=fit_intercept,
+        initial_features=start,
+        max_features_per_iter=3,
+        tol=1e-8,
+    ).fit(X, y, sample_weight=weights)
+    best = full_program(Z, sign, alpha, weights, fit_intercept=fit_intercept)
+    size = max(1.0, best)
+    assert model.alpha_ == pytest.approx(alpha, rel=1e-12)
+    assert model.objective_ == pytest.approx(best, abs=1e-7 * size)
+    assert model.objective_lower_ <= best + 1e-9 * size
+    assert model.optimality_gap_ <= 1e-6 * size
+    # What the user can compute from coef_ and intercept_ is what is reported.
+    if fit_intercept and d > 1:
+        own = objective_at(model, X, sign, weights, standardize=standardize)
+        assert own == pytest.approx(model.objective_, abs=1e-8 * size)
+
+
+def test_dual_solution_proves_the_lower_bound_by_itself(wide):
+    X, y = wide
+    model = L1SVMClassifier(tol=1e-3).fit(X, y)
+    assert model.coef_.shape == (3, 300)
+    assert model.dual_coef_.shape == (3, 40)
+    Z = reference.scaled_columns(X, fit_intercept=False)
+    for k, dual in enumerate(model.dual_coef_):
+        sign = np.where(y == model.classes_[k], 1.0, -1.0)
+        assert (sign * dual >= 0.0).all()
+        assert np.abs(dual).max() <= 1.0 + 1e-12
+        assert abs(dual.sum()) < 1e-12
+        assert np.abs(dual @ Z).max() <= model.alpha_ * (1.0 + 1e-11)
+    assert np.abs(model.dual_coef_).sum() == pytest.approx(model.objective_lower_, rel=1e-12)
+
+
+def test_classes_against_the_rest_are_the_binary_machines(wide):
+    X, y = wide
+    model = L1SVMClassifier(tol=1e-9).fit(X, y)
+    total = 0.0
+    for k, name in enumerate(model.classes_):
+        binary = L1SVMClassifier(tol=1e-9).fit(X, y == name)
+        np.testing.assert_allclose(model.coef_[k], binary.coef_[0], atol=1e-9)
+        assert model.intercept_[k] == pytest.approx(binary.intercept_[0], abs=1e-9)
+        total += binary.objective_
+    assert model.objective_ == pytest.approx(total, rel=1e-10)
+    assert {record["problem"] for record in model.history_} == {0, 1, 2}
+    assert model.score(X, y) == 1.0
+
+
+def test_solvers_agree_and_stages_bound_the_objective(wide):
+    X, y = wide
+    whole = L1SVMClassifier(solver="full-lp").fit(X, y)
+    few = L1SVMClassifier(max_features_per_iter=5, tol=1e-9).fit(X, y)
+    assert whole.solver_ == "full-lp"
+    assert few.solver_ == "constraint-generation"
+    assert whole.objective_ == pytest.approx(few.objective_, rel=1e-9)
+    first = [record for record in few.history_ if record["problem"] == 0]
+    for earlier, later in pairwise(first):
+        assert later["upper"] <= earlier["upper"]
+        assert later["lower"] >= earlier["lower"]
+
+
+def test_sparse_and_dense_agree():
+    rng = np.random.default_rng(1)
+    X = rng.poisson(0.3, size=(50, 120)).astype(float)
+    y = (X[:, :4].sum(axis=1) + 0.5 * rng.normal(size=50) > 1).astype(int)
+    for standardize in (True, False):
+        dense = L1SVMClassifier(tol=1e-9, standardize=standardize).fit(X, y)
+        thin = L1SVMClassifier(tol=1e-9, standardize=standardize).fit(sparse.csr_array(X), y)
+        assert thin.alpha_ == pytest.approx(dense.alpha_, rel=1e-12)
+        assert thin.objective_ == pytest.approx(dense.objective_, rel=1e-9)
+        np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-8)
+
+
+def test_a_weight_of_two_is_the_row_twice(wide):
+    X, y = wide
+    weights = np.where(np.arange(len(y)) % 3 == 0, 2, 1)
+    weighted = L1SVMClassifier().fit(X, y, sample_weight=weights)
+    repeated = L1SVMClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_array_equal(weighted.coef_, repeated.coef_)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-12)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_intercept_minimises_the_hinge_loss(flat):
+    rng = np.random.default_rng(3)
+    mass = rng.integers(0, 3, (2, 9)) / 20.0
+    if flat:  # equal masses: a whole interval is optimal
+        mass = np.where(np.arange(18).reshape(2, 9) % 2, 0.1, 0.0)
+        mass[0, 0] = 0.1
+    loss = HingeLoss(mass, has_intercept=True)
+    score = rng.normal(size=9)
+    scores = np.stack([score, -score])
+    grid = np.linspace(-6.0, 6.0, 24_001)
+    values = [np.sum(mass * np.maximum(1.0 + scores + np.array([[b], [-b]]), 0.0)) for b in grid]
+    assert loss.conjugate(scores) <= min(values) + 1e-12
+    assert loss.conjugate(scores) == pytest.approx(min(values), abs=1e-3)
+
+
+def test_smoothed_answer_is_the_gradient_of_a_smoothed_hinge_loss():
+    rng = np.random.default_rng(4)
+    mass, scores, t = rng.random((2, 6)) / 10.0, rng.normal(size=(2, 6)), 0.3
+    free = HingeLoss(mass, has_intercept=False)
+
+    def smoothed(s):
+        excess = np.maximum(1.0 + s, 0.0)
+        return np.sum(mass * np.where(excess < t, excess**2 / (2 * t), excess - t / 2))
+
+    w = free.respond(scores, t)
+    for index in np.ndindex(*scores.shape):
+        step = np.zeros_like(scores)
+        step[index] = 1e-6
+        slope = (smoothed(scores + step) - smoothed(scores - step)) / 2e-6
+        assert w[index] == pytest.approx(slope, abs=1e-7)
+    balanced = HingeLoss(mass, has_intercept=True).respond(scores, t)
+    assert balanced[0].sum() == pytest.approx(balanced[1].sum(), rel=1e-12)
+    assert ((balanced >= 0.0) & (balanced <= mass)).all()
+
+
+def test_first_order_start_finds_many_of_the_final_features():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 2000))
+    y = (X[:, :5].sum(axis=1) > 0).astype(int)
+    final = L1SVMClassifier(tol=1e-9).fit(X, y)
+    data = check_training_data(L1SVMClassifier(), X, y)
+    ((problem, loss),) = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True).binary
+    found = np.intersect1d(starts.by_first_order(problem, loss, 60), final.selected_features_)
+    assert len(found) > 0.5 * final.n_features_selected_
+
+
+def test_selector_takes_it_and_constant_columns_are_never_selected(wide):
+    X, y = wide
+    X = np.column_stack([np.ones(len(X)), X])
+    selector = MinimaxRiskSelector(L1SVMClassifier(), max_features=7).fit(X, y)
+    assert selector.transform(X).shape == (40, 7)
+    assert 0 not in selector.get_support(indices=True)
+
+
+def test_all_columns_constant_gives_the_majority():
+    model = L1SVMClassifier().fit(np.ones((6, 3)), [0, 0, 0, 0, 1, 1])
+    assert not model.coef_.any()
+    assert model.predict(np.ones((2, 3))).tolist() == [0, 0]
+    assert model.objective_ == pytest.approx(4.0)
+    assert model.optimality_gap_ == pytest.approx(0.0, abs=1e-12)
+
+
+def test_early_stops_keep_valid_bounds(wide):
+    X, y = wide
+    best = L1SVMClassifier(tol=1e-9).fit(X, y).objective_
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=1 with an optimality gap"):
+        short = L1SVMClassifier(max_iter=1, max_features_per_iter=2).fit(X, y)
+    assert not short.converged_
+    assert short.objective_lower_ <= best + 1e-9
+    assert short.objective_ >= best - 1e-9
+    seen = []
+
+    def stop(record):
+        seen.append(record)
+        return len(seen) == 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stopped = L1SVMClassifier(callback=stop, max_features_per_iter=2).fit(X, y)
+    assert len(stopped.history_) == 2
+    assert seen == stopped.history_
+    assert stopped.objective_lower_ <= best + 1e-9 <= stopped.objective_ + 2e-9
+
+
+def test_verbose_logs_the_objective(wide, caplog):
+    X, y = wide
+    with caplog.at_level("INFO", logger="minimaxrisk"):
+        L1SVMClassifier(verbose=1).fit(X, y == "alpha")
+    assert "<= objective <=" in caplog.text
+
+
+def test_bad_penalty_is_refused(wide):
+    with pytest.raises(ValueError, match="'alpha' parameter of L1SVMClassifier must be a float in the range"):
+        L1SVMClassifier(-1.0).fit(*wide)
