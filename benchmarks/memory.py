@@ -1,45 +1,17 @@
-"""Resident memory of this process, now and at its peak."""
+"""Peak memory, measured as the experiments do; by file, since MRCpy's environment has no minimaxrisk."""
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import resource
-import sys
-from contextlib import suppress
-from pathlib import Path
+from importlib.util import module_from_spec, spec_from_file_location
 
+from benchmarks import ROOT
 
-def reset_peak() -> None:
-    """Give free memory back and forget the peak so far.
+_spec = spec_from_file_location("memory", ROOT / "src" / "minimaxrisk" / "experiments" / "memory.py")
+assert _spec is not None
+assert _spec.loader is not None
+_memory = module_from_spec(_spec)
+_spec.loader.exec_module(_memory)
 
-    Without it (elsewhere than on Linux) what compiling once needed hides what the fit needs.
-    """
-    gc.collect()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def resident_memory() -> int:
-    """Bytes resident now; where that cannot be read, the peak so far."""
-    return _from_status("VmRSS") or _ru_maxrss()
-
-
-def peak_memory() -> int:
-    """Largest number of resident bytes since ``reset_peak``."""
-    return _from_status("VmHWM") or _ru_maxrss()
-
-
-def _from_status(field: str) -> int:
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(field + ":"):
-                return 1024 * int(line.split()[1])
-    return 0
-
-
-def _ru_maxrss() -> int:
-    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return usage if sys.platform == "darwin" else 1024 * usage
+reset_peak = _memory.reset_peak
+resident_memory = _memory.resident_memory
+peak_memory = _memory.peak_memory

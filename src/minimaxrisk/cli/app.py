@@ -13,6 +13,7 @@ import typer
 from minimaxrisk import __version__
 from minimaxrisk.cli import datasets
 from minimaxrisk.cli.options import Options
+from minimaxrisk.cli.reproduce import reproduce_command
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False
 )
 app.add_typer(datasets.app, name="datasets")
+app.command("reproduce")(reproduce_command)
 
 
 def _version(wanted: bool) -> None:
@@ -37,7 +39,7 @@ def minimaxrisk(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
-    """Minimax risk classifiers: the data sets of the paper."""
+    """Minimax risk classifiers: the data sets of the paper and its experiments."""
     context.ensure_object(Options).debug = debug
 
 

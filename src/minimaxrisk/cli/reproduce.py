@@ -1,0 +1,104 @@
+"""``minimaxrisk reproduce``: the paper's tables and figures by one command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minimaxrisk.cli.options import Folder
+
+ALL = "all"
+
+
+class Choice(StrEnum):
+    """What can be reproduced."""
+
+    EPSILON = "epsilon"
+    N_MAX = "n-max"
+    SCALABILITY = "scalability"
+    BOUNDS_AND_TIMES = "bounds-and-times"
+    FEATURE_SELECTION = "feature-selection"
+    ALL = ALL
+
+
+def _option(help_text: str, metavar: str = "N") -> typer.models.OptionInfo:
+    return typer.Option(help=help_text, metavar=metavar)
+
+
+def reproduce_command(
+    item: Annotated[Choice, typer.Argument(metavar="ITEM", help="One of: " + ", ".join(Choice) + ".")],
+    *,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("reproduction"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version of everything, in minutes.")
+    ] = False,
+    datasets: Annotated[str, _option("Data sets to use, separated by commas.", "NAMES")] = "",
+    folder: Folder = None,
+    jobs: Annotated[
+        int | None, _option("Processes; else one for items that measure times, and all cores.")
+    ] = None,
+    n_max: Annotated[int | None, _option("Features that may enter per iteration.")] = None,
+    epsilon: Annotated[float | None, _option("Tolerance of MRC-CG.", "X")] = None,
+    k_max: Annotated[int | None, _option("Iterations of MRC-CG in Figure 3 and both tables.")] = None,
+    folds: Annotated[int | None, _option("Folds of the cross-validations.")] = None,
+    seed: Annotated[int | None, _option("Seed of folds, parts and random features.")] = None,
+    epsilons: Annotated[str, _option("Figure 1: tolerances, separated by commas.", "LIST")] = "",
+    n_max_values: Annotated[str, _option("Figure 2: values of n_max.", "LIST")] = "",
+    n_max_k_max: Annotated[int | None, _option("Figure 2: iterations of MRC-CG.")] = None,
+    n_max_repetitions: Annotated[
+        int | None, _option("Figure 2: random parts of the data (paper: 50).")
+    ] = None,
+    subsample: Annotated[float | None, _option("Figure 2: size of the parts.", "X")] = None,
+    sizes: Annotated[str, _option("Figure 3: numbers of random Fourier features.", "LIST")] = "",
+    scalability_repetitions: Annotated[int | None, _option("Figure 3: draws (paper: 20).")] = None,
+    lp_repetitions: Annotated[int | None, _option("Repetitions for MRC-LP, which is slow.")] = None,
+    lp_features: Annotated[int | None, _option("Figure 3: largest number of features for MRC-LP.")] = None,
+    lp_limit: Annotated[float | None, _option("Seconds for one fit of MRC-LP.", "X")] = None,
+    limit: Annotated[float | None, _option("Seconds for any other cell.", "X")] = None,
+) -> None:
+    """Measure a table or figure of the paper again and put the result beside the printed numbers.
+
+    Started again with the same folder, it goes on where it stopped. Needs the extra "reproduce".
+    """
+    # Only now: the experiments import much that other commands do not need.
+    from minimaxrisk.experiments.items import ITEMS  # noqa: PLC0415
+    from minimaxrisk.experiments.reproduce import reproduce  # noqa: PLC0415
+    from minimaxrisk.experiments.settings import QUICK, Settings, overridden  # noqa: PLC0415
+
+    settings = overridden(
+        QUICK if quick else Settings(),
+        n_max=n_max,
+        epsilon=epsilon,
+        k_max=k_max,
+        folds=folds,
+        seed=seed,
+        epsilons=_numbers("epsilons", epsilons, float),
+        n_max_values=_numbers("n-max-values", n_max_values, int),
+        n_max_k_max=n_max_k_max,
+        n_max_repetitions=n_max_repetitions,
+        subsample=subsample,
+        sizes=_numbers("sizes", sizes, int),
+        scalability_repetitions=scalability_repetitions,
+        lp_repetitions=lp_repetitions,
+        lp_features=lp_features,
+        lp_limit=lp_limit,
+        limit=limit,
+        datasets=tuple(name.strip() for name in datasets.split(",") if name.strip()),
+    )
+    names = list(ITEMS) if item == Choice.ALL else [item.value]
+    summary = reproduce(
+        names, out, settings, folder=folder, jobs=jobs, say=lambda text: typer.echo(text, err=True)
+    )
+    typer.echo(str(summary))
+
+
+def _numbers(option: str, text: str, kind: Callable[[str], float]) -> tuple[float, ...]:
+    try:
+        return tuple(kind(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        message = f"expected numbers separated by commas, got {text!r}."
+        raise typer.BadParameter(message, param_hint=f"--{option}") from error

@@ -1,0 +1,140 @@
+"""What an item says about its outcomes: tables, figures, and whether the paper's claims hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minimaxrisk.experiments.cells import OK, SKIPPED, TIME_LIMIT, Cell, Outcome
+from minimaxrisk.experiments.settings import Settings
+from minimaxrisk.experiments.sources import Sources
+
+Row: TypeAlias = Mapping[str, Any]
+# Draws into a matplotlib figure.
+Draw: TypeAlias = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in columns under a caption."""
+
+    caption: str
+    header: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture: the name of its files, a caption, its size in inches and who draws it."""
+
+    name: str
+    caption: str
+    size: tuple[float, float]
+    draw: Draw
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper in our words, a verdict, and the figures behind it."""
+
+    claim: str
+    verdict: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the summary shows of an item."""
+
+    claims: Sequence[Claim]
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One table or figure of the paper: which cells it needs, how one is worked on, and what they show."""
+
+    name: str
+    title: str
+    what: str  # the experiment in a sentence or two
+    wanted: Sequence[str]  # the paper's data sets
+    replacements: Mapping[str, str]
+    fallback: Sequence[str]
+    is_timed: bool  # then its cells run one at a time, unless the caller wants otherwise
+    relevant: tuple[str, ...]  # names of the settings that matter to it
+    plan: Callable[[Settings, Sources], list[Cell]]
+    work: Callable[[Mapping[str, Any]], list[dict[str, Any]]]
+    report: Callable[[Settings, Sources, Sequence[Row]], Report]
+
+
+def tidy(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+    """One flat row per row of an outcome, or a row without results where there is none."""
+    return [
+        {
+            **outcome.settings,
+            "status": outcome.status,
+            "limit": outcome.limit,
+            "detail": outcome.detail,
+            **row,
+        }
+        for outcome in outcomes
+        for row in (outcome.rows or [{}])
+    ]
+
+
+def pick(rows: Sequence[Row], **values: Any) -> list[Row]:
+    """Rows with these values."""
+    return [row for row in rows if all(row.get(name) == value for name, value in values.items())]
+
+
+def values_of(rows: Sequence[Row], name: str) -> list[float]:
+    """A column of the rows that got through, without holes."""
+    return [float(row[name]) for row in rows if row["status"] == OK and row.get(name) is not None]
+
+
+def mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def verdict(truths: Sequence[bool]) -> str:
+    """In words, how often something held."""
+    held = sum(truths)
+    if not truths:
+        return "could not be tested"
+    if held == len(truths):
+        return "holds"
+    return "does not hold" if held == 0 else f"holds in part ({held} of {len(truths)})"
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """Mean and standard deviation as text."""
+    if not values:
+        return "–"
+    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+
+
+def seconds_text(rows: Sequence[Row]) -> str:
+    """Mean time and its standard deviation; how many runs hit the limit, if any."""
+    values = values_of(rows, "seconds")
+    stopped = [row for row in rows if row["status"] in (TIME_LIMIT, SKIPPED)]
+    failed = len(rows) - len(values) - len(stopped)
+    parts = [three_digits(mean(values)) + f" ± {three_digits(float(np.std(values)))}"] if values else []
+    if stopped:
+        parts.append(f"> {stopped[0]['limit']:g} ({len(stopped)} of {len(rows)})")
+    if failed:
+        parts.append(f"{failed} failed")
+    return ", ".join(parts) or "–"
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, without exponents for usual sizes."""
+    if not np.isfinite(value):
+        return "–"
+    if value == 0.0 or not 1e-3 <= abs(value) < 1e4:
+        return f"{value:.2g}"
+    return f"{value:.{max(0, 2 - int(np.floor(np.log10(abs(value)))))}f}"

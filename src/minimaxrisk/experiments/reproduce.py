@@ -1,0 +1,107 @@
+"""Reproduce tables and figures of the paper: plan the cells, run those that are missing, report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from minimaxrisk.experiments.environment import describe_environment, fingerprint
+from minimaxrisk.experiments.extras import require
+from minimaxrisk.experiments.fitting import warm_up
+from minimaxrisk.experiments.items import ITEMS
+from minimaxrisk.experiments.journal import Journal
+from minimaxrisk.experiments.progress_bar import show_progress
+from minimaxrisk.experiments.reporting import Item, tidy
+from minimaxrisk.experiments.runner import run_cells
+from minimaxrisk.experiments.settings import Settings
+from minimaxrisk.experiments.sources import Sources, choose_sources, data_folder
+from minimaxrisk.experiments.summary import (
+    read_environments,
+    remember_environment,
+    write_item,
+    write_summary,
+)
+
+JOURNAL = "cells.jsonl"
+# What a run imports somewhere on its way; better asked for before hours of work than after.
+NEEDED = ("pebble", "matplotlib", "markdown_it", "mrmr", "tqdm")
+
+
+def reproduce(
+    names: Sequence[str],
+    out: Path,
+    settings: Settings,
+    *,
+    folder: Path | None = None,
+    jobs: int | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Run the items, or what an earlier run into the same folder left of them; returns the summary's path.
+
+    ``jobs`` processes share the cells. Where None, items that measure times use one, so that cells do not
+    slow each other down, and the others one per core.
+    """
+    for module in NEEDED:
+        require(module)
+    environment = describe_environment()
+    out.mkdir(parents=True, exist_ok=True)
+    remember_environment(out, fingerprint(environment), environment)
+    with data_folder(folder):
+        # All of them first: a name that is not at hand is an error now, not in an hour.
+        chosen = {name: _sources(ITEMS[name], settings) for name in names}
+        for name, sources in chosen.items():
+            for note in sources.notes:
+                say(f"{name}: {note}")
+        for name, sources in chosen.items():
+            _run_item(ITEMS[name], out, settings, sources, _jobs(ITEMS[name], jobs))
+            say(f"{name}: done, {out / name / 'report.md'}")
+            write_summary(out, list(ITEMS), _environments(out))
+    return out / "summary.md"
+
+
+def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """One cell, in a worker process."""
+    return ITEMS[item].work(settings)
+
+
+def _run_item(item: Item, out: Path, settings: Settings, sources: Sources, jobs: int) -> None:
+    cells = item.plan(settings, sources)
+    journal = Journal(out / item.name / JOURNAL)
+    done = sum(journal.finished(cell) for cell in cells)
+    with show_progress(len(cells), done, item.name) as tell:
+        outcomes = run_cells(
+            cells,
+            work_on,
+            journal,
+            jobs=jobs,
+            on_outcome=tell,
+            environment=fingerprint(describe_environment()),
+            warm_up=warm_up,
+        )
+    rows = tidy(outcomes)
+    write_item(out / item.name, item, rows, settings, sources)
+
+
+def _sources(item: Item, settings: Settings) -> Sources:
+    return choose_sources(
+        item.wanted, settings.datasets, replacements=item.replacements, fallback=item.fallback
+    )
+
+
+def _jobs(item: Item, jobs: int | None) -> int:
+    if jobs is not None:
+        return jobs
+    return 1 if item.is_timed else os.cpu_count() or 1
+
+
+def _environments(out: Path) -> dict[str, Any]:
+    """Those in which some cell of the folder was measured."""
+    used = {
+        outcome.environment
+        for name in ITEMS
+        if (out / name / JOURNAL).exists()
+        for outcome in Journal(out / name / JOURNAL).outcomes()
+    }
+    return {name: about for name, about in read_environments(out).items() if name in used}

@@ -1,0 +1,87 @@
+"""What a run may choose. The defaults are the paper's text where a budget of hours allows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the methods, sizes of the experiments, and limits."""
+
+    # Parameters that the paper settles on for all but the first two experiments.
+    n_max: int = 100
+    epsilon: float = 1e-4
+    k_max: int = 10
+    folds: int = 10
+    seed: int = 0
+    # Figure 1
+    epsilons: tuple[float, ...] = (0.01, 0.001, 0.0001)
+    # Figure 2
+    n_max_values: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1500)
+    n_max_k_max: int = 20
+    n_max_repetitions: int = 50
+    subsample: float = 0.9
+    # Figure 3
+    sizes: tuple[int, ...] = (100, 200, 500, 1000, 2000, 5000, 10_000, 25_000)
+    scalability_repetitions: int = 20
+    # The linear program with all features is much the slowest.
+    lp_repetitions: int = 10
+    lp_features: int = 25_000
+    lp_limit: float = 300.0
+    # Any other cell.
+    limit: float = 1200.0
+    # Data sets to use instead of the paper's.
+    datasets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            values = value if isinstance(value, tuple) else (value,)
+            if field.name not in ("seed", "datasets") and not (values and all(v > 0 for v in values)):
+                raise ValueError(f"{field.name} must be positive, got {value!r}.")
+        if self.folds < 2:
+            raise ValueError(f"folds must be at least 2, got {self.folds}.")
+        if not self.subsample < 1.0:
+            raise ValueError(f"subsample must be a part of the data, below 1, got {self.subsample}.")
+
+
+# Where the paper's text and the defaults differ.
+PAPER: dict[str, Any] = {
+    "lp_repetitions": "as many as for the others",
+    "lp_limit": "none",
+}
+
+# Each item in a few minutes, to see that everything works; the numbers are rough.
+QUICK = Settings(
+    folds=3,
+    n_max_values=(10, 100, 1000),
+    n_max_repetitions=2,
+    sizes=(100, 1000, 5000),
+    scalability_repetitions=2,
+    lp_repetitions=1,
+    lp_features=1000,
+    lp_limit=20.0,
+    limit=60.0,
+)
+
+
+def overridden(base: Settings, **values: Any) -> Settings:
+    """The settings with those values that are not None or empty."""
+    return replace(base, **{name: value for name, value in values.items() if value not in (None, ())})
+
+
+def differences_from_paper(settings: Settings, names: tuple[str, ...]) -> list[str]:
+    """In words, which of the named settings are not those of the paper's text."""
+    full = Settings()
+    lines = []
+    for name in names:
+        value, printed = getattr(settings, name), PAPER.get(name, getattr(full, name))
+        if value != printed:
+            lines.append(f"{name} = {_in_words(value)} (paper: {_in_words(printed)})")
+    return lines
+
+
+def _in_words(value: Any) -> str:
+    return ", ".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)
