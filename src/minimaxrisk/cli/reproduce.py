@@ -36,7 +36,9 @@ def reproduce_command(
     quick: Annotated[
         bool, typer.Option("--quick", help="A small version of everything, in minutes.")
     ] = False,
-    datasets: Annotated[str, _option("Data sets to use, separated by commas.", "NAMES")] = "",
+    datasets: Annotated[
+        list[str] | None, _option("Data sets to use, separated by commas or one option each.", "NAMES")
+    ] = None,
     folder: Folder = None,
     jobs: Annotated[
         int | None, _option("Processes; else one for items that measure times, and all cores.")
@@ -87,13 +89,18 @@ def reproduce_command(
         lp_features=lp_features,
         lp_limit=lp_limit,
         limit=limit,
-        datasets=tuple(name.strip() for name in datasets.split(",") if name.strip()),
+        datasets=tuple(name.strip() for name in ",".join(datasets or []).split(",") if name.strip()),
     )
     names = list(ITEMS) if item == Choice.ALL else [item.value]
-    summary = reproduce(
+    done = reproduce(
         names, out, settings, folder=folder, jobs=jobs, say=lambda text: typer.echo(text, err=True)
     )
-    typer.echo(str(summary))
+    typer.echo(str(done.summary))
+    if done.failed:
+        typer.echo(f"{len(done.failed)} cells failed; the same command tries them again:", err=True)
+        for line in done.failed:
+            typer.echo(f"  {line}", err=True)
+        raise typer.Exit(1)
 
 
 def _numbers(option: str, text: str, kind: Callable[[str], float]) -> tuple[float, ...]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minimaxrisk.experiments.cells import FAILED, Outcome
 from minimaxrisk.experiments.environment import describe_environment, fingerprint
 from minimaxrisk.experiments.extras import require
 from minimaxrisk.experiments.fitting import warm_up
 from minimaxrisk.experiments.items import ITEMS
 from minimaxrisk.experiments.journal import Journal
-from minimaxrisk.experiments.progress_bar import show_progress
+from minimaxrisk.experiments.progress_bar import in_words, show_progress
 from minimaxrisk.experiments.reporting import Item, tidy
 from minimaxrisk.experiments.runner import run_cells
 from minimaxrisk.experiments.settings import Settings
 from minimaxrisk.experiments.sources import Sources, choose_sources, data_folder
 from minimaxrisk.experiments.summary import (
-    read_environments,
+    keep_environments,
     remember_environment,
     write_item,
     write_summary,
@@ -29,6 +31,14 @@ JOURNAL = "cells.jsonl"
 NEEDED = ("pebble", "matplotlib", "markdown_it", "mrmr", "tqdm")
 
 
+@dataclass(frozen=True)
+class Reproduction:
+    """Where the summary is, and in words which cells failed; the next run tries those again."""
+
+    summary: Path
+    failed: tuple[str, ...]
+
+
 def reproduce(
     names: Sequence[str],
     out: Path,
@@ -37,8 +47,8 @@ def reproduce(
     folder: Path | None = None,
     jobs: int | None = None,
     say: Callable[[str], None] = print,
-) -> Path:
-    """Run the items, or what an earlier run into the same folder left of them; returns the summary's path.
+) -> Reproduction:
+    """Run the items, or what an earlier run into the same folder left of them.
 
     ``jobs`` processes share the cells. Where None, items that measure times use one, so that cells do not
     slow each other down, and the others one per core.
@@ -48,6 +58,7 @@ def reproduce(
     environment = describe_environment()
     out.mkdir(parents=True, exist_ok=True)
     remember_environment(out, fingerprint(environment), environment)
+    failed: list[Outcome] = []
     with data_folder(folder):
         # All of them first: a name that is not at hand is an error now, not in an hour.
         chosen = {name: _sources(ITEMS[name], settings) for name in names}
@@ -55,10 +66,11 @@ def reproduce(
             for note in sources.notes:
                 say(f"{name}: {note}")
         for name, sources in chosen.items():
-            _run_item(ITEMS[name], out, settings, sources, _jobs(ITEMS[name], jobs))
+            failed += _run_item(ITEMS[name], out, settings, sources, _jobs(ITEMS[name], jobs))
             say(f"{name}: done, {out / name / 'report.md'}")
-            write_summary(out, list(ITEMS), _environments(out))
-    return out / "summary.md"
+            keep_environments(out, _environments_in_use(out))
+            write_summary(out, list(ITEMS))
+    return Reproduction(out / "summary.md", tuple(in_words(outcome) for outcome in failed))
 
 
 def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
@@ -66,7 +78,8 @@ def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
     return ITEMS[item].work(settings)
 
 
-def _run_item(item: Item, out: Path, settings: Settings, sources: Sources, jobs: int) -> None:
+def _run_item(item: Item, out: Path, settings: Settings, sources: Sources, jobs: int) -> list[Outcome]:
+    """Run and report; returns the outcomes of cells that failed."""
     cells = item.plan(settings, sources)
     journal = Journal(out / item.name / JOURNAL)
     done = sum(journal.finished(cell) for cell in cells)
@@ -82,6 +95,7 @@ def _run_item(item: Item, out: Path, settings: Settings, sources: Sources, jobs:
         )
     rows = tidy(outcomes)
     write_item(out / item.name, item, rows, settings, sources)
+    return [outcome for outcome in outcomes if outcome.status == FAILED]
 
 
 def _sources(item: Item, settings: Settings) -> Sources:
@@ -96,12 +110,11 @@ def _jobs(item: Item, jobs: int | None) -> int:
     return 1 if item.is_timed else os.cpu_count() or 1
 
 
-def _environments(out: Path) -> dict[str, Any]:
+def _environments_in_use(out: Path) -> set[str]:
     """Those in which some cell of the folder was measured."""
-    used = {
+    return {
         outcome.environment
         for name in ITEMS
         if (out / name / JOURNAL).exists()
         for outcome in Journal(out / name / JOURNAL).outcomes()
     }
-    return {name: about for name, about in read_environments(out).items() if name in used}

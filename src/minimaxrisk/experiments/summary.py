@@ -6,7 +6,7 @@ import csv
 import html
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -79,16 +79,15 @@ def item_text(item: Item, report: Report, settings: Settings, sources: Sources) 
     return "\n".join(lines)
 
 
-def write_summary(out: Path, names: Sequence[str], environments: Mapping[str, Mapping[str, Any]]) -> Path:
+def write_summary(out: Path, names: Sequence[str]) -> None:
     """One page of all items that have been reported in the folder, in Markdown and as HTML."""
     parts = [out / name / "report.md" for name in names]
     text = "\n".join(
-        [INTRODUCTION, *_environment_lines(environments)]
+        [INTRODUCTION, *_environment_lines(_read_environments(out))]
         + [part.read_text(encoding="utf-8") for part in parts if part.exists()]
     )
     _write(out / f"{SUMMARY}.md", text)
     _write(out / f"{SUMMARY}.html", as_html(text))
-    return out / f"{SUMMARY}.md"
 
 
 def as_html(markdown: str) -> str:
@@ -109,12 +108,20 @@ def as_html(markdown: str) -> str:
 
 def remember_environment(out: Path, name: str, description: Mapping[str, Any]) -> None:
     """Add a description to those that cells of this folder were measured in."""
-    known = read_environments(out)
-    if known.get(name) != description:
-        _write(out / ENVIRONMENT, json.dumps({**known, name: description}, indent=2) + "\n")
+    _write_environments(out, {**_read_environments(out), name: description})
 
 
-def read_environments(out: Path) -> dict[str, Any]:
+def keep_environments(out: Path, names: Collection[str]) -> None:
+    """Forget the descriptions of all others."""
+    known = _read_environments(out)
+    _write_environments(out, {name: about for name, about in known.items() if name in names})
+
+
+def _write_environments(out: Path, descriptions: Mapping[str, Any]) -> None:
+    _write(out / ENVIRONMENT, json.dumps(descriptions, indent=2) + "\n")
+
+
+def _read_environments(out: Path) -> dict[str, Any]:
     path = out / ENVIRONMENT
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
@@ -137,7 +144,7 @@ def _environment_lines(environments: Mapping[str, Mapping[str, Any]]) -> list[st
 
 def _claims_table(claims: Sequence[Claim]) -> Table:
     lines = [[claim.claim, f"**{claim.verdict}**", claim.evidence] for claim in claims]
-    return Table("", ["what the paper says", "here", "evidence"], lines)
+    return Table("", ["claim", "here", "evidence"], lines)
 
 
 def _table_lines(table: Table) -> list[str]:

@@ -74,8 +74,9 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         notes.append(
             f"For more than two classes the printed R* is lower than ours ({', '.join(lower)}), and ours is "
             "certified: a distribution inside the uncertainty set with that Bayes error is part of every "
-            "fitted model, and `verify` checks it without a solver. Independent linear programs and MRCpy "
-            "with Gurobi give our values too. What the printed numbers were computed with is not known."
+            "fitted model, and `verify` checks it without a solver. Linear programs written down from the "
+            "paper's equations give our values too, and so does MRCpy with Gurobi where its licence allows "
+            "the size. How the printed numbers came about is not known."
         )
     return Report(
         claims=_claims(sources, rows),

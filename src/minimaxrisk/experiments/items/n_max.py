@@ -114,7 +114,11 @@ def _claims(
         if settings.n_max in curve
     }
     accurate = {
-        name: {n_max: ratio for n_max, (ratio, _) in curve.items() if _excess(rows, name, n_max) <= ACCURATE}
+        name: {
+            n_max: ratio
+            for n_max, (ratio, _) in curve.items()
+            if _excess(rows, name, MRC_CG, n_max=n_max) <= ACCURATE
+        }
         for name, curve in relative.items()
     }
     return [
@@ -153,8 +157,8 @@ def _is_good(curve: Mapping[int, float]) -> bool:
     return bool(inside) and min(inside) <= 2.0 * min(curve.values())
 
 
-def _excess(rows: Sequence[Row], name: str, n_max: int) -> float:
-    """How far the bound of MRC-CG is above R* at the end, on average over the parts of the data."""
+def _excess(rows: Sequence[Row], name: str, method: str, **settings: Any) -> float:
+    """How far the bound of a method is above that of the interior point, on average over the parts."""
     best = {
         row["repetition"]: row["worst_case_error"]
         for row in pick(rows, dataset=name, method=MRC_IP, status=OK)
@@ -162,7 +166,7 @@ def _excess(rows: Sequence[Row], name: str, n_max: int) -> float:
     return mean(
         [
             row["worst_case_error"] - best[row["repetition"]]
-            for row in pick(rows, dataset=name, method=MRC_CG, n_max=n_max, status=OK)
+            for row in pick(rows, dataset=name, method=method, status=OK, **settings)
             if row["repetition"] in best
         ]
     )
@@ -175,12 +179,13 @@ def _table(
     for n_max in settings.n_max_values:
         chosen = pick(rows, method=MRC_CG, n_max=n_max)
         ratio, stopped = relative.get(n_max, (float("nan"), False))
-        excess = f"{_excess(rows, name, n_max):.1e}"
+        excess = f"{_excess(rows, name, MRC_CG, n_max=n_max):.1e}"
         lines.append(
             [f"MRC-CG, n_max = {n_max}", *_measured(chosen), excess, f"{'< ' * stopped}{three_digits(ratio)}"]
         )
     for method in (MRC_LP, MRC_IP):
-        lines.append([method, *_measured(pick(rows, method=method)), "0", "1" if method == MRC_LP else ""])
+        excess = f"{_excess(rows, name, method):.1e}"
+        lines.append([method, *_measured(pick(rows, method=method)), excess, "1" if method == MRC_LP else ""])
     header = ["method", "seconds", "iterations", "converged", "passes over X", "peak MB"]
     header += ["bound − R*", "time / MRC-LP"]
     return Table(f"{name}, k_max = {settings.n_max_k_max}, ε = {settings.epsilon:g}.", header, lines)
