@@ -72,10 +72,10 @@ def item_text(item: Item, report: Report, settings: Settings, sources: Sources) 
     lines += ["", *(f"- {_sentence(note)}" for note in notes), ""]
     lines += _table_lines(_claims_table(report.claims))
     for figure in report.figures:
-        lines += [f"![{figure.caption}]({item.name}/{figure.name}.svg)", "", f"*{figure.caption}*", ""]
+        lines += [f"![{figure.caption}]({item.name}/{figure.name}.svg)", "", f"_{figure.caption}_", ""]
     for table in report.tables:
         lines += _table_lines(table)
-    lines += [f"Measurements: [{item.name}.csv]({item.name}/{item.name}.csv)", ""]
+    lines += [f"Measurements: [{item.name}.csv](./{item.name}/{item.name}.csv)", ""]
     return "\n".join(lines)
 
 

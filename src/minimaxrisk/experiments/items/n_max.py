@@ -184,7 +184,7 @@ def _table(
             [f"MRC-CG, n_max = {n_max}", *_measured(chosen), excess, f"{'< ' * stopped}{three_digits(ratio)}"]
         )
     for method in (MRC_LP, MRC_IP):
-        excess = f"{_excess(rows, name, method):.1e}"
+        excess = f"{_excess(rows, name, method):.1e}" if method == MRC_LP else ""
         lines.append([method, *_measured(pick(rows, method=method)), excess, "1" if method == MRC_LP else ""])
     header = ["method", "seconds", "iterations", "converged", "passes over X", "peak MB"]
     header += ["bound − R*", "time / MRC-LP"]
@@ -217,7 +217,7 @@ def _draw(figure: Any, relative: Mapping[str, Mapping[int, tuple[float, bool]]],
     axes.axvspan(*GOOD_RANGE, color="0.95", zorder=0)
     axes.set(xscale="log", yscale="log", xlabel="features that may enter per iteration, n_max")
     axes.set_ylabel("time of MRC-CG / time of MRC-LP")
-    axes.set_xticks(settings.n_max_values, [str(n) for n in settings.n_max_values])
+    axes.set_xticks(settings.n_max_values, [str(n) for n in settings.n_max_values], rotation=45)
     axes.set_xticks([], minor=True)
     axes.grid(color="0.9")
     if axes.get_legend_handles_labels()[0]:
