@@ -67,7 +67,7 @@ def run_cells(
             # Not more than can run: nothing then waits in the pool's queue when a run is stopped.
             while len(running) < jobs and (taken := agenda.take()) is not None:
                 chain, cell = taken
-                future = pool.schedule(run_cell, (cell.item, dict(cell.settings)), timeout=cell.limit)
+                future = pool.submit(run_cell, cell.limit, cell.item, dict(cell.settings))
                 running[future] = (chain, cell, time.monotonic())
             if not running:
                 break
