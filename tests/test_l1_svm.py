@@ -106,6 +106,55 @@ def test_dual_solution_proves_the_lower_bound_by_itself(wide):
     assert np.abs(model.dual_coef_).sum() == pytest.approx(model.objective_lower_, rel=1e-12)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_dual_solution_of_equal_rows_with_different_labels(n_classes):
+    """Each row has the share of its own label, in proportion to its weight."""
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 2, (60, 3)).astype(float)
+    y = rng.integers(0, n_classes, 60)
+    weights = rng.integers(0, 3, 60).astype(float)
+    model = L1SVMClassifier(0.1).fit(X, y, sample_weight=weights)
+    Z = reference.scaled_columns(X, weights, fit_intercept=False)
+    for k, dual in enumerate(model.dual_coef_):
+        sign = np.where(y == (k if n_classes > 2 else 1), 1.0, -1.0)
+        assert (sign * dual >= 0.0).all()
+        assert (np.abs(dual) <= weights + 1e-12).all()
+        assert abs(dual.sum()) < 1e-11
+        assert np.abs(dual @ Z).max() <= model.alpha_ * (1.0 + 1e-9)
+    assert np.abs(model.dual_coef_).sum() == pytest.approx(model.objective_lower_, rel=1e-11)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("options", [{}, {"max_iter": 1, "max_features_per_iter": 5}])
+def test_lower_bound_is_one_for_penalties_that_are_tiny(scale, options):
+    """Separable data without scaling: the optimum is the hard margin's norm, tiny beside rounding."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 40)) * scale
+    y = np.arange(20) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = L1SVMClassifier(1.0, standardize=False, **options).fit(X, y)
+    # For X / scale the coefficients are larger by that factor.
+    hard = linprog_hard_margin(X / scale, 2.0 * y - 1.0) / scale
+    assert model.objective_lower_ <= hard * (1.0 + 1e-5)
+    assert model.objective_ >= hard * (1.0 - 1e-9)
+    assert model.converged_ == (model.optimality_gap_ <= 1e-3 * model.objective_) or options
+
+
+def linprog_hard_margin(Z, sign):
+    """The smallest L1 norm of coefficients with all margins at least one."""
+    d = Z.shape[1]
+    margin = sign[:, None] * np.column_stack([Z, -Z, np.ones(len(Z)), -np.ones(len(Z))])
+    cost = np.concatenate([np.ones(2 * d), [0.0, 0.0]])
+    return linprog(cost, A_ub=-margin, b_ub=-np.ones(len(Z)), method="highs").fun
+
+
+def test_a_gap_that_the_solver_cannot_close_is_said(wide):
+    with pytest.warns(ConvergenceWarning, match="the penalty is too small for the solver"):
+        model = L1SVMClassifier(1e-300).fit(*wide)
+    assert not model.converged_
+
+
 def test_classes_against_the_rest_are_the_binary_machines(wide):
     X, y = wide
     model = L1SVMClassifier(tol=1e-9).fit(X, y)
@@ -170,6 +219,49 @@ def test_intercept_minimises_the_hinge_loss(flat):
     assert loss.conjugate(scores) == pytest.approx(min(values), abs=1e-3)
 
 
+def test_intercept_is_the_middle_of_what_is_optimal():
+    """One sample per class, scores that separate them: all b between -1 + 2 and 3 - 1 have no loss."""
+    loss = HingeLoss(np.array([[0.5, 0.0], [0.0, 0.5]]), has_intercept=True)
+    score = np.array([-4.0, 3.0])
+    # Margins: 4 - b at the first, 3 + b at the second; both at least one for b from -2 to 3.
+    assert loss.intercept(np.stack([score, -score])) == pytest.approx(0.5)
+
+
+def test_a_solver_s_answer_is_brought_back_into_the_domain():
+    mass = np.array([[0.3, 0.0, 0.2], [0.0, 0.5, 0.0]])
+    w = np.array([[0.4, -1e-9, 0.1], [1e-9, 0.2, -0.1]])
+    free = HingeLoss(mass, has_intercept=False).repaired(w, np.zeros_like(w))
+    np.testing.assert_array_equal(free, [[0.3, 0.0, 0.1], [0.0, 0.2, 0.0]])
+    balanced = HingeLoss(mass, has_intercept=True).repaired(w, np.zeros_like(w))
+    np.testing.assert_allclose(balanced, [[0.15, 0.0, 0.05], [0.0, 0.2, 0.0]])
+
+
+def test_what_the_model_says_about_its_own_work(wide):
+    X, y = wide
+    model = L1SVMClassifier(tol=1e-2).fit(X, y)
+    last = [max(r["iteration"] for r in model.history_ if r["problem"] == k) for k in range(3)]
+    ends = [r for r in model.history_ if r["iteration"] == last[r["problem"]]]
+    assert len(ends) == 3
+    # In units of the penalty; a tolerance a hundred times larger than it would stop far above.
+    assert all(record["max_violation"] <= 1e-2 for record in ends)
+    assert any(record["max_violation"] > 1e-2 for record in model.history_)
+    np.testing.assert_allclose(model.feature_importances_, np.abs(model.coef_ * X.std(axis=0)).sum(axis=0))
+    assert model.n_iter_ == len(model.history_)
+    # Scaling, the default penalty, and at least one product for each program and each certificate.
+    assert model.n_passes_ >= 2 + model.n_iter_
+
+
+def test_interrupt_keeps_the_model_and_is_raised_again(wide):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    model = L1SVMClassifier(callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*wide)
+    assert model.objective_lower_ <= model.objective_
+    assert model.predict(wide[0]).shape == (40,)
+
+
 def test_smoothed_answer_is_the_gradient_of_a_smoothed_hinge_loss():
     rng = np.random.default_rng(4)
     mass, scores, t = rng.random((2, 6)) / 10.0, rng.normal(size=(2, 6)), 0.3
@@ -220,7 +312,7 @@ def test_all_columns_constant_gives_the_majority():
 def test_early_stops_keep_valid_bounds(wide):
     X, y = wide
     best = L1SVMClassifier(tol=1e-9).fit(X, y).objective_
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=1 with an optimality gap"):
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=1, with an optimality gap"):
         short = L1SVMClassifier(max_iter=1, max_features_per_iter=2).fit(X, y)
     assert not short.converged_
     assert short.objective_lower_ <= best + 1e-9

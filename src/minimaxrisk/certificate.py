@@ -18,10 +18,13 @@ import numpy as np
 from minimaxrisk.arrays import FloatArray
 from minimaxrisk.objective import Objective
 from minimaxrisk.problem import Problem
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
-# distribution exactly on the boundary would fall in or out of the set by rounding.
+# distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
+# smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
 ROUNDING = 1e-13
+ROUNDING_FRACTION = 1e-6
 
 
 def upper_bound(problem: Problem, objective: Objective, mu: FloatArray) -> float:
@@ -48,7 +51,8 @@ def lower_bound(
     if moments is None:
         moments = problem.moments_of(distribution)
     deviation = np.abs(moments - problem.tau)
-    outside = deviation > problem.lam + ROUNDING
+    slack = np.where(problem.lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * problem.lam)
+    outside = deviation > problem.lam + slack
     theta = float(np.min(problem.lam[outside] / deviation[outside], initial=1.0))
     mixed = theta * distribution + (1.0 - theta) * problem.centre
     return FeasiblePoint(mixed, objective.value(mixed))

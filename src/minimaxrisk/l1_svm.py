@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from minimaxrisk.arrays import FloatArray
 from minimaxrisk.engines.dispatch import solve_by_simplex
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
@@ -26,7 +27,15 @@ from minimaxrisk.progress import (
     with_callbacks,
 )
 from minimaxrisk.threads import suitable_threads
-from minimaxrisk.validation import check_initial_features, check_training_data, take_over_columns
+from minimaxrisk.validation import (
+    TrainingData,
+    check_initial_features,
+    check_training_data,
+    take_over_columns,
+)
+
+# A gap is accepted up to so many times the tolerance, and always up to this fraction of the objective.
+ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 
 
 class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator):
@@ -107,7 +116,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
     history_ : list of dict
         One record per linear program: ``problem`` (which class against the rest), ``iteration``, ``lower``,
         ``upper`` and ``objective`` of that class, ``n_features``, ``n_added``, ``n_removed``,
-        ``max_violation`` (as a fraction of the penalty), ``seconds``.
+        ``max_violation`` (as a fraction of the smallest penalty of a column), ``seconds``.
     n_features_in_, feature_names_in_
         Number and, where known, names of the columns.
 
@@ -205,12 +214,17 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         take_over_columns(self, checked)
         self.classes_ = data.classes
         self._store(posed, solutions, history)
+        self.dual_coef_ = _dual_coefficients(data, posed, solutions)
         if any(solution.interrupted for solution in solutions):
             raise KeyboardInterrupt
         if not (self.converged_ or any(solution.stopped for solution in solutions)):
+            if all(solution.converged for solution in solutions):
+                reason, remedy = "the penalty is too small for the solver", "a larger alpha"
+            else:
+                reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
             warnings.warn(
-                f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
-                "the bounds are valid, a larger max_iter brings them closer together.",
+                f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
+                f"{remedy} brings them closer together.",
                 ConvergenceWarning,
                 stacklevel=CALLER_OF_FIT,
             )
@@ -254,13 +268,13 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.objective_lower_ = min(n * sum(solution.lower for solution in solutions), self.objective_)
         self.optimality_gap_ = self.objective_ - self.objective_lower_
-        masses = [posed.instances.spread(solution.distribution) for solution in solutions]
-        self.dual_coef_ = n * np.vstack([mass[:, 1] - mass[:, 0] for mass in masses])
         self.selected_features_ = np.flatnonzero(coef.any(axis=0))
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = np.abs(mu).sum(axis=0)
         self.solver_ = solutions[0].solver
-        self.converged_ = all(solution.converged for solution in solutions)
+        # A penalty too small for the solver's tolerances leaves a gap although nothing seems violated.
+        is_close = self.optimality_gap_ <= max(ACCEPTED_GAPS * self.tol, SMALLEST_GAP) * self.objective_
+        self.converged_ = is_close and all(solution.converged for solution in solutions)
         self.n_iter_ = len(history)
         self.n_passes_ = 1 + posed.binary[0][0].features.n_passes  # the first one scales
         self.history_ = history
@@ -269,6 +283,22 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:
+    """The dual solution on the caller's rows (problems x rows): each row has its share of its own label."""
+    known = np.flatnonzero(posed.instances.instance_of_row >= 0)
+    instance, label, weight = (
+        posed.instances.instance_of_row[known],
+        data.labels[known],
+        data.weights[known],
+    )
+    dual = np.zeros((len(solutions), len(data.labels)))
+    for k, ((_, loss), solution) in enumerate(zip(posed.binary, solutions, strict=True)):
+        side = (label == (k if len(solutions) > 1 else 1)).astype(np.intp)
+        share = solution.distribution[side, instance] / loss.mass[side, instance]
+        dual[k, known] = np.where(side == 1, 1.0, -1.0) * weight * share
+    return dual
 
 
 def _in_units_of_the_caller(

@@ -92,14 +92,18 @@ def reproduce_command(
         datasets=tuple(name.strip() for name in ",".join(datasets or []).split(",") if name.strip()),
     )
     names = list(ITEMS) if item == Choice.ALL else [item.value]
-    done = reproduce(
-        names, out, settings, folder=folder, jobs=jobs, say=lambda text: typer.echo(text, err=True)
-    )
+    try:
+        done = reproduce(
+            names, out, settings, folder=folder, jobs=jobs, say=lambda text: typer.echo(text, err=True)
+        )
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the same command goes on where it stopped.", err=True)
+        raise
     typer.echo(str(done.summary))
     if done.failed:
         typer.echo(f"{len(done.failed)} cells failed; the same command tries them again:", err=True)
-        for line in done.failed:
-            typer.echo(f"  {line}", err=True)
+        for reason in done.reasons():
+            typer.echo(f"  {reason}", err=True)
         raise typer.Exit(1)
 
 

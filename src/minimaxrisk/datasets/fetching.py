@@ -70,7 +70,8 @@ def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: boo
     downloads = _ready(home / "downloads")
     raw = downloads / info.file
     if force:
-        raw.unlink(missing_ok=True)
+        for old in (raw, downloads / f"{info.file}.part"):
+            old.unlink(missing_ok=True)
     logger: logging.Logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)  # its advice on hashes is not for users of a data set

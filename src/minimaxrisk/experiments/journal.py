@@ -14,7 +14,7 @@ from typing import Any
 from minimaxrisk.experiments.cells import FAILED, OK, Cell, Outcome
 
 
-class JournalError(RuntimeError):
+class JournalError(OSError):
     """The journal cannot be read, or another run is writing to it."""
 
 
@@ -58,7 +58,7 @@ class Journal:
     def writing(self) -> Iterator[None]:
         """Within it this process alone may append. Reads the file again: another run may have added to it."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _exclusive(self.path):
+        with exclusive(self.path):
             self._read()
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
@@ -123,7 +123,7 @@ def _constant(name: str) -> float | None:
 
 
 @contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
+def exclusive(path: Path) -> Iterator[None]:
     """Hold a lock next to the file. The system gives it back however the process ends."""
     try:
         import fcntl  # noqa: PLC0415  (not on every system)

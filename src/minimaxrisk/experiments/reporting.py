@@ -70,6 +70,7 @@ class Item:
     plan: Callable[[Settings, Sources], list[Cell]]
     work: Callable[[Mapping[str, Any]], list[dict[str, Any]]]
     report: Callable[[Settings, Sources, Sequence[Row]], Report]
+    needs_dense: bool = False  # sparse data would have to be made dense
 
 
 def tidy(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
@@ -101,6 +102,12 @@ def mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
+def mean_seconds(rows: Sequence[Row]) -> float:
+    """Mean time, in which a run that was stopped counts with its limit: the truth may be larger."""
+    stopped = [float(row["limit"]) for row in rows if row["status"] in (TIME_LIMIT, SKIPPED)]
+    return mean(values_of(rows, "seconds") + stopped)
+
+
 def verdict(truths: Sequence[bool]) -> str:
     """In words, how often something held."""
     held = sum(truths)
@@ -115,6 +122,8 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     """Mean and standard deviation as text."""
     if not values:
         return "–"
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f} (once)"
     return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
 
 
@@ -123,12 +132,21 @@ def seconds_text(rows: Sequence[Row]) -> str:
     values = values_of(rows, "seconds")
     stopped = [row for row in rows if row["status"] in (TIME_LIMIT, SKIPPED)]
     failed = len(rows) - len(values) - len(stopped)
-    parts = [three_digits(mean(values)) + f" ± {three_digits(float(np.std(values)))}"] if values else []
+    parts = []
+    if len(values) == 1:
+        parts.append(f"{three_digits(values[0])} (once)")
+    elif values:
+        parts.append(f"{three_digits(mean(values))} ± {three_digits(float(np.std(values)))}")
     if stopped:
         parts.append(f"> {stopped[0]['limit']:g} ({len(stopped)} of {len(rows)})")
     if failed:
         parts.append(f"{failed} failed")
     return ", ".join(parts) or "–"
+
+
+def tiny(value: float) -> str:
+    """A difference, in powers of ten."""
+    return f"{value:.1e}" if np.isfinite(value) else "–"
 
 
 def three_digits(value: float) -> str:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scipy import sparse
+
+from minimaxrisk.datasets import list_datasets
 from minimaxrisk.experiments.cells import FAILED, Outcome
 from minimaxrisk.experiments.environment import describe_environment, fingerprint
 from minimaxrisk.experiments.extras import require
 from minimaxrisk.experiments.fitting import warm_up
 from minimaxrisk.experiments.items import ITEMS
-from minimaxrisk.experiments.journal import Journal
-from minimaxrisk.experiments.progress_bar import in_words, show_progress
+from minimaxrisk.experiments.journal import Journal, exclusive
+from minimaxrisk.experiments.progress_bar import show_progress
 from minimaxrisk.experiments.reporting import Item, tidy
 from minimaxrisk.experiments.runner import run_cells
 from minimaxrisk.experiments.settings import Settings
-from minimaxrisk.experiments.sources import Sources, choose_sources, data_folder
+from minimaxrisk.experiments.sources import Sources, choose_sources, data_folder, load_source
 from minimaxrisk.experiments.summary import (
     keep_environments,
     remember_environment,
@@ -33,10 +37,15 @@ NEEDED = ("pebble", "matplotlib", "markdown_it", "mrmr", "tqdm")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Where the summary is, and in words which cells failed; the next run tries those again."""
+    """Where the summary is, and which cells failed; the next run tries those again."""
 
     summary: Path
-    failed: tuple[str, ...]
+    failed: tuple[Outcome, ...]
+
+    def reasons(self) -> list[str]:
+        """In words why cells failed, each reason once."""
+        details = Counter((outcome.item, outcome.detail) for outcome in self.failed)
+        return [f"{item}, {count} cells: {detail}" for (item, detail), count in details.items()]
 
 
 def reproduce(
@@ -55,13 +64,18 @@ def reproduce(
     """
     for module in NEEDED:
         require(module)
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"the data folder {folder} does not exist; leave it out to use none.")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file; the results need a folder.")
     environment = describe_environment()
-    out.mkdir(parents=True, exist_ok=True)
-    remember_environment(out, fingerprint(environment), environment)
     failed: list[Outcome] = []
     with data_folder(folder):
         # All of them first: a name that is not at hand is an error now, not in an hour.
         chosen = {name: _sources(ITEMS[name], settings) for name in names}
+        out.mkdir(parents=True, exist_ok=True)
+    with data_folder(folder), exclusive(out / "run"):
+        remember_environment(out, fingerprint(environment), environment)
         for name, sources in chosen.items():
             for note in sources.notes:
                 say(f"{name}: {note}")
@@ -70,7 +84,7 @@ def reproduce(
             say(f"{name}: done, {out / name / 'report.md'}")
             keep_environments(out, _environments_in_use(out))
             write_summary(out, list(ITEMS))
-    return Reproduction(out / "summary.md", tuple(in_words(outcome) for outcome in failed))
+    return Reproduction(out / "summary.md", tuple(failed))
 
 
 def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
@@ -99,6 +113,13 @@ def _run_item(item: Item, out: Path, settings: Settings, sources: Sources, jobs:
 
 
 def _sources(item: Item, settings: Settings) -> Sources:
+    if item.needs_dense:
+        for name in settings.datasets:
+            if name in list_datasets() and sparse.issparse(load_source(name)[0]):
+                raise ValueError(
+                    f"{name} is sparse, and {item.name} needs dense data; choose others with --datasets, or "
+                    "another item."
+                )
     return choose_sources(
         item.wanted, settings.datasets, replacements=item.replacements, fallback=item.fallback
     )

@@ -34,12 +34,16 @@ class Settings:
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
     datasets: tuple[str, ...] = ()
+    # A small run, whose verdicts mean little.
+    is_quick: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             values = value if isinstance(value, tuple) else (value,)
-            if field.name not in ("seed", "datasets") and not (values and all(v > 0 for v in values)):
+            if field.name not in ("seed", "datasets", "is_quick") and not (
+                values and all(v > 0 for v in values)
+            ):
                 raise ValueError(f"{field.name} must be positive, got {value!r}.")
         if self.folds < 2:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
@@ -64,6 +68,7 @@ QUICK = Settings(
     lp_features=1000,
     lp_limit=20.0,
     limit=60.0,
+    is_quick=True,
 )
 
 

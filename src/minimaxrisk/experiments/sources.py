@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from minimaxrisk.datasets import data_home, dataset_status, list_datasets, load_dataset, make_expression
 from minimaxrisk.datasets.folder import VARIABLE
+from minimaxrisk.datasets.registry import near_match
 
 # At hand without any data folder.
 BUILT_IN = {
@@ -42,10 +43,17 @@ def choose_sources(
 
     Without any of them the fallback. Nothing is replaced without a note.
     """
+    status = dataset_status()
     if chosen:
         _check_known(chosen)
-        return Sources(tuple(chosen), (f"data sets of the caller's choice: {', '.join(chosen)}",))
-    at_hand = {entry.name for entry in dataset_status() if entry.path is not None}
+        about = [
+            f"{entry.name} is none of the paper's data sets: {entry.difference or entry.note}"
+            for entry in status
+            if entry.name in chosen and entry.number is None
+        ]
+        about += [f"{name} is {BUILT_IN[name]}" for name in chosen if name in BUILT_IN]
+        return Sources(tuple(chosen), (f"data sets of the caller's choice: {', '.join(chosen)}", *about))
+    at_hand = {entry.name for entry in status if entry.path is not None}
     names, notes, missing = [], [], []
     for name in wanted:
         other = (replacements or {}).get(name)
@@ -96,6 +104,6 @@ def _check_known(names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise ValueError(
-                f"data set {name!r} is not at hand; there are {', '.join(known)}. "
+                f"data set {name!r} is not at hand; there are {', '.join(known)}.{near_match(name, known)} "
                 "`minimaxrisk datasets list` shows all, `minimaxrisk datasets fetch NAME` gets one."
             )

@@ -32,10 +32,11 @@ support vector machine by the same kind of generation (`L1SVMClassifier`). MRC-I
 everywhere, is this library's interior point; the paper has none. All linear programs are solved by HiGHS,
 where the authors used Gurobi.
 
-The settings follow the paper's text. The authors' scripts differ from it in three ways that matter: they
-allow 20 iterations where the text says k_max = 10, they give RFE, MRMR and ANOVA the number of features of
-MRC-CG where the text says that of SVM-CG, and they scale the data before the folds are made. Here scaling
-and selection happen inside each fold.
+Where nothing else is said under an item, the settings are those of the paper's text. The authors' scripts
+differ from it in three ways that matter: they allow 20 iterations where the text says k_max = 10, they give
+RFE, MRMR and ANOVA the number of features of MRC-CG where the text says that of SVM-CG, and they scale the
+data before the folds are made. Here scaling and selection happen inside each fold. What stands behind ± is
+one standard deviation.
 """
 
 
@@ -67,6 +68,10 @@ def item_text(item: Item, report: Report, settings: Settings, sources: Sources) 
     lines = [f"## {item.title}", "", item.what, "", f"Data sets: {', '.join(sources.names)}."]
     different = differences_from_paper(settings, item.relevant)
     notes = [*sources.notes, *report.notes]
+    if settings.is_quick:
+        notes.insert(0, "**A quick run.** So few folds and repetitions that the verdicts mean little")
+    if not set(sources.names) & {*item.wanted, *item.replacements.values()}:
+        notes.insert(0, "**None of the paper's data.** The verdicts are about other data")
     if different:
         notes.append("settings that are not those of the paper's text: " + "; ".join(different))
     lines += ["", *(f"- {_sentence(note)}" for note in notes), ""]

@@ -20,6 +20,7 @@ from minimaxrisk.experiments.reporting import (
     mean,
     pick,
     three_digits,
+    tiny,
     verdict,
 )
 from minimaxrisk.experiments.settings import Settings
@@ -68,6 +69,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         for name in sources.names
         for epsilon in settings.epsilons
     }
+    stopped = [row for row in rows if row["status"] != OK]
     best = {row["dataset"]: row["worst_case_error"] for row in pick(rows, method=MRC_IP, status=OK)}
     known = {key: curve for key, curve in curves.items() if curve and key[0] in best}
     errors = {key: [row["worst_case_error"] for row in curve] for key, curve in known.items()}
@@ -75,10 +77,18 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     return Report(
         claims=_claims(settings, best, errors, left),
         tables=[_table(best, known, left)],
+        notes=[
+            "Cells of this item run side by side unless told otherwise, so that its seconds are rough.",
+            *(
+                f"{row['method']} on {row['dataset']}, ε = {row.get('epsilon')}: {row['status']} "
+                f"({row['detail']})"
+                for row in stopped
+            ),
+        ],
         figures=[
             Figure(
                 "epsilon",
-                "R^k − R* over the iterations k of MRC-CG, for three tolerances ε.",
+                "R^k − R* over the iterations k of MRC-CG, drawn no lower than 1e-12.",
                 (5.2 * len(sources.names), 3.6),
                 lambda figure: _draw(figure, sources.names, best, errors),
             )
@@ -97,9 +107,9 @@ def _claims(
     coarse, fine = max(settings.epsilons), min(settings.epsilons)
     at_coarse = [value for (_, epsilon), value in left.items() if epsilon == coarse]
     needed = [
-        int(np.argmax(np.array(values) - best[name] <= ACCURATE))
+        _first_below(np.array(values) - best[name], ACCURATE)
         for (name, epsilon), values in errors.items()
-        if epsilon == fine and values[-1] - best[name] <= ACCURATE
+        if epsilon == fine
     ]
     ordered = [
         all(a >= b - ROUNDING for a, b in pairwise(left[name, e] for e in _descending(settings.epsilons)))
@@ -116,15 +126,21 @@ def _claims(
         Claim(
             f"With ε = {coarse:g} the last R^k is within about 10⁻³ of R*.",
             verdict([value <= 1e-3 for value in at_coarse]),
-            "The differences are " + ", ".join(f"{value:.1e}" for value in at_coarse) + ".",
+            f"The differences are {', '.join(map(tiny, at_coarse)) or 'not known'}.",
         ),
         Claim("A smaller ε gives a more accurate result.", verdict(ordered), "See the table."),
         Claim(
             f"With ε = {fine:g} the result is highly accurate after 20 iterations on average.",
             verdict([mean(needed) <= 20] if needed else []),
-            f"Iterations until R^k − R* is at most {ACCURATE:g}: {', '.join(map(str, needed)) or 'none'}.",
+            f"Iterations until R^k − R* is at most {ACCURATE:g}: {', '.join(f'{k:g}' for k in needed)}.",
         ),
     ]
+
+
+def _first_below(values: np.ndarray, level: float) -> float:
+    """Where a sequence reaches the level for the first time; infinity if it never does."""
+    reached = np.flatnonzero(values <= level)
+    return float(reached[0]) if len(reached) else float("inf")
 
 
 def _descending(epsilons: Sequence[float]) -> list[float]:
