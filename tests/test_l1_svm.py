@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import L1SVMClassifier, MinimaxRiskSelector
+from minimaxrisk.certificate import lower_bound
 from minimaxrisk.engines import starts
 from minimaxrisk.hinge import HingeLoss
 from minimaxrisk.posing import pose_l1_svm
@@ -282,13 +283,39 @@ def test_smoothed_answer_is_the_gradient_of_a_smoothed_hinge_loss():
     assert ((balanced >= 0.0) & (balanced <= mass)).all()
 
 
+def posed_machine(X, y, alpha=None):
+    data = check_training_data(L1SVMClassifier(), X, y)
+    ((problem, loss),) = pose_l1_svm(data, alpha=alpha, standardize=True, fit_intercept=True).binary
+    return problem, loss
+
+
+def test_lower_bound_allows_no_violation_that_is_large_beside_the_penalty(wide):
+    """Rounding is forgiven in proportion, or a dual point outside its set would prove too much."""
+    X, y = wide
+    problem, loss = posed_machine(X, y == "alpha", alpha=40 * 1e-13)
+    w = loss.repaired(np.random.default_rng(0).random((2, 40)), problem.centre)
+    # Outside by less than the moments' own rounding, and by as much as the penalty itself.
+    w *= 2e-13 / np.abs(problem.moments_of(w)).max()
+    inside = lower_bound(problem, loss, w)
+    assert np.abs(problem.moments_of(inside.distribution)).max() <= 1e-13 * (1.0 + 1e-5)
+    assert inside.bound == pytest.approx(0.5 * w.sum(), rel=1e-5)
+
+
+def test_correlation_start_takes_the_most_violated(wide):
+    X, y = wide
+    problem, loss = posed_machine(X, y == "alpha")
+    chosen = starts.by_correlation(problem, loss, 9)
+    answer = loss.respond(np.zeros_like(problem.centre), starts.TEMPERATURE)
+    size = np.abs(problem.moments_of(answer)).ravel()
+    assert set(chosen) == set(np.argsort(-size)[:9])
+
+
 def test_first_order_start_finds_many_of_the_final_features():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 2000))
     y = (X[:, :5].sum(axis=1) > 0).astype(int)
     final = L1SVMClassifier(tol=1e-9).fit(X, y)
-    data = check_training_data(L1SVMClassifier(), X, y)
-    ((problem, loss),) = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True).binary
+    problem, loss = posed_machine(X, y)
     found = np.intersect1d(starts.by_first_order(problem, loss, 60), final.selected_features_)
     assert len(found) > 0.5 * final.n_features_selected_
 

@@ -388,6 +388,23 @@ def test_claims_about_epsilon_can_fail(errors, expected):
     assert verdicts(epsilon, settings, rows)[:2] == expected
 
 
+def test_claims_about_accuracy_can_fail():
+    settings = Settings(epsilons=(0.01, 0.0001))
+
+    def rows(coarse, fine, iterations):
+        sequences = {0.01: [0.5, 0.2 + coarse], 0.0001: [0.5] * iterations + [0.2 + fine]}
+        best = [ok(dataset="A", method="MRC-IP", worst_case_error=0.2)]
+        return best + [
+            ok(dataset="A", method="MRC-CG", epsilon=e, worst_case_error=value, n_features=9, seconds=0.1)
+            for e, values in sequences.items()
+            for value in values
+        ]
+
+    assert verdicts(epsilon, settings, rows(5e-4, 1e-5, 20)) == ["holds"] * 4
+    assert verdicts(epsilon, settings, rows(5e-4, 1e-5, 21))[3] == "does not hold"
+    assert verdicts(epsilon, settings, rows(5e-4, 2e-3, 5))[2:] == ["does not hold"] * 2
+
+
 @pytest.mark.parametrize(("lp", "first"), [(2.0, "holds"), (0.5, "does not hold")])
 def test_claims_about_n_max_can_fail(lp, first):
     settings = Settings(n_max_values=(10, 100), n_max_repetitions=1)

@@ -71,7 +71,9 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         "R* is computed from all data: by MRC-CG, stopped after k_max iterations as in the paper, and by "
         "the interior point to the end. Errors are those of the arg-max rule (`predict`) in "
         "cross-validation; the randomized rule, for which R* is the bound, has a column of its own. Times "
-        "are means over the folds."
+        "are means over the folds.",
+        "R* bounds the error where the true feature means lie inside the radii. With the paper's radii (s = 1) "
+        "and far more features than samples some of them do not, and R* is a score rather than a bound.",
     ]
     lower = [name for name in sources.names if _is_multi_class(rows, name) and _is_lower_in_print(rows, name)]
     if lower:
