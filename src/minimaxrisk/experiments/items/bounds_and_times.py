@@ -72,8 +72,8 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         "the interior point to the end. Errors are those of the arg-max rule (`predict`) in "
         "cross-validation; the randomized rule, for which R* is the bound, has a column of its own. Times "
         "are means over the folds.",
-        "R* bounds the error where the true feature means lie inside the radii. With the paper's radii (s = 1) "
-        "and far more features than samples some of them do not, and R* is a score rather than a bound.",
+        "R* bounds the error where the true feature means lie inside the radii. With the paper's radii "
+        "(s = 1) and far more features than samples some do not, and R* is a score rather than a bound.",
     ]
     lower = [name for name in sources.names if _is_multi_class(rows, name) and _is_lower_in_print(rows, name)]
     if lower:
@@ -261,6 +261,15 @@ def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:
         label="cross-validated error",
     )
     axes.plot(place, [_bound(rows, name, MRC_IP) for name in names], "D", color="#08306b", label="R*")
+    axes.plot(
+        place,
+        [_bound(rows, name, MRC_CG) for name in names],
+        "D",
+        color="#2171b5",
+        markerfacecolor="none",
+        markersize=9,
+        label="bound of MRC-CG at k_max",
+    )
     printed = [
         (k, PRINTED_ROWS[name].worst_case_error) for k, name in enumerate(names) if name in PRINTED_ROWS
     ]
