@@ -154,6 +154,25 @@ def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path):
     assert _keys(journal) == after
 
 
+def test_ctrl_c_ends_a_run_without_noise(tmp_path):
+    """The signal goes to all processes, as from a terminal, while workers may still be importing."""
+    command = [sys.executable, "-m", "minimaxrisk", "reproduce", "feature-selection", "--out", str(tmp_path)]
+    command += ["--datasets", "breast_cancer", "--jobs", "2"]
+    run = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    with run:
+        for line in run.stderr:  # from here on the command is at work
+            if "breast_cancer is" in line:
+                break
+        time.sleep(1.0)
+        os.killpg(run.pid, signal.SIGINT)
+        said = run.stderr.read()
+    assert run.returncode == 130
+    assert said.endswith("interrupted; the same command goes on where it stopped.\n")
+    assert "Traceback" not in said
+
+
 def _n_lines(path):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 

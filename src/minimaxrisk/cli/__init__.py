@@ -1,5 +1,16 @@
 """The command line."""
 
-from minimaxrisk.cli.app import main
+from __future__ import annotations
 
-__all__ = ["main"]
+from collections.abc import Sequence
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status; interrupted during the imports, it ends as quietly as later."""
+    try:
+        from minimaxrisk.cli.app import run_command  # noqa: PLC0415
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return run_command(arguments)

@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from minimaxrisk import __version__
-from minimaxrisk.cli import datasets
+from minimaxrisk.cli import INTERRUPTED, datasets
 from minimaxrisk.cli.options import Options
 from minimaxrisk.cli.reproduce import reproduce_command
 
-FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+FAILED, WRONG_INPUT = 1, 2
 
 app = typer.Typer(
     rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False
@@ -43,7 +43,7 @@ def minimaxrisk(
     context.ensure_object(Options).debug = debug
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
     options = Options()
     try:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from minimaxrisk.experiments.agenda import Agenda, Chain, check_distinct
@@ -67,7 +69,8 @@ def run_cells(
             # Not more than can run: nothing then waits in the pool's queue when a run is stopped.
             while len(running) < jobs and (taken := agenda.take()) is not None:
                 chain, cell = taken
-                future = pool.submit(run_cell, cell.limit, cell.item, dict(cell.settings))
+                with _interrupts_held():
+                    future = pool.submit(run_cell, cell.limit, cell.item, dict(cell.settings))
                 running[future] = (chain, cell, time.monotonic())
             if not running:
                 break
@@ -117,6 +120,25 @@ def _pool(jobs: int, work: Work, warm_up: Callable[[], None] | None) -> Iterator
     finally:
         pool.stop()
         pool.join()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Threads and processes that start within it inherit a mask that keeps Ctrl-C from them.
+
+    It is for the parent to handle, which stops the workers; in the middle of their imports they would print
+    tracebacks. The pool's threads start with the first cell, and they start the workers.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # When it starts, the tracker of the standard library lets the signal through again: let it start before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
