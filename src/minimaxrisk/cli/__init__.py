@@ -8,7 +8,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; interrupted during the imports, it ends as quietly as later."""
+    """Run a command and return its exit status. An interrupt is quiet during the imports too."""
     try:
         from minimaxrisk.cli.app import run_command  # noqa: PLC0415
     except KeyboardInterrupt:
