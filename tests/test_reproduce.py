@@ -193,6 +193,22 @@ def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path)
     assert len(keys) == len(set(keys)) == 3
 
 
+def test_every_environment_that_measured_something_is_named(tmp_path):
+    """Also where the first item needs no new cell and the second one does."""
+    few = overridden(TINY, datasets=("wine",), epsilons=(0.01,), sizes=(50,))
+    reproduce(["epsilon"], tmp_path, few, jobs=1, say=lambda text: None)
+    path, journal = tmp_path / "environment.json", tmp_path / "epsilon" / "cells.jsonl"
+    ((now, about),) = json.loads(path.read_text(encoding="utf-8")).items()
+    # As if another machine had measured it.
+    path.write_text(json.dumps({"elsewhere": about | {"processor": "an old one"}}), encoding="utf-8")
+    journal.write_text(journal.read_text(encoding="utf-8").replace(now, "elsewhere"), encoding="utf-8")
+    reproduce(["epsilon", "scalability"], tmp_path, few, jobs=1, say=lambda text: None)
+    assert json.loads(path.read_text(encoding="utf-8")).keys() == {now, "elsewhere"}
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "an old one" in summary
+    assert "More than one environment" in summary
+
+
 def test_times_have_a_limit_that_is_shown(tmp_path):
     settings = overridden(TINY, datasets=("simulated",), lp_limit=0.01, n_max_values=(100,))
     reproduce(["n-max"], tmp_path, settings, jobs=1, say=lambda text: None)

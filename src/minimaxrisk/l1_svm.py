@@ -213,8 +213,8 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         bridge.close()
         take_over_columns(self, checked)
         self.classes_ = data.classes
-        self._store(posed, solutions, history)
         self.dual_coef_ = _dual_coefficients(data, posed, solutions)
+        self._store(posed, solutions, history)
         if any(solution.interrupted for solution in solutions):
             raise KeyboardInterrupt
         if not (self.converged_ or any(solution.stopped for solution in solutions)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -71,14 +71,11 @@ def fit_measured(settings: Mapping[str, Any], X: Any, y: np.ndarray) -> tuple[An
 
 def fold_of(y: np.ndarray, fold: int, n_folds: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows of one fold of a stratified cross-validation, the same for all methods."""
-    return list(_folds(y, n_folds, seed))[fold]
-
-
-def _folds(y: np.ndarray, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # Where a class has fewer members than there are folds, some folds go without it.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        yield from StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
+        return list(folds.split(np.zeros(len(y)), y))[fold]
 
 
 def warm_up() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,7 +52,7 @@ class Report:
     claims: Sequence[Claim]
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,12 @@ def mean(values: Sequence[float]) -> float:
 
 def mean_seconds(rows: Sequence[Row]) -> float:
     """Mean time, in which a run that was stopped counts with its limit: the truth may be larger."""
-    stopped = [float(row["limit"]) for row in rows if row["status"] in (TIME_LIMIT, SKIPPED)]
-    return mean(values_of(rows, "seconds") + stopped)
+    return mean(values_of(rows, "seconds") + [float(row["limit"]) for row in stopped_of(rows)])
+
+
+def stopped_of(rows: Sequence[Row]) -> list[Row]:
+    """Rows of runs that hit their limit, or were skipped because an easier one did."""
+    return [row for row in rows if row["status"] in (TIME_LIMIT, SKIPPED)]
 
 
 def verdict(truths: Sequence[bool]) -> str:
@@ -130,7 +134,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 def seconds_text(rows: Sequence[Row]) -> str:
     """Mean time and its standard deviation; how many runs hit the limit, if any."""
     values = values_of(rows, "seconds")
-    stopped = [row for row in rows if row["status"] in (TIME_LIMIT, SKIPPED)]
+    stopped = stopped_of(rows)
     failed = len(rows) - len(values) - len(stopped)
     parts = []
     if len(values) == 1:
@@ -142,6 +146,13 @@ def seconds_text(rows: Sequence[Row]) -> str:
     if failed:
         parts.append(f"{failed} failed")
     return ", ".join(parts) or "–"
+
+
+def finish_axes(axes: Any) -> None:
+    """A light grid, and a legend where there is something to explain."""
+    axes.grid(color="0.9")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False)
 
 
 def tiny(value: float) -> str:

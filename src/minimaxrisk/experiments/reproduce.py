@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from scipy import sparse
 
 from minimaxrisk.datasets import list_datasets
-from minimaxrisk.experiments.cells import FAILED, Outcome
+from minimaxrisk.experiments.cells import FAILED, Cell, Outcome
 from minimaxrisk.experiments.environment import describe_environment, fingerprint
 from minimaxrisk.experiments.extras import require
 from minimaxrisk.experiments.fitting import warm_up
@@ -68,23 +68,15 @@ def reproduce(
         raise ValueError(f"the data folder {folder} does not exist; leave it out to use none.")
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; the results need a folder.")
-    environment = describe_environment()
-    failed: list[Outcome] = []
     with data_folder(folder):
         # All of them first: a name that is not at hand is an error now, not in an hour.
         chosen = {name: _sources(ITEMS[name], settings) for name in names}
-        out.mkdir(parents=True, exist_ok=True)
-    with data_folder(folder), exclusive(out / "run"):
-        remember_environment(out, fingerprint(environment), environment)
         for name, sources in chosen.items():
             for note in sources.notes:
                 say(f"{name}: {note}")
-        for name, sources in chosen.items():
-            failed += _run_item(ITEMS[name], out, settings, sources, _jobs(ITEMS[name], jobs))
-            say(f"{name}: done, {out / name / 'report.md'}")
-            keep_environments(out, _environments_in_use(out))
-            write_summary(out, list(ITEMS))
-    return Reproduction(out / "summary.md", tuple(failed))
+        out.mkdir(parents=True, exist_ok=True)
+        with exclusive(out / "run"):
+            return Reproduction(out / "summary.md", tuple(_run_items(chosen, out, settings, jobs, say)))
 
 
 def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
@@ -92,24 +84,39 @@ def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
     return ITEMS[item].work(settings)
 
 
-def _run_item(item: Item, out: Path, settings: Settings, sources: Sources, jobs: int) -> list[Outcome]:
-    """Run and report; returns the outcomes of cells that failed."""
-    cells = item.plan(settings, sources)
-    journal = Journal(out / item.name / JOURNAL)
-    done = sum(journal.finished(cell) for cell in cells)
-    with show_progress(len(cells), done, item.name) as tell:
-        outcomes = run_cells(
-            cells,
-            work_on,
-            journal,
-            jobs=jobs,
-            on_outcome=tell,
-            environment=fingerprint(describe_environment()),
-            warm_up=warm_up,
+def _run_items(
+    chosen: Mapping[str, Sources],
+    out: Path,
+    settings: Settings,
+    jobs: int | None,
+    say: Callable[[str], None],
+) -> list[Outcome]:
+    """Run and report one item after the other; returns the outcomes of cells that failed."""
+    description = describe_environment()
+    environment = fingerprint(description)
+    failed: list[Outcome] = []
+    for name, sources in chosen.items():
+        item = ITEMS[name]
+        # Before each item: the one before may have needed no new cell, and the description gone with it.
+        remember_environment(out, environment, description)
+        outcomes = _outcomes(
+            item.plan(settings, sources), out / name / JOURNAL, _jobs(item, jobs), environment
         )
-    rows = tidy(outcomes)
-    write_item(out / item.name, item, rows, settings, sources)
-    return [outcome for outcome in outcomes if outcome.status == FAILED]
+        write_item(out / name, item, tidy(outcomes), settings, sources)
+        keep_environments(out, _environments_in_use(out))
+        write_summary(out, list(ITEMS))
+        failed += [outcome for outcome in outcomes if outcome.status == FAILED]
+        say(f"{name}: done, {out / name / 'report.md'}")
+    return failed
+
+
+def _outcomes(cells: Sequence[Cell], path: Path, jobs: int, environment: str) -> list[Outcome]:
+    journal = Journal(path)
+    done = sum(journal.finished(cell) for cell in cells)
+    with show_progress(len(cells), done, path.parent.name) as tell:
+        return run_cells(
+            cells, work_on, journal, jobs=jobs, on_outcome=tell, environment=environment, warm_up=warm_up
+        )
 
 
 def _sources(item: Item, settings: Settings) -> Sources:

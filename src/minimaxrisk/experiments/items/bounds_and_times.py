@@ -17,6 +17,7 @@ from minimaxrisk.experiments.reporting import (
     Report,
     Row,
     Table,
+    finish_axes,
     mean,
     mean_seconds,
     pick,
@@ -277,8 +278,7 @@ def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:
         axes.plot(*zip(*printed, strict=True), "x", color="#cb181d", label="the paper's R*")
     axes.set_xticks(place, names, rotation=30, ha="right")
     axes.set(ylabel="error probability", ylim=(0.0, None))
-    axes.grid(color="0.9")
-    axes.legend(frameon=False)
+    finish_axes(axes)
 
 
 ITEM = Item(

@@ -17,6 +17,7 @@ from minimaxrisk.experiments.reporting import (
     Report,
     Row,
     Table,
+    finish_axes,
     mean,
     pick,
     three_digits,
@@ -37,7 +38,7 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
     cells = []
     for name in sources.names:
         # R* itself: the interior point's certified gap is a rounding error.
-        cells.append(Cell(NAME, {"dataset": name, **settings_of(MRC_IP, 0, 0, None)}, settings.limit))
+        cells.append(Cell(NAME, {"dataset": name, "method": MRC_IP}, settings.limit))
         for epsilon in settings.epsilons:
             method = settings_of(MRC_CG, settings.n_max, epsilon, None)
             cells.append(Cell(NAME, {"dataset": name, **method}, settings.limit))
@@ -186,9 +187,7 @@ def _draw(
                 above = np.maximum(np.array(values) - best[name], 1e-12)
                 axes.plot(range(len(above)), above, style, label=f"ε = {epsilon:g}", markersize=4)
         axes.set(yscale="log", xlabel="iteration k", title=name)
-        axes.grid(color="0.9")
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False)
+        finish_axes(axes)
     panels[0].set_ylabel("R^k − R*")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from minimaxrisk.experiments.cells import OK, SKIPPED, TIME_LIMIT, Cell, Setting
+from minimaxrisk.experiments.cells import OK, Cell, Setting
 from minimaxrisk.experiments.fitting import MRC_CG, MRC_IP, MRC_LP, fit_measured, settings_of
 from minimaxrisk.experiments.reporting import (
     Claim,
@@ -17,10 +17,12 @@ from minimaxrisk.experiments.reporting import (
     Report,
     Row,
     Table,
+    finish_axes,
     mean,
     mean_seconds,
     pick,
     seconds_text,
+    stopped_of,
     three_digits,
     tiny,
     values_of,
@@ -49,11 +51,11 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
                 settings_of(MRC_CG, n_max, settings.epsilon, settings.n_max_k_max)
                 for n_max in settings.n_max_values
             ]
-            methods.append(settings_of(MRC_IP, 0, 0, None))
+            methods.append({"method": MRC_IP})
             cells += [Cell(NAME, part | method, settings.limit) for method in methods]
             if repetition < settings.lp_repetitions:
                 chain = f"{name} {MRC_LP}"
-                cells.append(Cell(NAME, part | settings_of(MRC_LP, 0, 0, None), settings.lp_limit, chain))
+                cells.append(Cell(NAME, part | {"method": MRC_LP}, settings.lp_limit, chain))
     return cells
 
 
@@ -91,7 +93,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
 def _relative_times(rows: Sequence[Row], settings: Settings) -> dict[int, tuple[float, bool]]:
     """For each n_max the time over that of MRC-LP on the same parts, and whether MRC-LP was stopped."""
     lp = pick(rows, method=MRC_LP)
-    stopped = any(row["status"] in (TIME_LIMIT, SKIPPED) for row in lp)
+    stopped = bool(stopped_of(lp))
     parts = {row["repetition"] for row in lp}
     same = [row for row in pick(rows, method=MRC_CG) if row["repetition"] in parts]
     ratios = {
@@ -226,9 +228,7 @@ def _draw(figure: Any, relative: Mapping[str, Mapping[int, tuple[float, bool]]],
     axes.set_ylabel("time of MRC-CG / time of MRC-LP")
     axes.set_xticks(settings.n_max_values, [str(n) for n in settings.n_max_values], rotation=45)
     axes.set_xticks([], minor=True)
-    axes.grid(color="0.9")
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False)
+    finish_axes(axes)
 
 
 ITEM = Item(

@@ -17,6 +17,7 @@ from minimaxrisk.experiments.reporting import (
     Report,
     Row,
     Table,
+    finish_axes,
     mean,
     mean_seconds,
     pick,
@@ -182,9 +183,7 @@ def _draw(figure: Any, names: Sequence[str], settings: Settings, rows: Sequence[
             if stopped:
                 axes.plot(*zip(*stopped, strict=True), "^", color=colour, markerfacecolor="none")
         axes.set(xscale="log", yscale="log", xlabel="number of features", title=name)
-        axes.grid(color="0.9")
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False)
+        finish_axes(axes)
     panels[0].set_ylabel("training time in seconds")
 
 
