@@ -6,11 +6,17 @@ import numpy as np
 
 from minimaxrisk.coding import make_coding
 from minimaxrisk.instances import distinct_instances
-from minimaxrisk.problem import build_problem
+from minimaxrisk.problem import build_features, build_problem
+from minimaxrisk.uncertainty.radius import Multiple
 
 
 def problem_of(X, labels, n_classes, *, coding="auto", radius=1.0, weights=None, **options):
     weights = np.ones(len(labels)) if weights is None else weights
     instances = distinct_instances(X, labels, weights, n_classes)
     options = {"standardize": True, "fit_intercept": True} | options
-    return build_problem(X, instances, make_coding(coding, n_classes), radius=radius, **options), instances
+    features, moments, scale = build_features(X, instances, **options)
+    chosen = make_coding(coding, n_classes)
+    problem, _ = build_problem(
+        features, moments, scale=scale, instances=instances, coding=chosen, rule=Multiple(radius)
+    )
+    return problem, instances

@@ -6,17 +6,20 @@ from minimaxrisk.assessment import Certificate, ErrorBounds, error_bounds, verif
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.features.fourier import RandomFourierFeatures
 from minimaxrisk.l1_svm import L1SVMClassifier
+from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.selector import MinimaxRiskSelector
 
 __version__ = version("minimaxrisk")
 
 __all__ = [
     "Certificate",
+    "CoverageWarning",
     "ErrorBounds",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
     "MinimaxRiskSelector",
     "RandomFourierFeatures",
+    "UninformativeRadiusWarning",
     "error_bounds",
     "verify",
 ]

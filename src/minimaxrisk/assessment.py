@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import rule as rules
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk.arrays import DataMatrix, FloatArray
 from minimaxrisk.certificate import lower_bound, upper_bound
 from minimaxrisk.engines.constraint_generation import constraint_generation
 from minimaxrisk.engines.solution import Solution
 from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.objective import BayesError, ExpectedLoss
 from minimaxrisk.posing import PosedProblem, pose
+from minimaxrisk.uncertainty.radius import GivenRadii, Multiple
 from minimaxrisk.validation import TrainingData, check_training_data
 
 # How closely a stored number must agree with the one recomputed.
@@ -52,22 +53,22 @@ class ErrorBounds:
     upper_gap: float
 
 
-def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Certificate:
     """Recompute the bounds of a fitted model from its training data; no solver is called.
 
     Parameters
     ----------
     model : MinimaxRiskClassifier
         A fitted classifier.
-    X, y, sample_weight
+    X, y, sample_weight, X_unlabeled
         The data that it was fitted on. With other data the certificate is not valid.
 
     Returns
     -------
     Certificate
     """
-    _check_model(model)
-    data = _training_data(model, X, y, sample_weight)
+    check_model(model)
+    data = training_data_of(model, X, y, sample_weight, X_unlabeled)
     if not np.array_equal(data.classes, model.classes_):
         problem = f"the labels are {list(data.classes)}, the model knows {list(model.classes_)}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
@@ -81,7 +82,13 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate
 
 
 def error_bounds(
-    model: Any, X: Any, y: Any, rule: str = "randomized", sample_weight: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    rule: str = "randomized",
+    sample_weight: Any = None,
+    *,
+    X_unlabeled: Any = None,
 ) -> ErrorBounds:
     """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
 
@@ -91,7 +98,7 @@ def error_bounds(
     ----------
     model : MinimaxRiskClassifier
         A fitted classifier.
-    X, y, sample_weight
+    X, y, sample_weight, X_unlabeled
         The data that define the uncertainty set, normally those that the model was fitted on.
     rule : {"randomized", "argmax"}, default="randomized"
         The rule of ``predict_proba`` or that of ``predict``.
@@ -100,31 +107,55 @@ def error_bounds(
     -------
     ErrorBounds
     """
-    _check_model(model)
-    if rule not in ("randomized", "argmax"):
-        raise ValueError(f"rule must be 'randomized' or 'argmax', got {rule!r}.")
-    data = _training_data(model, X, y, sample_weight)
-    if not np.array_equal(data.classes, model.classes_):
-        raise ValueError(
-            f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
-        )
-    posed = _pose_as_fitted(model, data)
-    fitted = _linear_rule(model)
-    mu = fitted.to_mu(posed.problem.scale)
-    # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    scores = fitted.scores(data.X[posed.instances.rows])
-    if rule == "randomized":
-        chosen = rules.probabilities(scores, model.threshold_)
-    else:
-        chosen = rules.arg_max_probabilities(scores)
-    largest = _extreme_loss(model, posed, 1.0 - chosen, mu)
-    smallest = _extreme_loss(model, posed, chosen - 1.0, mu)
+    check_model(model)
+    check_rule(rule)
+    data = training_data_of(model, X, y, sample_weight, X_unlabeled)
+    largest = worst_case_of_rule(model, data, rule)
+    smallest = worst_case_of_rule(model, data, rule, sign=-1.0)
     return ErrorBounds(
         lower=max(0.0, -smallest.upper),
         upper=min(1.0, largest.upper),
         lower_gap=smallest.upper - smallest.lower,
         upper_gap=largest.upper - largest.lower,
     )
+
+
+@dataclass(frozen=True)
+class WorstCaseOfRule:
+    """The largest expected loss of a fixed rule over the set, and the affine function that proves it.
+
+    On every instance of the program ``loss(y|x) <= affine.threshold + affine.scores(x)[y]``, and the mean of
+    the right-hand side is at most ``upper`` for every distribution of the set.
+    """
+
+    upper: float
+    lower: float
+    affine: LinearRule
+
+
+def worst_case_of_rule(model: Any, data: TrainingData, rule: str, *, sign: float = 1.0) -> WorstCaseOfRule:
+    """``max sign * (error of the rule)`` over the uncertainty set of ``data``."""
+    if not np.array_equal(data.classes, model.classes_):
+        raise ValueError(
+            f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
+        )
+    posed = _pose_as_fitted(model, data)
+    problem, fitted = posed.problem, linear_rule_of(model)
+    # The scores that predict sees, not those of the inner scale: rounding decides ties.
+    loss = sign * (1.0 - rule_probabilities(fitted, data.X[posed.instances.rows], rule))
+    solution = _extreme_loss(model, posed, loss, fitted.to_mu(problem.scale))
+    # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
+    constant = ExpectedLoss(loss).conjugate(problem.scores_of(solution.mu))
+    affine = LinearRule.from_mu(-solution.mu, constant, problem.coding, problem.scale)
+    return WorstCaseOfRule(solution.upper, solution.lower, affine)
+
+
+def rule_probabilities(fitted: LinearRule, X: DataMatrix, rule: str) -> FloatArray:
+    """h(y|x) of the rule by name (K x n)."""
+    scores = fitted.scores(X)
+    if rule == "randomized":
+        return rules.probabilities(scores, fitted.threshold)
+    return rules.arg_max_probabilities(scores)
 
 
 def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:
@@ -141,7 +172,7 @@ def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatAr
     return solution
 
 
-def _check_model(model: Any) -> None:
+def check_model(model: Any) -> None:
     check_is_fitted(model)
     if not hasattr(model, "worst_case_distribution_"):
         raise ValueError(
@@ -150,29 +181,44 @@ def _check_model(model: Any) -> None:
         )
 
 
-def _training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+def check_rule(rule: str) -> None:
+    if rule not in ("randomized", "argmax"):
+        raise ValueError(f"rule must be 'randomized' or 'argmax', got {rule!r}.")
+
+
+def training_data_of(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+) -> TrainingData:
+    """The data, checked against the columns and with the class weights of a fitted model."""
     return check_training_data(
-        model, X, y, sample_weight=sample_weight, class_weight=model.class_weight, reset=False
+        model,
+        X,
+        y,
+        sample_weight=sample_weight,
+        class_weight=model.class_weight,
+        X_unlabeled=X_unlabeled,
+        reset=False,
     )
 
 
 def _pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
+    rule = GivenRadii(model.lambda_) if model.radius_ is None else Multiple(model.radius_)
     return pose(
         data,
         coding=model.coding_,
-        radius=model.radius_,
+        rule=rule,
         standardize=model.standardize,
         fit_intercept=model.fit_intercept,
     )
 
 
-def _linear_rule(model: Any) -> LinearRule:
+def linear_rule_of(model: Any) -> LinearRule:
     return LinearRule.from_full(model.coef_, model.intercept_, model.threshold_)
 
 
 def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> float:
     """U of the stored coefficients; whatever does not fit is added to ``problems``."""
-    problem, stored = posed.problem, _linear_rule(model)
+    problem, stored = posed.problem, linear_rule_of(model)
     if not (np.isfinite(stored.coef).all() and np.isfinite(stored.intercept).all()):
         problems.append("coef_ or intercept_ is not finite")
         return np.nan

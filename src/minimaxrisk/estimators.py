@@ -20,6 +20,7 @@ from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.linear_rule import LinearRule
+from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.posing import PosedProblem, pose
 from minimaxrisk.problem import Problem
 from minimaxrisk.progress import (
@@ -30,7 +31,10 @@ from minimaxrisk.progress import (
     with_callbacks,
 )
 from minimaxrisk.threads import suitable_threads
+from minimaxrisk.uncertainty.radius import RadiusRule
+from minimaxrisk.uncertainty.rules import make_radius_rule
 from minimaxrisk.validation import (
+    TrainingData,
     check_initial_features,
     check_new_data,
     check_training_data,
@@ -61,9 +65,23 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
-    radius : float, default=1.0
-        The factor s in the confidence radii. Larger values give a larger uncertainty set, a larger R*
-        and fewer selected features.
+    radius : float, {"bonferroni", "bootstrap"} or array-like, default=1.0
+        How the confidence radii are set. A number is the factor s. A larger one gives a larger
+        uncertainty set, a larger R* and fewer selected features; the paper takes 1. With more features
+        than samples a plain number comes with an ``UninformativeRadiusWarning``.
+
+        A name chooses s such that all true means lie within the radii at once with probability
+        ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, exact for
+        normal features and conservative for correlated ones; ``"bootstrap"`` by a Gaussian multiplier
+        bootstrap of the largest deviation, which adapts to correlations. Its coverage is asymptotic; a
+        ``CoverageWarning`` tells where the sample visibly breaks what it assumes.
+
+        An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
+        classes.
+    confidence : float, default=0.95
+        The probability that the named radius rules aim at.
+    n_bootstrap : int, default=1000
+        Draws of ``radius="bootstrap"``.
     standardize : bool, default=True
         Centre the columns and scale them to unit variance inside. ``coef_`` refers to the columns that
         were passed. R* does not depend on the scale of a column but does depend on its centre.
@@ -91,7 +109,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     class_weight : dict, "balanced" or None, default=None
         Weights per class. They are rescaled to leave the sum of the sample weights as it is.
     random_state : int, RandomState instance or None, default=None
-        Used by ``predict`` when ``deterministic=False``; ``fit`` draws no random numbers.
+        Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
+        ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
     verbose : int, default=0
         If positive, one line per iteration goes to the logger ``"minimaxrisk"`` at level INFO, or to
         standard error where logging is not set up.
@@ -118,9 +137,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         The difference of the two.
     deterministic_error_bound_ : float
         ``min(1, 2 * worst_case_error_)``, a bound for the deterministic rule.
-    worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
+    worst_case_distribution_ : ndarray of shape (n_samples [+ n_unlabeled], n_classes)
         A distribution on the training samples and labels, inside the uncertainty set, against which
-        every rule errs with probability at least ``worst_case_error_lower_``.
+        every rule errs with probability at least ``worst_case_error_lower_``. Samples without a label
+        follow those with one.
     selected_features_ : ndarray of int
         Indices of the columns with a non-zero coefficient.
     n_features_selected_ : int
@@ -131,8 +151,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
         Estimated means and radii of the features as the problem saw them: standardised if asked for,
         the intercept's column first if there is one.
-    radius_ : float
-        The factor s.
+    radius_ : float or None
+        The factor s, given or found by the named rule; None where ``radius`` is an array.
     coding_ : str
         What ``"auto"`` stood for.
     solver_ : str
@@ -183,7 +203,13 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", "interior-point", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
-        "radius": [Interval(Real, 0, None, closed="neither")],
+        "radius": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"bonferroni", "bootstrap"}),
+            "array-like",
+        ],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
         "fit_intercept": ["boolean"],
         "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
@@ -203,7 +229,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         solver: str = "auto",
         *,
         coding: str = "auto",
-        radius: float = 1.0,
+        radius: Any = 1.0,
+        confidence: float = 0.95,
+        n_bootstrap: int = 1000,
         standardize: bool = True,
         fit_intercept: bool = True,
         initial_features: Any = "correlation",
@@ -220,6 +248,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.solver = solver
         self.coding = coding
         self.radius = radius
+        self.confidence = confidence
+        self.n_bootstrap = n_bootstrap
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.initial_features = initial_features
@@ -235,7 +265,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> MinimaxRiskClassifier:
         """Learn the rule.
 
         Parameters
@@ -246,6 +278,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights. A weight of 2 is the same as the row twice, a weight of 0 as no row.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
+            Instances without a label. Means, radii and scales do not depend on them, but the adversary may
+            put mass there, so that the bound holds for them as for the training instances
+            (``exceedance`` is zero on them) and R* can only be larger.
 
         Returns
         -------
@@ -253,7 +289,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         """
         # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
         checked = copy(self)
-        data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
+        data = check_training_data(
+            checked,
+            X,
+            y,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
+            X_unlabeled=X_unlabeled,
+        )
         settings = self._engine_settings(checked.n_features_in_)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
@@ -261,7 +304,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             posed = pose(
                 data,
                 coding=self.coding,
-                radius=self.radius,
+                rule=self._radius_rule(),
                 standardize=self.standardize,
                 fit_intercept=self.fit_intercept,
             )
@@ -272,6 +315,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self._store(posed, solution)
         if solution.interrupted:
             raise KeyboardInterrupt
+        self._warn_about_radius(data, posed)
         if solution.remark:
             warnings.warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
         elif not (solution.converged or solution.stopped):
@@ -330,6 +374,30 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         X = check_new_data(self, X)
         return LinearRule.from_full(self.coef_, self.intercept_, self.threshold_).scores(X)
 
+    def _radius_rule(self) -> RadiusRule:
+        # A number that has to be computed, so that without a seed it is the same every time.
+        drawn = self.random_state is not None and isinstance(self.radius, str)
+        return make_radius_rule(
+            self.radius,
+            confidence=self.confidence,
+            n_bootstrap=self.n_bootstrap,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)) if drawn else 0,
+        )
+
+    def _warn_about_radius(self, data: TrainingData, posed: PosedProblem) -> None:
+        for remark in posed.radii.remarks:
+            warnings.warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
+        n_samples = int((data.weights > 0).sum())
+        if np.ndim(self.radius) == 0 and not isinstance(self.radius, str) and self.n_features_in_ > n_samples:
+            warnings.warn(
+                f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
+                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
+                "labels that are pure noise can have a small one too. radius='bootstrap' gives a bound; "
+                "minimaxrisk.permutation_test tells what noise would score.",
+                UninformativeRadiusWarning,
+                stacklevel=CALLER_OF_FIT + 1,
+            )
+
     def _engine_settings(self, n_features: int) -> EngineSettings:
         return EngineSettings(
             solver=self.solver,
@@ -359,7 +427,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 problem.scale.rescaled(problem.tau),
                 problem.scale.rescaled(problem.lam),
             )
-        self.radius_ = float(self.radius)
+        self.radius_ = posed.radii.factor
         self.coding_ = problem.coding.name
         self.solver_ = solution.solver
         self.converged_ = solution.converged

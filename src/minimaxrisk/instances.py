@@ -4,11 +4,13 @@ A row repeated and a row of weight 2 describe the same data, and they must give 
 where the optimum is not unique. So rows of weight zero are left out, equal rows become one instance,
 and instances are put into an order that depends on their values alone. Merging changes nothing in
 the optimum: splitting an instance's worst-case mass between copies keeps every moment and the error.
+
+Instances without a label have no mass in the empirical distribution; the adversary may put some there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +23,7 @@ class Instances:
     """Distinct instances of a training set and the empirical distribution ``p_hat`` (K x n) on them."""
 
     rows: IntArray  # for each instance, one row of X that holds it
-    instance_of_row: IntArray  # for each row of X its instance, -1 where the weight is zero
+    instance_of_row: IntArray  # for each row of X its instance, -1 for labelled rows of weight zero
     share_of_row: FloatArray  # weight of the row over the weight of its instance
     p_hat: FloatArray
     n_effective: float  # the sum of the weights: what the confidence radii call n
@@ -34,6 +36,11 @@ class Instances:
     def weights(self) -> FloatArray:
         """Probability of each instance under the empirical distribution."""
         return self.p_hat.sum(axis=0)
+
+    def relabelled(self, labels: IntArray, weights: FloatArray, n_classes: int) -> Instances:
+        """The same instances and row weights with other labels."""
+        mass = _mass(labels, weights, self.instance_of_row, n_classes, self.n_instances)
+        return replace(self, p_hat=mass / self.n_effective)
 
     def spread(self, distribution: FloatArray) -> FloatArray:
         """A distribution on labels x instances (K x n) as one on rows x labels, by weight of the row."""
@@ -50,9 +57,16 @@ class Instances:
         return np.ascontiguousarray(total.T)
 
 
-def distinct_instances(X: DataMatrix, labels: IntArray, weights: FloatArray, n_classes: int) -> Instances:
-    """Merge equal rows of positive weight and order the instances canonically."""
-    kept = np.flatnonzero(weights > 0)
+def distinct_instances(
+    X: DataMatrix, labels: IntArray, weights: FloatArray, n_classes: int, *, n_unlabeled: int = 0
+) -> Instances:
+    """Merge equal rows and order the instances canonically.
+
+    Rows of weight zero take no part but for the last ``n_unlabeled``, which are instances without a label.
+    """
+    takes_part = weights > 0
+    takes_part[len(weights) - n_unlabeled :] = True
+    kept = np.flatnonzero(takes_part)
     codes = _sparse_row_codes(X, kept) if sparse.issparse(X) else _dense_row_codes(X, kept)
     n_instances = int(codes.max()) + 1
 
@@ -61,13 +75,26 @@ def distinct_instances(X: DataMatrix, labels: IntArray, weights: FloatArray, n_c
     instance_of_row = np.full(len(weights), -1, dtype=np.intp)
     instance_of_row[kept] = codes
 
-    mass = np.zeros((n_classes, n_instances))
-    np.add.at(mass, (labels[kept], codes), weights[kept])
-    instance_weight = mass.sum(axis=0)
+    mass = _mass(labels, weights, instance_of_row, n_classes, n_instances)
+    # Copies of an instance that has no weight at all share alike.
+    row_weight, instance_weight = weights[kept], mass.sum(axis=0)
+    alike = (instance_weight == 0.0)[codes]
+    row_weight = np.where(alike, 1.0, row_weight)
+    instance_weight = np.where(instance_weight == 0.0, np.bincount(codes), instance_weight)
     share = np.zeros(len(weights))
-    share[kept] = weights[kept] / instance_weight[codes]
+    share[kept] = row_weight / instance_weight[codes]
     total = float(mass.sum())
     return Instances(rows, instance_of_row, share, mass / total, total)
+
+
+def _mass(
+    labels: IntArray, weights: FloatArray, instance_of_row: IntArray, n_classes: int, n_instances: int
+) -> FloatArray:
+    """Weight of each label at each instance (K x n)."""
+    mass = np.zeros((n_classes, n_instances))
+    weighted = np.flatnonzero(weights > 0)
+    np.add.at(mass, (labels[weighted], instance_of_row[weighted]), weights[weighted])
+    return mass
 
 
 def _dense_row_codes(X: FloatArray, kept: IntArray) -> IntArray:

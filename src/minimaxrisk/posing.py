@@ -6,37 +6,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minimaxrisk.arrays import FloatArray, IntArray
 from minimaxrisk.coding import make_coding
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.hinge import HingeLoss
 from minimaxrisk.instances import Instances, distinct_instances
 from minimaxrisk.problem import Problem, build_features, build_problem
+from minimaxrisk.uncertainty.radius import Radii, RadiusRule
 from minimaxrisk.validation import TrainingData
 
 
 @dataclass(frozen=True)
 class PosedProblem:
-    """The problem together with the way back to the caller's rows."""
+    """The problem together with the way back to the caller's rows, and how its radii came about."""
 
     problem: Problem
     instances: Instances
+    radii: Radii
+
+    def relabelled(self, labels: IntArray, weights: FloatArray, rule: RadiusRule) -> PosedProblem:
+        """The problem of the same rows and weights with other labels: the scaled features stay."""
+        old = self.problem
+        instances = self.instances.relabelled(labels, weights, old.coding.n_classes)
+        moments = old.features.class_moments(instances.p_hat)
+        problem, radii = build_problem(
+            old.features, moments, scale=old.scale, instances=instances, coding=old.coding, rule=rule
+        )
+        return PosedProblem(problem, instances, radii)
 
 
 def pose(
-    data: TrainingData, *, coding: str, radius: float, standardize: bool, fit_intercept: bool
+    data: TrainingData, *, coding: str, rule: RadiusRule, standardize: bool, fit_intercept: bool
 ) -> PosedProblem:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     n_classes = len(data.classes)
-    instances = distinct_instances(data.X, data.labels, data.weights, n_classes)
-    problem = build_problem(
-        data.X,
-        instances,
-        make_coding(coding, n_classes),
-        radius=radius,
-        standardize=standardize,
-        fit_intercept=fit_intercept,
+    instances = distinct_instances(data.X, data.labels, data.weights, n_classes, n_unlabeled=data.n_unlabeled)
+    features, moments, scale = build_features(
+        data.X, instances, standardize=standardize, fit_intercept=fit_intercept
     )
-    return PosedProblem(problem, instances)
+    chosen = make_coding(coding, n_classes)
+    problem, radii = build_problem(
+        features, moments, scale=scale, instances=instances, coding=chosen, rule=rule
+    )
+    return PosedProblem(problem, instances, radii)
 
 
 # The default penalty of the support vector machine, as a fraction of one at which no feature is selected.
@@ -68,7 +80,7 @@ def pose_l1_svm(
     features, _, scale = build_features(data.X, instances, standardize=standardize, fit_intercept=False)
     unit = np.ones_like(scale.scale) if standardize else scale.scale
     if alpha is None:
-        largest = float(np.max(unit * features.absolute_means(instances.weights)))
+        largest = float(np.max(unit * features.means_of(np.abs, instances.weights[None])[0]))
         # Columns that are all constant leave nothing to penalise.
         alpha = PENALTY_FRACTION * instances.n_effective * (largest or 1.0)
     lam = (alpha / instances.n_effective / unit)[None, :]

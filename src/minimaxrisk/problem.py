@@ -24,7 +24,7 @@ from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.instances import Instances
 from minimaxrisk.uncertainty.moments import phi_moments
-from minimaxrisk.uncertainty.radius import confidence_radii
+from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule
 
 
 @dataclass(frozen=True)
@@ -65,20 +65,18 @@ def build_features(
 
 
 def build_problem(
-    X: DataMatrix,
+    features: FeatureMatrix,
+    moments: ClassMoments,
+    *,
+    scale: ColumnScale,
     instances: Instances,
     coding: Coding,
-    *,
-    radius: float,
-    standardize: bool,
-    fit_intercept: bool,
-) -> Problem:
-    """Scale the features, estimate their moments and set the confidence radii."""
-    features, moments, scale = build_features(
-        X, instances, standardize=standardize, fit_intercept=fit_intercept
-    )
+    rule: RadiusRule,
+) -> tuple[Problem, Radii]:
+    """Estimate the moments of Phi and set the confidence radii."""
     tau, sigma = phi_moments(moments, coding)
-    lam = confidence_radii(sigma, instances.n_effective, radius)
+    radii = rule.radii(MomentSample(features, instances, coding, scale, tau, sigma))
+    lam = radii.lam.copy()
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
     lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0
-    return Problem(features, coding, instances.p_hat, tau, lam, scale)
+    return Problem(features, coding, instances.p_hat, tau, lam, scale), radii

@@ -19,12 +19,16 @@ from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Validated training data; rows of weight zero are still there but take part in nothing."""
+    """Validated training data; rows of weight zero are still there but take part in nothing.
+
+    The last ``n_unlabeled`` rows are instances without a label, of weight zero.
+    """
 
     X: DataMatrix
     classes: np.ndarray
     labels: IntArray  # position in classes; 0 where the weight is zero
     weights: FloatArray
+    n_unlabeled: int = 0
 
 
 def check_training_data(
@@ -34,6 +38,7 @@ def check_training_data(
     *,
     sample_weight: Any = None,
     class_weight: Any = None,
+    X_unlabeled: Any = None,
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
@@ -55,12 +60,33 @@ def check_training_data(
     labels[used] = codes
     if class_weight is not None:
         weights = _apply_class_weight(class_weight, classes, labels, weights)
-    return TrainingData(X, classes, labels, weights)
+    data = TrainingData(X, classes, labels, weights)
+    return data if X_unlabeled is None else _with_unlabeled(estimator, data, X_unlabeled)
 
 
 def check_new_data(estimator: Any, X: Any) -> DataMatrix:
     """Validate instances to classify: the columns must be those of the training data."""
     return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> TrainingData:
+    """Append instances without a label; they must have the columns of the labelled ones."""
+    try:
+        more = check_new_data(estimator, X_unlabeled)
+    except ValueError as error:
+        raise ValueError(f"X_unlabeled does not go with X: {error}") from error
+    if sparse.issparse(data.X) or sparse.issparse(more):
+        X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
+    else:
+        X = np.vstack([data.X, more])
+    nothing = np.zeros(more.shape[0])
+    return TrainingData(
+        X=X,
+        classes=data.classes,
+        labels=np.concatenate([data.labels, nothing.astype(np.intp)]),
+        weights=np.concatenate([data.weights, nothing]),
+        n_unlabeled=more.shape[0],
+    )
 
 
 def take_over_columns(estimator: Any, checked: Any) -> None:

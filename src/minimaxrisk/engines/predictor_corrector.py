@@ -50,7 +50,7 @@ class InteriorPoint:
         self.problem = problem
         self.constraints = constraints
         constraints.begin()
-        away = np.outer(problem.centre.sum(axis=1), problem.centre.sum(axis=0)) - problem.centre
+        away = np.outer(problem.centre.sum(axis=1), _everywhere(problem.centre.sum(axis=0))) - problem.centre
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
@@ -174,6 +174,11 @@ class _Direction:
     @property
     def length(self) -> float:
         return min(1.0, self.primal_length) + min(1.0, self.dual_length)
+
+
+def _everywhere(mass: FloatArray) -> FloatArray:
+    """A distribution on instances that is positive also where none has a label."""
+    return mass if (mass > 0.0).all() else 0.5 * (mass + 1.0 / len(mass))
 
 
 def _longest(values: FloatArray, direction: FloatArray) -> float:

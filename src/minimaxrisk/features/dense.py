@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,11 +45,22 @@ class DenseFeatures:
             return coefficients @ self.values.T
         return coefficients[:, used] @ self.values.T[used]
 
-    def absolute_means(self, weights: FloatArray) -> FloatArray:
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         n, d = self.shape
-        parts = [weights @ np.abs(self.values[:, part]) for part in column_blocks(d, n)]
-        return np.concatenate(parts)
+        parts = [weights @ function(self.values[:, part]) for part in column_blocks(d, n)]
+        return np.concatenate(parts, axis=1)
+
+    def class_moments(self, p_hat: FloatArray) -> ClassMoments:
+        self.n_passes += 1
+        n, d = self.shape
+        prior = p_hat.sum(axis=1)
+        mean, variance = np.empty((len(prior), d)), np.empty((len(prior), d))
+        for part in column_blocks(d, n):
+            block = self.values[:, part]
+            first, second = p_hat @ block, p_hat @ np.square(block)
+            mean[:, part], variance[:, part] = _mean_and_variance(first, second, block, p_hat)
+        return ClassMoments(prior, mean, variance)
 
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
@@ -97,7 +108,7 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
     None where they are not: values so large or small that squares leave the range of numbers, or so far
     from zero that one subtraction of the mean leaves some of it.
     """
-    weights, prior = p_hat.sum(axis=0), p_hat.sum(axis=1)[:, None]
+    weights = p_hat.sum(axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         shift = weights @ block if centre else np.zeros(block.shape[1])
         if centre:
@@ -114,13 +125,27 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
         return None
     scale = np.where(negligible, 1.0, spread)
     factor = np.where(negligible, 0.0, 1.0 / scale)
-    mean = first / prior * factor
-    variance = second / prior * factor**2 - mean**2
+    mean, variance = _mean_and_variance(first * factor, second * factor**2, block, p_hat, factor)
+    return _QuickScale((shift, scale, mean, variance), factor)
+
+
+def _mean_and_variance(
+    first: FloatArray,
+    second: FloatArray,
+    block: FloatArray,
+    p_hat: FloatArray,
+    factor: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Within each class, from ``p_hat`` times the columns ``block * factor`` and times their squares."""
+    prior = p_hat.sum(axis=1)[:, None]
+    mean = first / prior
+    variance = second / prior - mean**2
     # The subtraction loses digits where a column hardly varies within a class.
     lossy = np.flatnonzero((variance < ENOUGH_VARIANCE * mean**2).any(axis=0))
     if len(lossy):
-        mean[:, lossy], variance[:, lossy] = within_class_moments(block[:, lossy] * factor[lossy], p_hat)
-    return _QuickScale((shift, scale, mean, variance), factor)
+        columns = block[:, lossy] if factor is None else block[:, lossy] * factor[lossy]
+        mean[:, lossy], variance[:, lossy] = within_class_moments(columns, p_hat)
+    return mean, variance
 
 
 def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:

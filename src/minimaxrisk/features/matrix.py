@@ -6,6 +6,7 @@ and tolerances do), and a leading column of ones stands for the intercept where 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk.features.class_moments import ClassMoments
 
 
 def power_of_two(largest: FloatArray) -> FloatArray:
@@ -48,8 +50,12 @@ class FeatureMatrix(Protocol):
         """``M Psi'``: block scores of every instance (B x n), from the non-zero columns of M (B x d)."""
         ...
 
-    def absolute_means(self, weights: FloatArray) -> FloatArray:
-        """``sum_i weights_i |psi_ij|`` of every column, in one pass."""
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
+        """``sum_i weights_ri function(psi_ij)`` for each row of weights (R x n), in one pass (R x d)."""
+        ...
+
+    def class_moments(self, p_hat: FloatArray) -> ClassMoments:
+        """Moments within the classes of another distribution of labels (K x n), in one pass."""
         ...
 
     def columns(self, indices: IntArray) -> FloatArray:
@@ -94,4 +100,12 @@ class ColumnScale:
 
     def rescaled(self, inner: FloatArray) -> FloatArray:
         """Moments of the inner columns as moments of (x - shift)."""
-        return inner * np.concatenate([np.ones(self.n_leading), self.scale])
+        return inner * self._unit
+
+    def inner_units(self, outer: FloatArray) -> FloatArray:
+        """The inverse of ``rescaled``."""
+        return outer / self._unit
+
+    @property
+    def _unit(self) -> FloatArray:
+        return np.concatenate([np.ones(self.n_leading), self.scale])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,16 +48,25 @@ class SparseFeatures:
             constant = constant + coefficients[:, 0]
         return (self.values[:, used] @ inner[:, used].T).T + constant[:, None]
 
-    def absolute_means(self, weights: FloatArray) -> FloatArray:
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
         """Stored entries as they are; where nothing is stored the entry is minus the offset."""
         self.n_passes += 1
         d = self.values.shape[1]
         column = np.repeat(np.arange(d), np.diff(self.values.indptr))
-        weight = weights[self.values.indices]
-        stored = np.bincount(column, weight * np.abs(self.values.data - self.offset[column]), minlength=d)
-        absent = np.maximum(weights.sum() - np.bincount(column, weight, minlength=d), 0.0)
-        inner = stored + absent * np.abs(self.offset)
-        return np.concatenate([[weights.sum()], inner]) if self.has_intercept else inner
+        stored, elsewhere = function(self.values.data - self.offset[column]), function(-self.offset)
+        rows = []
+        for row in weights:
+            weight, total = row[self.values.indices], row.sum()
+            absent = np.maximum(total - np.bincount(column, weight, minlength=d), 0.0)
+            inner = np.bincount(column, weight * stored, minlength=d) + absent * elsewhere
+            lead = total * function(np.ones(int(self.has_intercept)))
+            rows.append(np.concatenate([lead, inner]))
+        return np.stack(rows)
+
+    def class_moments(self, p_hat: FloatArray) -> ClassMoments:
+        self.n_passes += 1
+        mean, variance = _within_class_moments(self.values.tocsr(), p_hat)
+        return _with_intercept(p_hat, mean - self.offset, variance, has_intercept=self.has_intercept)
 
     def columns(self, indices: IntArray) -> FloatArray:
         values, offset = self.shifted_columns(indices)
@@ -88,8 +98,11 @@ def sparse_features(
     shift = prior @ mean if standardize else np.zeros(X.shape[1])
     spread = np.sqrt(prior @ (variance + (mean - shift) ** 2))
     scale = np.where(spread > 0.0, spread, 1.0)
-    values = sparse.csc_array(X @ sparse.diags_array(1.0 / scale))
-    offset = shift / scale
+    # A column that is zero wherever there is a label is no feature, whatever it is elsewhere.
+    inverse = np.where(spread > 0.0, 1.0 / scale, 0.0)
+    values = sparse.csc_array(X @ sparse.diags_array(inverse))
+    values.eliminate_zeros()
+    offset = shift * inverse
     mean, variance = (mean - shift) / scale, variance / scale**2
 
     stubborn = np.flatnonzero(np.abs(shift) > CENTRED_FOR_GOOD * spread)
@@ -104,14 +117,20 @@ def sparse_features(
     if centred:
         values = _with_columns_replaced(values, stubborn, centred)
 
-    if fit_intercept:
-        mean = np.hstack([np.ones((len(prior), 1)), mean])
-        variance = np.hstack([np.zeros((len(prior), 1)), variance])
     return (
         SparseFeatures(values, offset, fit_intercept),
-        ClassMoments(prior, mean, variance),
+        _with_intercept(p_hat, mean, variance, has_intercept=fit_intercept),
         ColumnScale(shift * power, scale * power, fit_intercept),
     )
+
+
+def _with_intercept(
+    p_hat: FloatArray, mean: FloatArray, variance: FloatArray, *, has_intercept: bool
+) -> ClassMoments:
+    if has_intercept:
+        mean = np.hstack([np.ones((len(mean), 1)), mean])
+        variance = np.hstack([np.zeros((len(mean), 1)), variance])
+    return ClassMoments(p_hat.sum(axis=1), mean, variance)
 
 
 def _with_columns_replaced(
