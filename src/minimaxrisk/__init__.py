@@ -5,8 +5,10 @@ from importlib.metadata import version
 from minimaxrisk.assessment import Certificate, ErrorBounds, error_bounds, verify
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.features.fourier import RandomFourierFeatures
+from minimaxrisk.guarantee import Exceedance, GuaranteedError
 from minimaxrisk.l1_svm import L1SVMClassifier
 from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.permutation import PermutationTestResult, permutation_test
 from minimaxrisk.selector import MinimaxRiskSelector
 
 __version__ = version("minimaxrisk")
@@ -15,11 +17,15 @@ __all__ = [
     "Certificate",
     "CoverageWarning",
     "ErrorBounds",
+    "Exceedance",
+    "GuaranteedError",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
     "MinimaxRiskSelector",
+    "PermutationTestResult",
     "RandomFourierFeatures",
     "UninformativeRadiusWarning",
     "error_bounds",
+    "permutation_test",
     "verify",
 ]

@@ -202,7 +202,7 @@ def training_data_of(
 
 
 def _pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
-    rule = GivenRadii(model.lambda_) if model.radius_ is None else Multiple(model.radius_)
+    rule = GivenRadii(model.lambda_, model.standardize) if model.radius_ is None else Multiple(model.radius_)
     return pose(
         data,
         coding=model.coding_,

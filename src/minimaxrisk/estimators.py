@@ -19,6 +19,7 @@ from minimaxrisk import rule
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Solution
+from minimaxrisk.guarantee import GuaranteedError, excess_of_randomized_rule, guaranteed_error
 from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.posing import PosedProblem, pose
@@ -297,14 +298,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             class_weight=self.class_weight,
             X_unlabeled=X_unlabeled,
         )
-        settings = self._engine_settings(checked.n_features_in_)
+        settings = self.engine_settings(checked.n_features_in_)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):
             posed = pose(
                 data,
                 coding=self.coding,
-                rule=self._radius_rule(),
+                rule=self.radius_rule(),
                 standardize=self.standardize,
                 fit_intercept=self.fit_intercept,
             )
@@ -369,12 +370,67 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         for stage in self.stages_:
             yield rule.probabilities(stage.scores(X), stage.threshold).T
 
+    def exceedance(self, X: Any) -> float:
+        r"""Mean of :math:`(d_x - 1)_+` over instances, which need no labels: what the bound misses there.
+
+        :math:`d_x = \sum_y (s_y(x) - \varphi)_+` is at most 1 on the training instances, where the bound's
+        proof holds. On others it may be larger, and if the true means lie within the radii, the error of the
+        randomized rule is at most ``worst_case_error_`` plus the expectation of this excess.
+        """
+        check_is_fitted(self, "coef_")
+        X = check_new_data(self, X)
+        fitted = LinearRule.from_full(self.coef_, self.intercept_, self.threshold_)
+        return float(excess_of_randomized_rule(fitted, X).mean())
+
+    def guaranteed_error(
+        self,
+        X: Any = None,
+        *,
+        rule: str = "randomized",
+        training_data: tuple[Any, ...] | None = None,
+        confidence: float | None = None,
+        n_folds: int = 10,
+    ) -> GuaranteedError:
+        """A bound on the error for instances to come: the rule's worst case plus the exceedance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
+            New instances, without labels, from the law that the error is about. None estimates the
+            exceedance by cross-fitting on ``training_data``.
+        rule : {"randomized", "argmax"}, default="randomized"
+            The rule of ``predict_proba``, or that of ``predict``: then the worst case is that of the arg-max
+            rule itself (see ``error_bounds``), and the excess that of the affine function which proves it.
+        training_data : tuple or None, default=None
+            What was passed to ``fit``: ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight,
+            X_unlabeled)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep them.
+        confidence : float or None, default=None
+            Level of the limit on the exceedance; None is that of the estimator. The probability of the
+            statement as a whole is what this and the radius rule leave together.
+        n_folds : int, default=10
+            Folds of the cross-fitting.
+
+        Returns
+        -------
+        GuaranteedError
+            ``value``, its parts, ``confidence``, and ``statement``, which says it in words.
+        """
+        return guaranteed_error(
+            self,
+            X,
+            rule=rule,
+            training_data=training_data,
+            confidence=confidence,
+            n_folds=n_folds,
+        )
+
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
         return LinearRule.from_full(self.coef_, self.intercept_, self.threshold_).scores(X)
 
-    def _radius_rule(self) -> RadiusRule:
+    def radius_rule(self) -> RadiusRule:
+        """What the parameters say about the radii."""
         # A number that has to be computed, so that without a seed it is the same every time.
         drawn = self.random_state is not None and isinstance(self.radius, str)
         return make_radius_rule(
@@ -382,6 +438,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             confidence=self.confidence,
             n_bootstrap=self.n_bootstrap,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)) if drawn else 0,
+            is_standardized=self.standardize,
         )
 
     def _warn_about_radius(self, data: TrainingData, posed: PosedProblem) -> None:
@@ -398,7 +455,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 stacklevel=CALLER_OF_FIT + 1,
             )
 
-    def _engine_settings(self, n_features: int) -> EngineSettings:
+    def engine_settings(self, n_features: int) -> EngineSettings:
+        """What the parameters say about the computation."""
         return EngineSettings(
             solver=self.solver,
             initial_features=check_initial_features(self.initial_features, n_features),

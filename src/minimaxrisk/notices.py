@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sklearn.exceptions import ConvergenceWarning
+
 
 class UninformativeRadiusWarning(UserWarning):
     """More features than samples and a plain number as radius: R* is a score, not a bound on the error."""
@@ -13,6 +15,14 @@ class UninformativeRadiusWarning(UserWarning):
 
 class CoverageWarning(UserWarning):
     """The sample visibly breaks an assumption under which a radius rule has its coverage."""
+
+
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """For null fits, whose convergence is their caller's business too."""
+    with without_radius_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 @contextmanager

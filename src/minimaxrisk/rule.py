@@ -21,6 +21,11 @@ def threshold(scores: FloatArray) -> float:
     return float(np.max((np.cumsum(descending, axis=0) - 1.0) / sizes))
 
 
+def total_excess(scores: FloatArray, phi: float) -> FloatArray:
+    """d_x = sum_y (s_y(x) - phi)_+ for each instance; at most one where the bound's proof holds."""
+    return np.maximum(scores - phi, 0.0).sum(axis=0)
+
+
 def probabilities(scores: FloatArray, phi: float) -> FloatArray:
     """h(y|x) = (s_y - phi)_+ / d_x with d_x the sum over y, and 1/K where d_x is zero (K x n)."""
     excess = np.maximum(scores - phi, 0.0)

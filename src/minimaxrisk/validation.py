@@ -42,7 +42,7 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
-    _check_label_values(y)
+    check_label_values(y)
     try:
         X, y = validate_data(
             estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
@@ -117,7 +117,7 @@ def check_initial_features(value: Any, n_features: int) -> Any:
     return columns.astype(np.intp)
 
 
-def _check_label_values(y: Any) -> None:
+def check_label_values(y: Any) -> None:
     """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
     if y is None:
         return  # scikit-learn's own message is the one that its users know

@@ -91,9 +91,13 @@ class UnionBound:
 
 @dataclass(frozen=True)
 class GivenRadii:
-    """The caller's lambda, in the units of ``lambda_``; one row for all blocks, or one for each."""
+    """The caller's lambda; one row for all blocks, or one for each.
+
+    For standardised columns they are in the units of the features inside, else in those of the caller.
+    """
 
     lam: Any
+    is_standardized: bool
 
     def radii(self, sample: MomentSample) -> Radii:
         given = np.asarray(self.lam)
@@ -112,7 +116,9 @@ class GivenRadii:
                 "entries."
             )
         lam = np.broadcast_to(given, sample.tau.shape).astype(np.float64)
-        return Radii(np.maximum(sample.scale.inner_units(lam), SMALLEST_RADIUS), None)
+        if not self.is_standardized:
+            lam = sample.scale.inner_units(lam)
+        return Radii(np.maximum(lam, SMALLEST_RADIUS), None)
 
 
 def multiples_of_standard_errors(sample: MomentSample, factor: float, remarks: tuple[str, ...] = ()) -> Radii:

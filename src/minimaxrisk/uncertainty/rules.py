@@ -10,10 +10,12 @@ from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.radius import GivenRadii, Multiple, RadiusRule, UnionBound
 
 
-def make_radius_rule(radius: Any, *, confidence: float, n_bootstrap: int, seed: int) -> RadiusRule:
+def make_radius_rule(
+    radius: Any, *, confidence: float, n_bootstrap: int, seed: int, is_standardized: bool
+) -> RadiusRule:
     """A number is a factor, an array the radii themselves, a name a rule with coverage."""
     if isinstance(radius, str):
         if radius == "bonferroni":
             return UnionBound(confidence)
         return MultiplierBootstrap(confidence, n_bootstrap, seed)
-    return Multiple(float(radius)) if np.ndim(radius) == 0 else GivenRadii(radius)
+    return Multiple(float(radius)) if np.ndim(radius) == 0 else GivenRadii(radius, is_standardized)
