@@ -255,8 +255,8 @@ def _in_words(
     if together is not None:
         return (
             f"With probability at least {together:.3g} the error of the {name} is at most {value:.4f}: "
-            f"{parts}. The radii hold the true means with probability {model.confidence:g} (radius={model.radius!r}, "
-            f"s = {model.radius_:.2f}), as far as its assumptions do."
+            f"{parts}. The radii hold the true means with probability {model.confidence:g} "
+            f"(radius={model.radius!r}, s = {model.radius_:.2f}), as far as its assumptions do."
         )
     radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
     return (
