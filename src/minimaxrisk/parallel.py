@@ -38,7 +38,7 @@ def spread(
     ``n_jobs`` is what joblib makes of it: None is 1 unless a context says otherwise, -1 all cores.
     ``progress`` is called with the number of items done since the last call.
     """
-    n_processes = min(effective_n_jobs(n_jobs), len(items))
+    n_processes = max(1, min(effective_n_jobs(n_jobs), len(items)))
     size = max(1, len(items) // (PIECES_PER_PROCESS * n_processes))
     pieces = deque((start, items[start : start + size]) for start in range(0, len(items), size))
     results: list[Any] = [None] * len(items)
@@ -47,34 +47,35 @@ def spread(
         results[start : start + len(values)] = values
         progress(len(values))
 
-    if n_processes == 1:
-        for i, item in enumerate(items):
+    def work_here(start: int, piece: Sequence[Item]) -> None:
+        for i, item in enumerate(piece, start):
             keep(i, [function(item)])
+
+    if n_processes == 1:
+        work_here(0, items)
         return results
 
     executor = get_reusable_executor(max_workers=n_processes - 1)
-    away: dict[Future[list[Any]], int] = {}
-    # One piece for each of the others, who must not sit on work while they start; once they answer, one
-    # more each, so that they need not wait for this process.
-    n_away = n_processes - 1
-
-    def collect(*, patiently: bool) -> None:
-        nonlocal n_away
-        done = wait(away, return_when="FIRST_COMPLETED").done if patiently else {f for f in away if f.done()}
-        for future in done:
-            keep(away.pop(future), future.result())
-            n_away = 2 * (n_processes - 1)
-
+    away: dict[Future[list[Any]], tuple[int, Sequence[Item]]] = {}
+    # Whether the others have answered. Before that each gets one piece, which it may yet lose again; after
+    # that one more, so that it need not wait for this process.
+    are_ready = False
     try:
         while pieces or away:
-            while pieces and len(away) < n_away:
-                start, piece = pieces.popleft()
-                away[executor.submit(_work_through, function, piece)] = start
+            while pieces and len(away) < (n_processes - 1) * (1 + are_ready):
+                piece = pieces.popleft()
+                away[executor.submit(_work_through, function, piece[1])] = piece
+            if not pieces and not are_ready:
+                pieces.extend(away.values())  # they are still starting: sooner done here
+                away.clear()
             if pieces:
-                start, piece = pieces.pop()
-                for i, item in enumerate(piece, start):
-                    keep(i, [function(item)])
-            collect(patiently=not pieces)
+                work_here(*pieces.pop())
+            done = {future for future in away if future.done()}
+            if not pieces and not done:
+                done = wait(away, return_when="FIRST_COMPLETED").done
+            for future in done:
+                keep(away.pop(future)[0], future.result())
+                are_ready = True
     except BaseException:
         # Also Ctrl-C: nobody waits for what the others are still at.
         executor.shutdown(wait=False, kill_workers=True)

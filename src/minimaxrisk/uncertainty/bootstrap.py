@@ -12,11 +12,6 @@ For few samples sigma_j is itself uncertain, which normal multipliers do not see
 normal quantile is exchanged for that of Student's law at the same level:
 ``s = t_{n-1}^{-1}(Phi(q)) sqrt(n/(n-1))``.
 
-The theory is asymptotic. A studentised mean of a skewed law has one tail that is heavier than the normal
-one, by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))`` with gamma the skewness (the first term of the
-large deviations of self-normalised sums), and s is large when there are many components. Where that factor is
-large for the typical component, or a component does not vary at all in the sample, a remark says so.
-
 A weight of 2 is the sum of two independent multipliers, so that a row of weight 2 and the row twice draw
 the same numbers.
 """
@@ -29,12 +24,11 @@ import numpy as np
 from scipy import sparse, stats
 
 from minimaxrisk.arrays import FloatArray
+from minimaxrisk.uncertainty.assumptions import broken_assumptions
 from minimaxrisk.uncertainty.radius import MomentSample, Radii, multiples_of_standard_errors, student_factor
 
 # Numbers held at a time: draws x components.
 BLOCK_ELEMENTS = 1 << 21
-# The factor by which skewness may make one tail heavier before it is worth a remark.
-HEAVIER_TAIL = 3.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class MultiplierBootstrap:
         # The smallest draw that at least a fraction ``confidence`` of them does not exceed.
         quantile = float(np.quantile(self._maxima(sample), self.confidence, method="higher"))
         factor = student_factor(float(stats.norm.sf(quantile)), sample.n)
-        return multiples_of_standard_errors(sample, factor, _remarks(sample, factor))
+        return multiples_of_standard_errors(sample, factor, broken_assumptions(sample, factor))
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
         """Draws of T*."""
@@ -75,43 +69,3 @@ class MultiplierBootstrap:
             draws *= inverse
             maxima[start:stop] = np.abs(draws, out=draws).max(axis=(1, 2))
         return maxima
-
-
-def _remarks(sample: MomentSample, factor: float) -> tuple[str, ...]:
-    """What is visibly wrong with the assumptions."""
-    remarks = []
-    # A column that is constant in all of the sample is no feature; one that is constant within a block is.
-    is_feature = (sample.tau != 0.0).any(axis=0) | (sample.sigma > 0.0).any(axis=0)
-    frozen = int(((sample.sigma == 0.0) & is_feature).sum())
-    if frozen:
-        remarks.append(
-            f"{frozen} of {sample.tau.size} components of the feature map do not vary in the sample "
-            "(for example a feature that is zero in a whole class), so that nothing is known about how far "
-            "their means are from the truth; radius='bootstrap' cannot promise its coverage"
-        )
-    exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
-    if exponent > np.log(HEAVIER_TAIL):
-        remarks.append(
-            f"the features are so skewed for {sample.n:g} samples (heavy tails, or binary features that are "
-            "rarely one) that radius='bootstrap' cannot promise its coverage; transform them (logarithm, "
-            "ranks), leave out rare ones, or choose a larger radius"
-        )
-    return tuple(remarks)
-
-
-def _cube(values: FloatArray) -> FloatArray:
-    return values**3
-
-
-def typical_skewness(sample: MomentSample) -> float:
-    """Root mean square, over components, of the skewness, less what chance makes of no skewness (6/n)."""
-    p_hat, matrix = sample.instances.p_hat, sample.coding.matrix
-    first = sample.features.correlate(p_hat)
-    second, third = (sample.features.means_of(power, p_hat) for power in (np.square, _cube))
-    tau, varies = sample.tau, sample.sigma > 0.0
-    # E (c psi - tau)^3, summed over classes with their codes c
-    cube = matrix**3 @ third - 3.0 * tau * (matrix**2 @ second) + 3.0 * tau**2 * (matrix @ first) - tau**3
-    skewness = cube[varies] / sample.sigma[varies] ** 3
-    if skewness.size == 0:
-        return 0.0
-    return float(np.sqrt(max(0.0, float(np.mean(skewness**2)) - 6.0 / sample.n)))

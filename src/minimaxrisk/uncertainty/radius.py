@@ -6,9 +6,9 @@ Phi(x_i, y_i), the set contains the true moments exactly when
     T = max_j |sqrt(n) (tau_j - E Z_j) / sigma_j| <= s.
 
 * ``Multiple``: s as given. The paper takes 1, which with many components is far below the usual size of T.
-* ``UnionBound``: the m events separately. If the components are normal, sqrt((n - 1)/n) times each of the
-  ratios has Student's law with n - 1 degrees of freedom, hence ``s = t_{n-1}^{-1}(1 - delta/(2m))
-  sqrt(n/(n-1))``.
+* ``UnionBound`` (``union_bound.py``): the m events separately. If the components are normal,
+  sqrt((n - 1)/n) times each of the ratios has Student's law with n - 1 degrees of freedom, hence
+  ``s = t_{n-1}^{-1}(1 - delta/(2m)) sqrt(n/(n-1))``.
 * ``MultiplierBootstrap`` (``bootstrap.py``): the law of the maximum itself, correlations included.
 * ``GivenRadii``: lambda as given.
 """
@@ -75,18 +75,6 @@ class Multiple:
 
     def radii(self, sample: MomentSample) -> Radii:
         return multiples_of_standard_errors(sample, self.factor)
-
-
-@dataclass(frozen=True)
-class UnionBound:
-    """Simultaneous coverage by Bonferroni's inequality."""
-
-    confidence: float
-
-    def radii(self, sample: MomentSample) -> Radii:
-        n_components = max(1, int((sample.sigma > 0.0).sum()))
-        factor = student_factor((1.0 - self.confidence) / (2.0 * n_components), sample.n)
-        return multiples_of_standard_errors(sample, factor)
 
 
 @dataclass(frozen=True)

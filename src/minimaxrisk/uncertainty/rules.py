@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.radius import GivenRadii, Multiple, RadiusRule, UnionBound
+from minimaxrisk.uncertainty.radius import GivenRadii, Multiple, RadiusRule
+from minimaxrisk.uncertainty.union_bound import UnionBound
 
 
 def make_radius_rule(

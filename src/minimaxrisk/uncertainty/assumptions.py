@@ -1,0 +1,84 @@
+"""Where a sample visibly breaks what the named radius rules assume.
+
+Both take the studentised means for normal, or Student's. A studentised mean of a skewed law has one tail
+that is heavier than the normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the
+skewness, and the other lighter by as much (the first term of the large deviations of self-normalised sums);
+and s is large when there are many components. With the signed coding a feature that is skewed alike in both
+classes does little harm, since its sign changes with the label. With the one-hot coding it does. Heavy tails
+without skewness make the rules inexact, mostly too careful.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minimaxrisk.arrays import FloatArray
+from minimaxrisk.uncertainty.radius import MomentSample
+
+# How many times more frequent skewness may make misses before it is worth a remark.
+MORE_MISSES = 2.0
+# Mean kurtosis of the columns beyond which tails are heavy; normal ones have 3, exponential ones 9.
+HEAVY_TAILS = 9.0
+
+
+def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
+    """What is visibly wrong, in words; nothing where nothing is."""
+    remarks = []
+    # A column that is constant in all of the sample is no feature; one that is constant within a block is.
+    is_feature = (sample.tau != 0.0).any(axis=0) | (sample.sigma > 0.0).any(axis=0)
+    frozen = int(((sample.sigma == 0.0) & is_feature).sum())
+    if frozen:
+        remarks.append(
+            f"{frozen} of {sample.tau.size} components of the feature map do not vary in the sample "
+            "(for example a feature that is zero in a whole class), so that nothing is known about how far "
+            "their means are from the truth; the named radius rules cannot promise their coverage"
+        )
+    exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
+    if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
+        remarks.append(
+            f"the features are so skewed for {sample.n:g} samples (heavy tails, or binary features that are "
+            "rarely one) that the named radius rules cannot promise their coverage; transform them "
+            "(logarithm, ranks), leave out rare ones, or choose a larger radius"
+        )
+    elif mean_kurtosis(sample) > HEAVY_TAILS:
+        remarks.append(
+            "the features have heavy tails, or are binary and rarely one: the coverage of the named radius "
+            "rules is less exact than their level says; transforming them (logarithm, ranks) would help"
+        )
+    return tuple(remarks)
+
+
+def mean_kurtosis(sample: MomentSample) -> float:
+    """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
+    weights = sample.instances.weights[None]
+    square = sample.features.means_of(np.square, weights)
+    fourth = sample.features.means_of(lambda values: np.square(np.square(values)), weights)
+    varies = (sample.sigma > 0.0).any(axis=0) & (square[0] > 0.0)
+    return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
+
+
+def _cube(values: FloatArray) -> FloatArray:
+    return values * values * values  # a power would be ten times slower
+
+
+def typical_skewness(sample: MomentSample) -> float:
+    """Root mean square of the skewness over components.
+
+    The square of a sample skewness is mostly chance, the more so the heavier the tails. The product of the
+    third moments of two halves of the sample is not: its mean over many samples is the square of the true
+    one.
+    """
+    p_hat, matrix, tau = sample.instances.p_hat, sample.coding.matrix, sample.tau
+    is_even = np.arange(p_hat.shape[1]) % 2 == 0
+    halves = np.vstack([p_hat * is_even, p_hat * ~is_even])
+    first = sample.features.correlate(halves)
+    second, third = (sample.features.means_of(power, halves) for power in (np.square, _cube))
+    varies, cubes = sample.sigma > 0.0, []
+    for part in (slice(0, len(p_hat)), slice(len(p_hat), None)):
+        mass = float(halves[part].sum())
+        # E (c psi - tau)^3, summed over classes with their codes c
+        cube = matrix**3 @ third[part] - 3.0 * tau * (matrix**2 @ second[part])
+        cube += 3.0 * tau**2 * (matrix @ first[part]) - mass * tau**3
+        cubes.append(cube[varies] / (max(mass, np.finfo(float).tiny) * sample.sigma[varies] ** 3))
+    product = cubes[0] * cubes[1]
+    return float(np.sqrt(max(0.0, float(product.mean())))) if product.size else 0.0

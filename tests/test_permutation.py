@@ -1,0 +1,227 @@
+"""The permutation test: against refits from the definition, its error rates, groups, weights, processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.parallel import progress_bar, spread
+
+
+@pytest.fixture
+def noise():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((30, 80)), np.arange(30) % 2
+
+
+def labellings(y, n, seed):
+    """The permuted labels, drawn as the test draws them."""
+    random = np.random.RandomState(seed)
+    return [y[random.permutation(len(y))] for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"coding": "one-hot"},
+        {"radius": "bonferroni", "standardize": False},
+        {"solver": "constraint-generation", "fit_intercept": False},
+        {"class_weight": "balanced"},
+        {"class_weight": {0: 1.0, 1: 2.0}},
+    ],
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_null_values_are_those_of_fits_on_permuted_labels(noise, options, container):
+    X, y = noise
+    X = container(np.where(np.abs(X) < 0.5, 0.0, X))
+    weights = 1.0 + np.arange(30) % 3
+    estimator = MinimaxRiskClassifier(**options)
+    result = permutation_test(estimator, X, y, 5, sample_weight=weights, random_state=3)
+    for value, labels in zip(result.null_distribution, labellings(y, 5, 3), strict=True):
+        exact = MinimaxRiskClassifier(**options).fit(X, labels, sample_weight=weights)
+        assert exact.worst_case_error_lower_ - 1e-9 <= value <= exact.worst_case_error_ + 1e-3
+    observed = MinimaxRiskClassifier(**options).fit(X, y, sample_weight=weights)
+    assert observed.worst_case_error_ - 1e-9 <= result.statistic <= observed.worst_case_error_ + 1e-3
+
+
+def test_several_classes(wide):
+    X, y = wide
+    result = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
+    assert result.pvalue == 0.05
+    assert result.statistic < result.noise_floor[0.01]
+    for value, labels in zip(result.null_distribution[:3], labellings(y, 3, 0), strict=True):
+        assert MinimaxRiskClassifier().fit(X, labels).worst_case_error_ == pytest.approx(value, abs=1.1e-3)
+
+
+def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
+    X, y = noise
+    result = permutation_test(MinimaxRiskClassifier(), X, y, 40, random_state=1)
+    smaller = np.sum(result.null_distribution <= result.statistic)
+    assert result.pvalue == (1 + smaller) / 41
+    for probability, value in result.noise_floor.items():
+        assert value == np.quantile(result.null_distribution, probability)
+    assert f"p = {result.pvalue:.3g}" in str(result)
+
+
+def test_a_radius_at_which_nothing_is_selected_shows_nothing(noise):
+    X, y = noise
+    result = permutation_test(MinimaxRiskClassifier(radius=10.0), X, y, 9, random_state=0)
+    assert result.pvalue == 1.0
+    assert result.statistic == 0.5
+
+
+def test_pvalues_are_uniform_without_signal():
+    """A small version of the experiment on noise floors; 60 tests of 19 permutations."""
+    pvalues = []
+    for seed in range(60):
+        study = make_expression(24, 40, n_informative=0, random_state=seed)
+        test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 19, random_state=seed)
+        pvalues.append(test.pvalue)
+    assert stats.kstest(np.array(pvalues) - 0.025, "uniform").pvalue > 0.01
+
+
+def test_groups_keep_differences_between_batches_out():
+    """Batches differ in their features and in their share of cases; within them labels are noise."""
+    rng = np.random.default_rng(5)
+    batch = np.repeat([0, 1], 20)
+    y = (rng.random(40) < np.where(batch == 0, 0.2, 0.8)).astype(int)
+    X = rng.standard_normal((40, 100)) + 3.0 * batch[:, None] * (np.arange(100) < 50)
+    estimator = MinimaxRiskClassifier()
+    assert permutation_test(estimator, X, y, 49, random_state=0).pvalue <= 0.04
+    assert permutation_test(estimator, X, y, 49, batch, random_state=0).pvalue > 0.1
+
+
+def test_labels_stay_within_their_group(noise):
+    X, _ = noise
+    groups = np.repeat(["a", "b", "c"], 10)
+    y = np.array([0] * 10 + [1] * 10 + [0, 1] * 5)
+    seen = []
+
+    class Spy(MinimaxRiskClassifier):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(y)
+            return super().fit(X, y, sample_weight)
+
+    permutation_test(Spy(), X, y, 6, groups, random_state=0)
+    for labels in seen:
+        assert np.array_equal(labels[:20], y[:20])
+        assert labels[20:].sum() == 5
+    assert len({tuple(labels) for labels in seen}) > 3
+
+
+def test_samples_of_weight_zero_take_no_part(noise):
+    X, y = noise
+    weights = np.ones(30)
+    weights[25:] = 0.0
+    X_more = X.copy()
+    X_more[25:] = 100.0
+    estimator = MinimaxRiskClassifier()
+    with_them = permutation_test(estimator, X_more, y, 5, sample_weight=weights, random_state=0)
+    without = permutation_test(estimator, X[:25], y[:25], 5, random_state=0)
+    assert np.array_equal(with_them.null_distribution, without.null_distribution)
+
+
+def test_selection_inside_a_pipeline_is_part_of_what_is_tested(noise):
+    """Columns chosen by their labels before the test would make noise look like signal."""
+    X, y = noise
+    pipeline = make_pipeline(SelectKBest(k=10), MinimaxRiskClassifier())
+    result = permutation_test(pipeline, X, y, 5, random_state=2, sample_weight=np.ones(30))
+    for value, labels in zip(result.null_distribution, labellings(y, 5, 2), strict=True):
+        chosen = SelectKBest(k=10).fit_transform(X, labels)
+        exact = MinimaxRiskClassifier().fit(chosen, labels).worst_case_error_
+        assert exact - 1e-9 <= value <= exact + 1e-3
+
+
+def test_the_number_of_processes_does_not_matter(noise):
+    X, y = noise
+    fitted = MinimaxRiskClassifier().fit(X, y)
+    coef = fitted.coef_.copy()
+    one = permutation_test(fitted, X, y, 30, random_state=0, n_jobs=1)
+    two = permutation_test(fitted, X, y, 30, random_state=0, n_jobs=2)
+    assert np.array_equal(one.null_distribution, two.null_distribution)
+    assert np.array_equal(fitted.coef_, coef)
+
+
+def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
+    X, y = noise
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        permutation_test(MinimaxRiskClassifier(), X, y, 3)
+        permutation_test(make_pipeline(MinimaxRiskClassifier(max_iter=2)), X, y, 3, verbose=1)
+    assert "permutations: 100%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_permutations": 0}, "n_permutations must be a positive integer, got 0"),
+        ({"n_permutations": 2.5}, "n_permutations must be a positive integer, got 2.5"),
+        ({"gap_tol": 0.0}, "gap_tol must be positive, got 0.0"),
+        ({"groups": np.zeros(7)}, "one entry for each of the 30 samples, got 7"),
+        ({"groups": np.arange(30)}, "every one of the 30 groups holds one class only"),
+        ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
+        ({"y": np.zeros(30)}, "at least 2 classes"),
+        ({"estimator": LogisticRegression()}, "must be a MinimaxRiskClassifier or a Pipeline"),
+        ({"estimator": MinimaxRiskClassifier(radius=-1)}, "radius"),
+        ({"sample_weight": -np.ones(30)}, "must not be negative"),
+    ],
+)
+def test_bad_input(noise, changes, message):
+    X, y = noise
+    arguments = {"estimator": MinimaxRiskClassifier(), "X": X, "y": y, "n_permutations": 3} | changes
+    with pytest.raises(ValueError, match=message):
+        permutation_test(**arguments)
+
+
+def square(x):
+    return x * x
+
+
+def fail_at_seven(x):
+    if x == 7:
+        raise RuntimeError("seven")
+    return x
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_work_spread_over_processes_keeps_its_order(n_jobs):
+    done = []
+    assert spread(square, range(50), n_jobs=n_jobs, progress=done.append) == [x * x for x in range(50)]
+    assert sum(done) == 50
+    assert spread(square, [], n_jobs=n_jobs) == []
+    with pytest.raises(RuntimeError, match="seven"):
+        spread(fail_at_seven, range(10), n_jobs=n_jobs)
+
+
+def test_bar_is_silent_unless_asked_for(capsys):
+    with progress_bar(2, "things", verbose=0) as advance:
+        advance(2)
+    assert capsys.readouterr().err == ""
+
+
+def test_processes_need_no_main_guard(tmp_path):
+    """A plain script without ``if __name__ == "__main__"`` runs its processes once, not in a circle."""
+    script = tmp_path / "study.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from minimaxrisk import MinimaxRiskClassifier, permutation_test\n"
+        "X = np.random.default_rng(0).standard_normal((30, 50))\n"
+        "r = permutation_test(MinimaxRiskClassifier(), X, np.arange(30) % 2, 40, n_jobs=2, random_state=0)\n"
+        "print('p', r.pvalue)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, env=os.environ, timeout=120
+    )
+    assert ran.stdout.count("p 0") == 1

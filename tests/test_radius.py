@@ -1,0 +1,255 @@
+"""Rules for the radii: factors against their definitions, coverage on laws with known means, warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.base import clone
+
+import reference
+from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, UninformativeRadiusWarning, verify
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.instances import distinct_instances
+from minimaxrisk.problem import build_features
+
+
+@pytest.fixture
+def study():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    return rng.standard_normal((40, 150)) + y[:, None] * (np.arange(150) < 5) * 1.5, y
+
+
+def components(X, y, coding):
+    """Phi(x_i, y_i) from the definition (n x m)."""
+    n_classes = len(np.unique(y))
+    Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
+    return Phi[np.arange(len(y)), y]
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_bonferroni_is_student_at_the_level_of_each_component(study, coding):
+    X, y = study
+    model = MinimaxRiskClassifier(radius="bonferroni", coding=coding, confidence=0.9).fit(X, y)
+    n, m = components(X, y, coding).shape
+    expected = stats.t.ppf(1 - 0.1 / (2 * m), n - 1) * np.sqrt(n / (n - 1))
+    assert model.radius_ == pytest.approx(expected)
+    assert verify(model, X, y).valid
+
+
+def test_bonferroni_counts_components_that_vary(study):
+    X, y = study
+    padded = np.hstack([X, np.ones((len(y), 50))])
+    fitted = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+    assert MinimaxRiskClassifier(radius="bonferroni").fit(padded, y).radius_ == fitted.radius_
+
+
+def bootstrap_maxima(Z, n_draws, rng):
+    """Draws of the largest studentised sum with normal multipliers, from the definition."""
+    centred = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    return np.abs(rng.standard_normal((n_draws, len(Z))) @ centred / np.sqrt(len(Z))).max(axis=1)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, container):
+    X, y = study
+    draws = 20_000
+    model = MinimaxRiskClassifier(radius="bootstrap", coding=coding, n_bootstrap=draws).fit(container(X), y)
+    Z = components(X, y, coding)
+    q = np.quantile(bootstrap_maxima(Z, draws, np.random.default_rng(5)), 0.95)
+    n = len(y)
+    expected = stats.t.ppf(stats.norm.cdf(q), n - 1) * np.sqrt(n / (n - 1))
+    # Two quantiles of 20,000 draws each; their standard error is about 0.01.
+    assert model.radius_ == pytest.approx(expected, abs=0.05)
+
+
+def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
+    X, y = study
+    estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50)
+    factor = estimator.fit(X, y).radius_
+    assert clone(estimator).fit(X, y).radius_ == factor
+    assert clone(estimator).fit(sparse.csr_array(X), y).radius_ == pytest.approx(factor, abs=1e-9)
+    assert clone(estimator).set_params(random_state=1).fit(X, y).radius_ != factor
+    seeded = [clone(estimator).set_params(random_state=1).fit(X, y).radius_ for _ in range(2)]
+    assert seeded[0] == seeded[1]
+
+
+def test_bootstrap_draws_no_global_random_numbers(study):
+    X, y = study
+    np.random.seed(3)  # noqa: NPY002  that nobody else uses it is the point
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20).fit(X, y)
+    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
+    X, y = study
+    times = np.arange(len(y)) % 3
+    once = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=60).fit(X, y, sample_weight=times)
+    rows = np.repeat(np.arange(len(y)), times)
+    twice = clone(once).fit(X[rows], y[rows])
+    assert once.radius_ == twice.radius_
+    assert np.array_equal(once.coef_, twice.coef_)
+
+
+def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, monkeypatch):
+    X, y = study
+    whole = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
+    monkeypatch.setattr("minimaxrisk.uncertainty.bootstrap.BLOCK_ELEMENTS", 3000)
+    pieces = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
+    assert pieces == pytest.approx(whole, abs=1e-12)
+
+
+def test_correlated_features_need_a_smaller_radius():
+    study = make_expression(60, 400, correlation=0.95, module_size=100, random_state=0)
+    bootstrap = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
+    union = MinimaxRiskClassifier(radius="bonferroni").fit(study.data, study.target)
+    assert bootstrap.radius_ < union.radius_ - 0.3
+    assert bootstrap.worst_case_error_ <= union.worst_case_error_
+    stricter = MinimaxRiskClassifier(radius="bootstrap", confidence=0.99).fit(study.data, study.target)
+    assert stricter.radius_ > bootstrap.radius_
+
+
+def test_bootstrap_covers_the_true_means_of_a_normal_law():
+    """At 80%, so that few data sets tell: 60 of them, binomial standard error 5%."""
+    study = make_expression(50, 200, n_informative=10, effect=1.0, random_state=1)
+    covered = []
+    for seed in range(60):
+        X, y = study.law.sample(50, random_state=seed)
+        model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.8, n_bootstrap=200).fit(X, y)
+        inner = (study.law.class_means - X.mean(axis=0)) / X.std(axis=0)
+        truth = np.concatenate([[0.0], (inner[0] - inner[1]) / 2])  # both classes have probability 1/2
+        covered.append((np.abs(truth - model.tau_[0]) <= model.lambda_[0]).all())
+    assert 0.66 <= np.mean(covered) <= 0.95
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_an_array_of_lambda_gives_the_model_it_was_taken_from(study, standardize, coding):
+    X, y = study
+    options = {"standardize": standardize, "coding": coding}
+    model = MinimaxRiskClassifier(radius=1.7, **options).fit(X * 3.0 + 1.0, y)
+    again = MinimaxRiskClassifier(radius=model.lambda_, **options).fit(X * 3.0 + 1.0, y)
+    assert again.radius_ is None
+    assert again.worst_case_error_ == pytest.approx(model.worst_case_error_, abs=1e-12)
+    assert np.allclose(again.lambda_, model.lambda_, rtol=1e-14)
+    assert verify(again, X * 3.0 + 1.0, y).valid
+
+
+def test_one_row_of_lambda_serves_all_classes(wide):
+    X, y = wide
+    row = np.full(301, 0.2)
+    one = MinimaxRiskClassifier(radius=row).fit(X, y)
+    each = MinimaxRiskClassifier(radius=np.tile(row, (3, 1))).fit(X, y)
+    assert one.worst_case_error_ == each.worst_case_error_
+    assert (one.lambda_ == 0.2).all()
+    labels = np.searchsorted(one.classes_, y)
+    Phi = reference.phi_vectors(reference.scaled_columns(X), 3, "one-hot")
+    tau, _ = reference.tau_and_lambda(Phi, labels, 1.0)
+    value, _ = reference.minimax_risk(Phi, tau, np.full(903, 0.2))
+    assert one.worst_case_error_ == pytest.approx(value, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("radius", "message"),
+    [
+        (np.ones(150), r"the intercept first: shape \(151,\), or \(1, 151\).* got shape \(150,\)"),
+        (np.ones((2, 151)), r"got shape \(2, 151\)"),
+        (np.full(151, -1.0), "not negative, got -1.0"),
+        (np.full(151, np.nan), "finite and not negative, got nan"),
+        (["a"] * 151, "must hold numbers"),
+        (0.0, "radius"),
+        ("bayes", "radius"),
+    ],
+)
+def test_a_radius_that_makes_no_sense_is_refused(study, radius, message):
+    X, y = study
+    with pytest.raises(ValueError, match=message):
+        MinimaxRiskClassifier(radius=radius).fit(X, y)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1])
+def test_confidence_is_a_probability(study, confidence):
+    X, y = study
+    with pytest.raises(ValueError, match="confidence"):
+        MinimaxRiskClassifier(radius="bootstrap", confidence=confidence).fit(X, y)
+
+
+def test_number_of_draws_is_positive(study):
+    X, y = study
+    with pytest.raises(ValueError, match="n_bootstrap"):
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=0).fit(X, y)
+
+
+@pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
+def test_weights_that_count_no_samples_are_refused(study, radius):
+    X, y = study
+    with pytest.raises(ValueError, match="weights count samples"):
+        MinimaxRiskClassifier(radius=radius).fit(X, y, sample_weight=np.full(40, 1 / 40))
+
+
+def coverage_warnings(X, y, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50, **options).fit(X, y)
+    return [str(w.message) for w in caught if issubclass(w.category, CoverageWarning)]
+
+
+def test_warnings_where_assumptions_fail():
+    rng = np.random.default_rng(2)
+    y = np.arange(80) % 2
+    normal = rng.standard_normal((80, 500))
+    assert coverage_warnings(normal, y) == []
+    assert coverage_warnings(normal, y, coding="one-hot") == []
+    assert "heavy tails" in coverage_warnings(np.exp(1.5 * normal), y)[0]
+    assert "so skewed" in coverage_warnings(np.exp(1.5 * normal), y, coding="one-hot")[0]
+    rare = (rng.random((80, 500)) < 0.02).astype(float)
+    assert "rarely one" in coverage_warnings(rare, y)[0]
+    # A feature that is zero on a class has no spread there, without standardisation.
+    some = np.where((y == 0)[:, None] & (np.arange(500) < 3), 0.0, np.abs(normal))
+    frozen = coverage_warnings(some, y, coding="one-hot", standardize=False)
+    assert "3 of 1002 components of the feature map do not vary" in frozen[0]
+
+
+def test_warning_about_a_plain_number(study, cancer):
+    X, y = study
+    with pytest.warns(
+        UninformativeRadiusWarning, match="150 features, 40 samples .*permutation_test"
+    ) as caught:
+        MinimaxRiskClassifier().fit(X, y)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+        MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+        MinimaxRiskClassifier(radius=np.ones(151)).fit(X, y)
+        MinimaxRiskClassifier().fit(*cancer)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_means_of_functions_and_moments_of_other_labels(container, fit_intercept):
+    """What the rules ask of a feature matrix, against the columns that it returns."""
+    rng = np.random.default_rng(4)
+    X = np.where(rng.random((30, 20)) < 0.5, 0.0, rng.standard_normal((30, 20)) + 1.0)
+    labels = np.arange(30) % 3
+    instances = distinct_instances(container(X), labels, rng.random(30) + 0.1, 3)
+    features, moments, _ = build_features(
+        container(X), instances, standardize=True, fit_intercept=fit_intercept
+    )
+    Psi = features.columns(np.arange(20 + fit_intercept))
+    weights = rng.random((2, 30))
+    assert np.allclose(features.means_of(np.abs, weights), weights @ np.abs(Psi))
+    assert np.allclose(features.means_of(np.square, weights), weights @ Psi**2)
+    again = features.class_moments(instances.p_hat)
+    assert np.allclose(again.mean, moments.mean)
+    assert np.allclose(again.variance, moments.variance)
+    other = rng.permutation(instances.p_hat, axis=1)
+    for k, share in enumerate(other / other.sum(axis=1, keepdims=True)):
+        permuted = features.class_moments(other)
+        assert np.allclose(permuted.mean[k], share @ Psi)
+        assert np.allclose(permuted.variance[k], share @ (Psi - share @ Psi) ** 2, atol=1e-14)
