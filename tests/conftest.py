@@ -26,6 +26,17 @@ def real_data():
     return load
 
 
+@pytest.fixture
+def pyplot():
+    """matplotlib.pyplot without a screen; afterwards it has no figures and the backend that it had before."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="comes with the extra 'plot'")
+    before = plt.get_backend()
+    plt.switch_backend("Agg")
+    yield plt
+    plt.close("all")
+    plt.switch_backend(before)
+
+
 @pytest.fixture(scope="session")
 def cancer():
     """Breast cancer data: 569 x 30, two classes."""

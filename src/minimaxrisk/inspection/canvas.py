@@ -1,0 +1,85 @@
+"""Axes to draw on and what all displays look like; the only module that imports matplotlib, when drawing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Okabe and Ito's colours, which most colour-blind people tell apart.
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+SKY, VERMILION, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
+PALE, GREY, BLACK = "0.8", "0.45", "0.1"
+CLASS_COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
+# Where there are more classes than colours, those come again with the next hatch.
+HATCHES = ("", "////", "....", "xxxx")
+
+# Inches: a row of a bar chart with its label, and the title, axis and margins around the rows.
+ROW, AROUND_ROWS = 0.23, 1.3
+# Height of axes with room for a legend above the data, over that of the data.
+LEGEND_ROOM = 1.3
+
+
+def figure_and_axes(ax: Any, *, width: float = 6.4, height: float = 4.4) -> tuple[Any, Any]:
+    """The given axes and their figure, or those of a new figure of this size in inches."""
+    if ax is not None:
+        return ax.figure, ax
+    # Constrained, so that long names of features are not cut off.
+    return _pyplot().subplots(figsize=(width, height), layout="constrained")
+
+
+def height_of_rows(n_rows: int) -> float:
+    """Of a figure in which so many bars lie one above the other."""
+    return AROUND_ROWS + ROW * max(n_rows, 6)
+
+
+def class_style(position: int) -> dict[str, Any]:
+    """Colour and hatch of the class at this position."""
+    repeats, colour = divmod(position, len(CLASS_COLOURS))
+    return {
+        "color": CLASS_COLOURS[colour],
+        "hatch": HATCHES[repeats % len(HATCHES)],
+        "edgecolor": "white",  # of the hatch; a border would hide short bars
+        "linewidth": 0.0,
+    }
+
+
+def label_rows(ax: Any, names: list[str]) -> None:
+    """Name the rows of horizontal bars, the first one on top."""
+    ax.set_yticks(range(len(names)), labels=names)
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def finish(ax: Any, *, title: str, grid: str) -> None:
+    """A title that fits over narrow axes, a light grid behind everything, no frame on top and right."""
+    ax.set_title(title, loc="left", fontsize="medium")
+    ax.grid(axis=grid, color="0.92")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def add_legend(ax: Any, **what: Any) -> None:
+    """A legend that stays readable over lines that run behind it."""
+    ax.legend(
+        fontsize="small", title_fontsize="small", alignment="left", edgecolor="none", framealpha=0.9, **what
+    )
+
+
+def leave_room_for_legend(ax: Any) -> None:
+    """Start at zero, and end well above what has been drawn."""
+    ax.set_ylim(0.0, LEGEND_ROOM * ax.get_ylim()[1])
+
+
+def integer_ticks(axis: Any) -> None:
+    """Ticks at whole numbers, for counts."""
+    axis.get_major_locator().set_params(integer=True)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(
+            f"The displays need the package 'matplotlib', which could not be imported ({error}); "
+            'install it with: pip install "minimaxrisk[plot]"'
+        ) from error
+    return plt

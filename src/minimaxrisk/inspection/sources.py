@@ -1,0 +1,42 @@
+"""What the displays are made from, checked."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk.arrays import IntArray
+
+
+def check_fitted(argument: str, estimator: Any, expected: str, attributes: tuple[str, ...]) -> None:
+    """Refuse what is not fitted, and what lacks an attribute after fit."""
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
+    check_attributes(argument, estimator, expected, attributes)
+
+
+def check_attributes(argument: str, value: Any, expected: str, attributes: tuple[str, ...]) -> None:
+    """Refuse what lacks an attribute."""
+    missing = [name for name in attributes if not hasattr(value, name)]
+    if missing:
+        raise TypeError(
+            f"{argument} must be {expected}, which has the attributes {', '.join(attributes)}; got "
+            f"{type(value).__name__} without {', '.join(missing)}."
+        )
+
+
+def check_limit(argument: str, value: Any) -> int:
+    """How many bars at most."""
+    if not isinstance(value, Integral) or value < 1:
+        raise ValueError(
+            f"{argument} must be an integer of at least 1, how many bars to draw; got {value!r}."
+        )
+    return int(value)
+
+
+def feature_names(estimator: Any, columns: IntArray) -> list[str]:
+    """Names of the columns where the estimator knows them, else their numbers."""
+    known = getattr(estimator, "feature_names_in_", None)
+    return [f"column {j}" if known is None else str(known[j]) for j in columns]

@@ -1,0 +1,335 @@
+"""The displays show the numbers that they were made from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelector
+from minimaxrisk.inspection import (
+    BoundPathDisplay,
+    PermutationTestDisplay,
+    SelectedFeaturesDisplay,
+    StabilityDisplay,
+    WorstCaseDistributionDisplay,
+)
+
+NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
+FROM_ESTIMATOR = [
+    BoundPathDisplay.from_estimator,
+    SelectedFeaturesDisplay.from_estimator,
+    StabilityDisplay.from_estimator,
+    lambda model: WorstCaseDistributionDisplay.from_estimator(model, [0, 1]),
+]
+
+
+class StableSelector(BaseEstimator):
+    """The attributes of a selector fitted with stability selection."""
+
+    threshold = 0.6
+
+    def fit(self, X, y):
+        self.n_features_in_ = 6
+        self.selection_frequencies_ = np.array([0.1, 0.9, 0.0, 0.6, 0.3, 1.0])
+        self.false_selection_bounds_ = SimpleNamespace(meinshausen_buhlmann=1.25, shah_samworth=0.5)
+        return self
+
+
+@pytest.fixture
+def selector():
+    return StableSelector().fit(None, None)
+
+
+@pytest.fixture
+def permutations():
+    return SimpleNamespace(
+        statistic=0.3, pvalue=0.0025, null_distribution=NULL, noise_floor={0.01: 0.355, 0.05: 0.365}
+    )
+
+
+@pytest.fixture
+def path():
+    return SimpleNamespace(
+        radii=np.array([2.0, 0.5, 1.0]),
+        worst_case_error=np.array([0.4, 0.1, 0.2]),
+        lower=np.array([0.39, 0.09, 0.19]),
+        n_features=np.array([3, 30, 12]),
+    )
+
+
+def widths(bars):
+    return np.array([bar.get_width() for bar in bars])
+
+
+def heights(bars):
+    return np.array([bar.get_height() for bar in bars])
+
+
+def row_names(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_permutation_test(pyplot, permutations):
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    assert heights(display.bars_).sum() == len(NULL)
+    assert display.bars_[0].get_x() == pytest.approx(NULL.min())
+    first = display.bars_[0]
+    inside = first.get_x() + first.get_width() > NULL
+    assert first.get_height() == inside.sum()
+    np.testing.assert_array_equal(display.statistic_line_.get_xdata(), [0.3, 0.3])
+    np.testing.assert_array_equal(display.noise_floor_line_.get_xdata(), [0.365, 0.365])
+    assert display.noise_floor_line_.get_linestyle() == "--"
+    assert "p = 0.0025" in display.ax_.get_title(loc="left")
+
+
+def test_permutations_that_all_score_the_same(pyplot, permutations):
+    permutations.null_distribution = np.full(99, 0.5)
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    assert heights(display.bars_).sum() == 99
+    assert widths(display.bars_).sum() == pytest.approx(0.01)
+
+
+def test_permutation_test_without_the_quantile(pyplot, permutations):
+    permutations.noise_floor = {0.5: 0.4}
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    assert display.noise_floor_line_ is None
+    assert len(display.ax_.lines) == 1
+
+
+def test_path_over_radii_is_sorted(pyplot, path):
+    display = BoundPathDisplay.from_result(path).plot()
+    np.testing.assert_array_equal(display.upper_line_.get_xydata(), [[0.5, 0.1], [1.0, 0.2], [2.0, 0.4]])
+    np.testing.assert_array_equal(display.lower_line_.get_ydata(), [0.09, 0.19, 0.39])
+    np.testing.assert_array_equal(display.n_features_line_.get_xydata(), [[0.5, 30], [1.0, 12], [2.0, 3]])
+    assert "radius" in display.ax_.get_xlabel()
+    assert display.n_features_ax_.get_ylabel() == "selected features"
+
+
+@pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])
+def test_path_over_iterations(pyplot, wide, solver):
+    model = MinimaxRiskClassifier(solver).fit(*wide)
+    display = BoundPathDisplay.from_estimator(model).plot()
+    np.testing.assert_array_equal(display.upper_line_.get_xdata(), np.arange(1, model.n_iter_ + 1))
+    for line, name in [
+        (display.upper_line_, "upper"),
+        (display.lower_line_, "lower"),
+        (display.n_features_line_, "n_features"),
+    ]:
+        np.testing.assert_array_equal(line.get_ydata(), [record[name] for record in model.history_])
+    assert display.ax_.get_xlabel() == "iteration"
+    assert "Φ" in display.n_features_ax_.get_ylabel()
+
+
+def test_selection_frequencies(pyplot, selector):
+    display = StabilityDisplay.from_estimator(selector).plot()
+    # Column 2 was never selected.
+    np.testing.assert_array_equal(widths(display.bars_), [1.0, 0.9, 0.6, 0.3, 0.1])
+    assert row_names(display.ax_) == ["column 5", "column 1", "column 3", "column 4", "column 0"]
+    colours = [bar.get_facecolor() for bar in display.bars_]
+    assert len(set(colours[:3])) == 1
+    assert len(set(colours[3:])) == 1
+    assert colours[0] != colours[3]
+    np.testing.assert_array_equal(display.threshold_line_.get_xdata(), [0.6, 0.6])
+    title = display.ax_.get_title(loc="left")
+    assert "3 of 6 features" in title
+    assert "at most 1.25 (Meinshausen" in title
+    assert "at most 0.5 (Shah" in title
+
+
+def test_fewer_frequencies_with_names_and_without_a_bound(pyplot, selector):
+    selector.feature_names_in_ = np.array(list("abcdef"), dtype=object)
+    selector.false_selection_bounds_.meinshausen_buhlmann = np.inf
+    display = StabilityDisplay.from_estimator(selector, max_features=2).plot()
+    assert row_names(display.ax_) == ["f", "b"]
+    assert "no bound (Meinshausen" in display.ax_.get_title(loc="left")
+    assert "3 of 6 features" in display.ax_.get_title(loc="left")
+
+
+@pytest.mark.parametrize("estimator", [MinimaxRiskClassifier(), L1SVMClassifier()])
+def test_coefficients_of_two_classes(pyplot, cancer, estimator):
+    X, y = cancer
+    model = estimator.fit(X, y)
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=8).plot()
+    top = np.argsort(-model.feature_importances_, kind="stable")[:8]
+    standardised = model.coef_[0, top] * X[:, top].std(axis=0)
+    left, right = map(widths, display.bars_)
+    np.testing.assert_allclose(left + right, standardised, rtol=1e-9)
+    assert (left <= 0).all()
+    assert (right >= 0).all()
+    assert (left * right == 0).all()
+    assert row_names(display.ax_) == [f"column {j}" for j in top]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1"]
+    assert f"8 most important of {model.n_features_selected_}" in display.ax_.get_title(loc="left")
+
+
+def test_coefficients_of_more_classes_fill_the_bar(pyplot, wide):
+    X, y = wide
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
+    model = MinimaxRiskClassifier().fit(frame, y)
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=5).plot()
+    top = np.argsort(-model.feature_importances_, kind="stable")[:5]
+    drawn = np.array([widths(bars) for bars in display.bars_])
+    np.testing.assert_allclose(drawn, model.coef_[:, top] * X[:, top].std(axis=0), rtol=1e-9)
+    assert row_names(display.ax_) == [f"gene {j}" for j in top]
+    ends = np.array(
+        [[[bar.get_x(), bar.get_x() + bar.get_width()] for bar in bars] for bars in display.bars_]
+    )
+    length = ends.max(axis=(0, 2)) - ends.min(axis=(0, 2))
+    # No piece hides another one.
+    np.testing.assert_allclose(length, model.feature_importances_[top], rtol=1e-9)
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["alpha", "beta", "gamma"]
+
+
+def test_more_classes_than_colours(pyplot):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), 8)
+    X = rng.standard_normal((72, 9)) + 3 * np.eye(9)[y]
+    display = SelectedFeaturesDisplay.from_estimator(MinimaxRiskClassifier().fit(X, y)).plot()
+    styles = {(bars[0].get_facecolor(), bars[0].get_hatch()) for bars in display.bars_}
+    assert len(styles) == 9
+
+
+def test_nothing_selected(pyplot, cancer):
+    model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
+    display = SelectedFeaturesDisplay.from_estimator(model).plot()
+    assert display.ax_.get_title(loc="left") == "Selected features: 0"
+    assert display.ax_.get_legend() is None
+
+
+def test_worst_case_of_each_sample(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    display = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=10).plot()
+    mass = model.worst_case_distribution_
+    own = mass[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    other = mass.sum(axis=1) - own
+    rows = [int(label.get_text()) for label in display.ax_.get_xticklabels()]
+    np.testing.assert_allclose(heights(display.other_bars_), other[rows], atol=1e-15)
+    np.testing.assert_allclose(heights(display.own_bars_), own[rows], atol=1e-15)
+    np.testing.assert_allclose([bar.get_y() for bar in display.own_bars_], other[rows], atol=1e-15)
+    assert len(rows) == 10
+    assert (np.diff(other[rows]) <= 1e-9).all()
+    assert other[rows].min() >= np.delete(other, rows).max() - 1e-9
+    assert f"own: {other.sum():.1%}" in display.ax_.get_title(loc="left")
+    assert "left out" not in display.ax_.get_title(loc="left")
+
+
+def test_samples_without_mass_on_other_labels_are_not_drawn(pyplot):
+    model = MinimaxRiskClassifier()
+    model.classes_ = np.array(["no", "yes"])
+    model.worst_case_distribution_ = np.array([[0.4, 0.0], [0.1, 0.1], [0.0, 0.0], [0.3, 0.1]])
+    # The third one had weight zero, and a label of its own.
+    display = WorstCaseDistributionDisplay.from_estimator(model, ["no", "yes", "maybe", "yes"])
+    np.testing.assert_array_equal(display.samples, [3, 1])
+    np.testing.assert_array_equal(display.other_mass, [0.3, 0.1])
+    np.testing.assert_array_equal(display.own_mass, [0.1, 0.1])
+    assert display.n_ambiguous == 2
+    assert display.total_other_mass == pytest.approx(0.4)
+
+
+def test_instances_without_a_label_are_left_out_and_said_so(pyplot, cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X[:100], y[:100], X_unlabeled=X[100:130])
+    display = WorstCaseDistributionDisplay.from_estimator(model, y[:100]).plot()
+    assert display.samples.max() < 100
+    assert display.unlabeled_mass == pytest.approx(model.worst_case_distribution_[100:].sum())
+    assert "left out: 30 rows without a label" in display.ax_.get_title(loc="left")
+
+
+def test_given_axes_are_drawn_on(pyplot, cancer, selector, permutations, path):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X, y)
+    displays = [
+        PermutationTestDisplay.from_result(permutations),
+        BoundPathDisplay.from_result(path),
+        StabilityDisplay.from_estimator(selector),
+        SelectedFeaturesDisplay.from_estimator(model),
+        WorstCaseDistributionDisplay.from_estimator(model, y),
+    ]
+    figure, axes = pyplot.subplots(1, len(displays))
+    for display, ax in zip(displays, axes, strict=True):
+        assert display.plot(ax) is display
+        assert display.ax_ is ax
+        assert display.figure_ is figure
+    assert len(pyplot.get_fignums()) == 1
+    assert displays[0].plot().figure_ is not figure
+
+
+@pytest.mark.parametrize("make", FROM_ESTIMATOR)
+def test_models_must_be_fitted(make):
+    with pytest.raises(NotFittedError, match="MinimaxRiskClassifier instance is not fitted yet"):
+        make(MinimaxRiskClassifier())
+
+
+@pytest.mark.parametrize("make", FROM_ESTIMATOR)
+def test_models_of_another_kind_are_refused(make, cancer):
+    other = LogisticRegression(max_iter=10_000).fit(cancer[0][:, :2], cancer[1])
+    with pytest.raises(TypeError, match=r"must be a .*MinimaxRisk.* got LogisticRegression without \w+"):
+        make(other)
+    with pytest.raises(TypeError, match=r"must be a .*MinimaxRisk.* got dict without \w+"):
+        make({})
+
+
+def test_a_selector_without_stability_is_refused(cancer):
+    selector = MinimaxRiskSelector().fit(*cancer)
+    with pytest.raises(TypeError, match="selector must be a MinimaxRiskSelector fitted with stability=True"):
+        StabilityDisplay.from_estimator(selector)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (PermutationTestDisplay.from_result, "result must be a result of minimaxrisk.permutation_test"),
+        (BoundPathDisplay.from_result, "path must be a path of bounds over radii"),
+    ],
+)
+def test_results_of_another_kind_are_refused(make, match):
+    with pytest.raises(TypeError, match=match):
+        make({})
+
+
+@pytest.mark.parametrize("value", [0, 2.5, "all"])
+def test_number_of_bars(cancer, selector, value):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=f"max_features must be an integer of at least 1.* got {value!r}"):
+        SelectedFeaturesDisplay.from_estimator(model, max_features=value)
+    with pytest.raises(ValueError, match="max_features must be"):
+        StabilityDisplay.from_estimator(selector, max_features=value)
+    with pytest.raises(ValueError, match="max_samples must be"):
+        WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=value)
+
+
+def test_labels_must_be_those_of_the_fit(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"y must hold the labels .* which has 40 rows; got 41 labels"):
+        WorstCaseDistributionDisplay.from_estimator(model, np.append(y, "beta"))
+    with pytest.raises(ValueError, match=r"y must hold the labels .* got 0 labels"):
+        WorstCaseDistributionDisplay.from_estimator(model, [])
+    with pytest.raises(ValueError, match=r"its classes_ are \['alpha'.* got 'delta' at position 0"):
+        WorstCaseDistributionDisplay.from_estimator(model, np.where(y == "alpha", "delta", y))
+    with pytest.raises(ValueError, match="got 1 at position 0"):
+        WorstCaseDistributionDisplay.from_estimator(model, np.ones(40, dtype=int))
+
+
+def test_without_matplotlib(monkeypatch, path):
+    display = BoundPathDisplay.from_result(path)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'matplotlib.*pip install "minimaxrisk\[plot\]"'):
+        display.plot()
+
+
+def test_matplotlib_is_imported_when_drawing():
+    script = "import sys, minimaxrisk.inspection; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
