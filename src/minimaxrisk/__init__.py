@@ -10,6 +10,7 @@ from minimaxrisk.l1_svm import L1SVMClassifier
 from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.permutation import PermutationTestResult, permutation_test
 from minimaxrisk.selector import MinimaxRiskSelector
+from minimaxrisk.stability import FalseSelectionBounds
 
 __version__ = version("minimaxrisk")
 
@@ -18,6 +19,7 @@ __all__ = [
     "CoverageWarning",
     "ErrorBounds",
     "Exceedance",
+    "FalseSelectionBounds",
     "GuaranteedError",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",

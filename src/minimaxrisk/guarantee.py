@@ -205,7 +205,7 @@ def _by_cross_fitting(
     X, labels, weights = data.X[rows], data.labels[rows], data.weights[rows]
     smallest = int(np.bincount(labels).min())
     if smallest < 2:
-        rare = data.classes[int(np.argmin(np.bincount(labels)))]
+        rare = data.classes.tolist()[int(np.argmin(np.bincount(labels)))]
         raise ValueError(
             f"cross-fitting needs at least 2 samples of every class, got 1 of {rare!r}; pass new instances, "
             "which need no labels, as X."

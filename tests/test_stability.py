@@ -1,0 +1,317 @@
+"""Stability selection: halves, frequencies, bounds, and what they are worth where the truth is known."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.base import clone
+
+from minimaxrisk import (
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    UninformativeRadiusWarning,
+)
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.stability import complementary_halves, false_selection_bounds
+from minimaxrisk.validation import TrainingData
+
+
+def stable(estimator=None, **parameters):
+    return MinimaxRiskSelector(
+        estimator, **{"stability": True, "n_subsamples": 10, "random_state": 0, **parameters}
+    )
+
+
+def study(n_samples=80, n_features=150, **parameters):
+    """Independent columns, of which few are informative: those that are not are exchangeable."""
+    return make_expression(n_samples, n_features, correlation=0.0, **parameters)
+
+
+def training_data(labels, weights=None):
+    labels = np.asarray(labels)
+    weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
+    return TrainingData(np.zeros((len(labels), 1)), np.unique(labels), labels, weights)
+
+
+def same_result(a, b):
+    np.testing.assert_array_equal(a.selection_frequencies_, b.selection_frequencies_)
+    np.testing.assert_array_equal(a.n_selected_per_subsample_, b.n_selected_per_subsample_)
+    np.testing.assert_array_equal(a.get_support(), b.get_support())
+
+
+# ---- halves
+
+
+def test_halves_come_in_disjoint_pairs_with_equal_shares_of_each_class():
+    labels = np.repeat([0, 1, 2], [10, 7, 2])
+    halves = complementary_halves(training_data(labels), 6, np.random.RandomState(0))
+    assert len(halves) == 6
+    for half in halves:
+        assert np.bincount(labels[half]).tolist() == [5, 3, 1]
+        assert (np.diff(half) > 0).all()
+    for first, second in zip(halves[::2], halves[1::2], strict=True):
+        assert not set(first) & set(second)
+    assert len({tuple(half) for half in halves}) == 6
+
+
+def test_every_sample_is_left_out_at_some_time_and_in_halves_equally_often():
+    labels = np.repeat([0, 1], [4, 3])
+    halves = complementary_halves(training_data(labels), 6000, np.random.RandomState(0))
+    often = np.bincount(np.concatenate(halves), minlength=7) / 6000
+    np.testing.assert_allclose(often, np.repeat([1 / 2, 1 / 3], [4, 3]), atol=0.02)
+
+
+def test_rows_of_weight_zero_are_in_no_half():
+    weights = [1, 0, 2, 1, 0, 3, 1, 1]
+    halves = complementary_halves(
+        training_data([0, 0, 0, 1, 1, 1, 0, 0], weights), 4, np.random.RandomState(0)
+    )
+    assert all(len(half) == 3 for half in halves)
+    assert not {1, 4} & set(np.concatenate(halves))
+
+
+# ---- the selection
+
+
+@pytest.mark.parametrize("max_features", [None, 3])
+def test_frequencies_by_brute_force(max_features):
+    data = study(40, 60, n_informative=4, effect=2.0, random_state=1)
+    X, y = data.data, data.target
+    selector = stable(MinimaxRiskClassifier(radius=2.0), max_features=max_features, threshold=0.7).fit(X, y)
+    random = np.random.RandomState(0)
+    votes, sizes = np.zeros(60), []
+    for _ in range(5):
+        shuffled = [random.permutation(np.flatnonzero(y == k)) for k in (0, 1)]
+        for side in (0, 1):
+            rows = [part[side * (len(part) // 2) :][: len(part) // 2] for part in shuffled]
+            rows = np.sort(np.concatenate(rows))
+            model = MinimaxRiskClassifier(radius=2.0).fit(X[rows], y[rows])
+            order = sorted(model.selected_features_, key=lambda j, m=model: -m.feature_importances_[j])
+            votes[order[:max_features]] += 1
+            sizes.append(len(order[:max_features]))
+    np.testing.assert_array_equal(selector.selection_frequencies_, votes / 10)
+    np.testing.assert_array_equal(selector.n_selected_per_subsample_, sizes)
+    assert selector.average_selected_ == pytest.approx(np.mean(sizes))
+    np.testing.assert_array_equal(selector.get_support(indices=True), np.flatnonzero(votes >= 7))
+    assert 0 < selector.get_support().sum() < 60
+    q = np.mean(sizes)
+    assert selector.false_selection_bounds_.meinshausen_buhlmann == pytest.approx(q**2 / 0.4 / 60)
+
+
+def test_the_estimator_is_fitted_on_all_samples(wide):
+    X, y = wide
+    selector = stable().fit(X, y)
+    np.testing.assert_array_equal(selector.estimator_.coef_, MinimaxRiskClassifier().fit(X, y).coef_)
+
+
+def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
+    X, y = wide
+    one = stable(n_jobs=1, n_subsamples=40).fit(X, y)
+    same_result(one, stable(n_jobs=2, n_subsamples=40).fit(X, y))
+    same_result(one, clone(one).fit(X, y))
+    other = stable(n_subsamples=40, random_state=1).fit(X, y)
+    assert (one.selection_frequencies_ != other.selection_frequencies_).any()
+
+
+def test_kinds_of_input(wide):
+    X, y = wide
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense = stable(threshold=0.8).fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
+    named = stable(threshold=0.8).set_output(transform="pandas").fit(frame, y)
+    same_result(dense, named)
+    assert named.transform(frame).columns.tolist() == frame.columns[dense.get_support()].tolist()
+    for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_matrix):
+        other = stable(threshold=0.8).fit(kind(X), y)
+        np.testing.assert_allclose(other.selection_frequencies_, dense.selection_frequencies_, atol=0.11)
+
+
+def test_the_support_vector_machine_as_estimator():
+    data = study(60, 80, n_informative=3, effect=2.5, random_state=0)
+    selector = stable(L1SVMClassifier(), max_features=6).fit(data.data, data.target)
+    assert selector.n_selected_per_subsample_.max() <= 6
+    assert set(data.informative) <= set(selector.get_support(indices=True))
+
+
+def test_weights_go_with_the_rows_and_zero_is_no_row(wide):
+    X, y = wide
+    weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0 + np.arange(40) % 3)
+    used = weights > 0
+    selector = stable().fit(X, y, sample_weight=weights)
+    same_result(selector, stable().fit(X[used], y[used], sample_weight=weights[used]))
+    assert (selector.selection_frequencies_ != stable().fit(X[used], y[used]).selection_frequencies_).any()
+
+
+def test_the_halves_carry_the_labels_as_they_were_given(wide):
+    weights = {"alpha": 1.0, "beta": 2.0, "gamma": 1.0}
+    selector = stable(MinimaxRiskClassifier(class_weight=weights)).fit(*wide)
+    assert selector.average_selected_ > 0
+
+
+def test_fits_on_halves_do_not_warn_about_the_radius_the_one_on_all_samples_does():
+    data = study(80, 60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stable().fit(data.data, data.target)
+        warnings.simplefilter("always")
+        with pytest.warns(UninformativeRadiusWarning) as caught:
+            stable().fit(data.data[:50], data.target[:50])
+    assert len(caught) == 1
+
+
+def test_verbose_shows_how_far_it_is(wide, capsys):
+    stable(verbose=1).fit(*wide)
+    assert "10/10" in capsys.readouterr().err
+    stable().fit(*wide)
+    assert not capsys.readouterr().err
+
+
+def test_a_fit_without_stability_forgets_the_frequencies(wide):
+    selector = stable().fit(*wide)
+    selector.set_params(stability=False).fit(*wide)
+    assert not hasattr(selector, "selection_frequencies_")
+    assert not hasattr(selector, "false_selection_bounds_")
+    np.testing.assert_array_equal(selector.get_support(indices=True), selector.estimator_.selected_features_)
+
+
+def test_a_failed_fit_leaves_the_old_selection(wide):
+    X, y = wide
+    selector = stable().fit(X, y)
+    before = selector.get_support()
+    selector.set_params(n_subsamples=3)
+    with pytest.raises(ValueError, match="even"):
+        selector.fit(X[:, :5], y)
+    np.testing.assert_array_equal(selector.get_support(), before)
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"threshold": 0.5},
+            r"The 'threshold' parameter .* in the range \(0.5, 1.0\]. Got 0.5",
+        ),
+        ({"threshold": 1.01}, "The 'threshold' parameter"),
+        ({"threshold": "high"}, "The 'threshold' parameter"),
+        ({"n_subsamples": 0}, r"The 'n_subsamples' parameter .* in the range \[2, inf\). Got 0"),
+        ({"n_subsamples": 10.0}, "The 'n_subsamples' parameter"),
+        ({"n_subsamples": 7}, "n_subsamples must be even, since halves .* got 7. Use 8."),
+        ({"stability": "yes"}, "The 'stability' parameter .* must be .*bool"),
+        ({"n_jobs": 1.5}, "The 'n_jobs' parameter"),
+        ({"random_state": "seed"}, "The 'random_state' parameter"),
+    ],
+)
+def test_parameters(parameters, message, wide):
+    with pytest.raises(ValueError, match=message):
+        stable(**parameters).fit(*wide)
+
+
+def test_a_class_that_cannot_be_in_both_halves(wide):
+    X, y = wide
+    rows = [*np.flatnonzero(y != "gamma"), 39]
+    message = r"at least 2 samples of every class, .* class 'gamma' has 1; .* or use stability=False"
+    with pytest.raises(ValueError, match=message):
+        stable().fit(X[rows], y[rows])
+    weights = np.ones(40)
+    weights[np.flatnonzero(y == "beta")[1:]] = 0.0
+    with pytest.raises(ValueError, match=r"weight 0 do not count\), but class 'beta' has 1"):
+        stable().fit(X, y, sample_weight=weights)
+
+
+# ---- the bounds
+
+
+def largest_unimodal_tail(n_pairs, k, mean):
+    """The largest P(share >= k / n_pairs) of a unimodal share on {0, 1 / n_pairs, ..., 1} with that mean.
+
+    Unimodal with mode m are the mixtures of uniform distributions on intervals that hold m.
+    """
+    largest = 0.0
+    for mode in range(n_pairs + 1):
+        intervals = [(a, b) for a in range(mode + 1) for b in range(mode, n_pairs + 1)]
+        tails = np.array([max(0, b - max(a, k) + 1) / (b - a + 1) for a, b in intervals])
+        means = [(a + b) / 2 for a, b in intervals]
+        found = linprog(-tails, A_eq=[np.ones(len(tails)), means], b_eq=[1, mean * n_pairs])
+        if found.success:
+            largest = max(largest, -found.fun)
+    return largest
+
+
+@pytest.mark.parametrize("n_pairs", [1, 2, 3, 8])
+def test_the_unimodal_bound_is_what_the_worst_unimodal_distribution_attains(n_pairs):
+    n_features, n_checked = 1000, 0
+    for n_votes in range(n_pairs + 1, 2 * n_pairs + 1):
+        for p in (0.02, 0.1, 0.3, 0.5, 0.577):
+            bounds = false_selection_bounds(
+                p * n_features, n_features, threshold=n_votes / (2 * n_pairs), n_subsamples=2 * n_pairs
+            )
+            if np.isnan(bounds.shah_samworth):
+                continue
+            # Frequency >= threshold needs both halves of at least n_votes - n_pairs pairs; P(both) = p^2.
+            worst = n_features * largest_unimodal_tail(n_pairs, n_votes - n_pairs, p**2)
+            assert bounds.shah_samworth == pytest.approx(worst, rel=1e-6)
+            assert bounds.shah_samworth <= bounds.meinshausen_buhlmann * (1 + 1e-12)
+            n_checked += 1
+    assert n_checked >= 3 * n_pairs
+
+
+def test_bounds_by_hand():
+    bounds = false_selection_bounds(20.0, 2000, threshold=0.6, n_subsamples=100)
+    assert bounds.threshold == 0.6
+    assert bounds.low_probability == 0.01
+    assert bounds.meinshausen_buhlmann == pytest.approx(0.2 / 0.2)
+    assert bounds.shah_samworth == pytest.approx(0.2 / (2 * (0.2 - 0.01)))
+    bounds = false_selection_bounds(20.0, 2000, threshold=0.9, n_subsamples=100)
+    assert bounds.meinshausen_buhlmann == pytest.approx(0.2 / 0.8)
+    assert bounds.shah_samworth == pytest.approx(0.2 * 4 * 0.11 / 1.02)
+
+
+@pytest.mark.parametrize(
+    ("asked", "attained"), [(0.55, 0.55), (0.57, 0.57), (0.551, 0.56), (0.5 + 1e-14, 0.51), (1, 1.0)]
+)
+def test_the_threshold_is_rounded_up_to_a_share_of_halves(asked, attained):
+    assert false_selection_bounds(1.0, 10, threshold=asked, n_subsamples=100).threshold == attained
+
+
+def test_where_the_theorem_says_nothing():
+    assert np.isnan(false_selection_bounds(58.0, 100, threshold=0.9, n_subsamples=100).shah_samworth)
+    assert np.isfinite(false_selection_bounds(57.0, 100, threshold=0.9, n_subsamples=100).shah_samworth)
+    assert np.isnan(false_selection_bounds(50.0, 100, threshold=0.6, n_subsamples=100).shah_samworth)
+    nothing = false_selection_bounds(0.0, 100, threshold=0.6, n_subsamples=100)
+    assert nothing.shah_samworth == nothing.meinshausen_buhlmann == 0.0
+
+
+# ---- where the truth is known
+
+
+def test_strong_columns_are_found_and_false_ones_are_within_the_bounds():
+    false, bounds = [], []
+    for seed in range(8):
+        data = study(80, 150, n_informative=4, effect=2.0, random_state=seed)
+        selector = stable(MinimaxRiskClassifier(radius=2.0), n_subsamples=20, threshold=0.6)
+        selector.fit(data.data, data.target)
+        frequencies = selector.selection_frequencies_[data.informative]
+        assert frequencies.mean() >= 0.9
+        assert frequencies.min() >= 0.6
+        false.append(len(set(selector.get_support(indices=True)) - set(data.informative)))
+        bounds.append(selector.false_selection_bounds_.shah_samworth)
+    assert np.mean(false) <= np.mean(bounds)
+
+
+def test_pure_noise_selects_next_to_nothing():
+    found = []
+    for seed in range(6):
+        data = study(60, 300, n_informative=0, random_state=seed)
+        selector = stable(max_features=10, n_subsamples=20).fit(data.data, data.target)
+        assert selector.average_selected_ == 10.0
+        found.append(selector.get_support().sum())
+    assert np.mean(found) <= selector.false_selection_bounds_.shah_samworth
