@@ -66,8 +66,10 @@ class Rival:
 def _minimaxrisk(solver: str) -> Callable[[Any, np.ndarray], Outcome]:
     def fit(X: Any, y: np.ndarray) -> Outcome:
         from minimaxrisk import MinimaxRiskClassifier  # noqa: PLC0415
+        from minimaxrisk.notices import without_radius_warnings  # noqa: PLC0415
 
-        model = MinimaxRiskClassifier(solver=solver).fit(X, y)
+        with without_radius_warnings():
+            model = MinimaxRiskClassifier(solver=solver).fit(X, y)
         return Outcome(
             predict=model.predict,
             n_selected=model.n_features_selected_,

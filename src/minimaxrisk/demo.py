@@ -10,11 +10,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
 
 from minimaxrisk.assessment import error_bounds, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.features.fourier import RandomFourierFeatures
+from minimaxrisk.notices import without_radius_warnings
+from minimaxrisk.permutation import permutation_test
 
 
 def main() -> None:
@@ -22,9 +25,11 @@ def main() -> None:
     print("R* is the smallest worst-case error over all distributions whose feature means lie within the")
     print("radii (s standard errors) of the observed ones. The randomized rule draws its answer from")
     print("predict_proba, and R* bounds its error; the arg-max rule is predict, with a bound of its own.")
-    simulated_study()
-    pure_noise()
-    real_data()
+    # A plain number as radius is used on purpose here.
+    with without_radius_warnings():
+        simulated_study()
+        pure_noise()
+        real_data()
 
 
 def simulated_study() -> None:
@@ -33,34 +38,38 @@ def simulated_study() -> None:
     X_new, y_new = study.law.sample(20_000, random_state=1)
     print("\nSIMULATED STUDY: 100 patients, 2000 genes in correlated modules, 20 of them informative.")
     print(f"The best possible rule, which knows the distribution, errs in {study.bayes_error:.2%} of cases.")
-    for radius in (1.0, union_bound_radius(2000)):
+    for radius in (1.0, "bootstrap"):
         model = MinimaxRiskClassifier(radius=radius).fit(study.data, study.target)
         found = np.intersect1d(model.selected_features_, study.informative)
         top = np.argsort(-model.feature_importances_)[:6]
-        print(f"\n  radius s = {radius:.2f}")
+        print(f"\n  {_name_of_radius(model)}")
         _print_bound(model, study.data, study.target)
         _print(
             "true error, randomized rule",
             f"{_randomized_error(model, X_new, y_new):.4f}  (20,000 new patients)",
         )
+        beyond = model.guaranteed_error(X_new[:1000])
+        _print("bound, also for new patients", f"{beyond.value:.4f}  (1,000 of them, no labels needed)")
         _print("bound, arg-max rule", f"{error_bounds(model, study.data, study.target, 'argmax').upper:.4f}")
         _print("true error, arg-max rule", f"{study.law.error(model.coef_, model.intercept_):.4f}  (exact)")
         _print("genes selected", f"{model.n_features_selected_}, {len(found)} of them informative")
         _print("most important", ", ".join(study.feature_names[top]))
     print("\n  With s = 1 and far more genes than patients, some true means lie outside the radii: R* is a")
     print("  score, and the true error may exceed it. The larger s covers all with about 95% probability.")
+    _print_noise_floor(study)
 
 
 def pure_noise() -> None:
     """The same without any informative gene: what a small radius makes of noise."""
     study = make_expression(100, 2000, n_informative=0, random_state=0)
     print("\nPURE NOISE: no gene is informative, and every rule errs in half of the cases.")
-    for radius in (1.0, union_bound_radius(2000)):
+    for radius in (1.0, "bootstrap"):
         model = MinimaxRiskClassifier(radius=radius).fit(study.data, study.target)
         _print(
-            f"R* at s = {radius:.2f}",
+            f"R* at {_name_of_radius(model)}",
             f"{model.worst_case_error_:.4f}, {model.n_features_selected_} genes selected",
         )
+    _print_noise_floor(study)
 
 
 def real_data() -> None:
@@ -83,9 +92,16 @@ def real_data() -> None:
     _print("R* so far, by iteration", f"{steps}, ... ({model.n_iter_} iterations)")
 
 
-def union_bound_radius(n_features: int) -> float:
-    """s at which a union bound covers the means of all features and the intercept with 95% probability."""
-    return float(np.sqrt(2 * np.log(2 * (n_features + 1) / 0.05)))
+def _name_of_radius(model: MinimaxRiskClassifier) -> str:
+    rule = f" ({model.radius})" if isinstance(model.radius, str) else ""
+    return f"radius s = {model.radius_:.2f}{rule}"
+
+
+def _print_noise_floor(study: Bunch) -> None:
+    """How R* at s = 1 compares with that of permuted labels."""
+    test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 99, random_state=0)
+    _print("noise floor of R* at s = 1", f"{test.noise_floor[0.05]:.4f}  (5% quantile, permuted labels)")
+    _print("p-value of R* at s = 1", f"{test.pvalue:.2f}")
 
 
 def _print_bound(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
