@@ -147,7 +147,7 @@ def test_guaranteed_error_in_words(study, fitted):
     assert str(bound) == bound.statement
     start = "With probability at least 0.9 the error of the randomized rule (predict_proba) is at most "
     assert bound.statement.startswith(start)
-    for part in (f"at most {bound.value:.4f}", "200 new instances", "radius='bootstrap'"):
+    for part in (f"at most {bound.value:.4f}", "200 new instances", "with probability 0.95"):
         assert part in bound.statement
     score = MinimaxRiskClassifier(radius=1.0).fit(study.data, study.target).guaranteed_error(X_new)
     assert score.confidence is None

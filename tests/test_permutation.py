@@ -170,6 +170,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"n_permutations": 2.5}, "n_permutations must be a positive integer, got 2.5"),
         ({"gap_tol": 0.0}, "gap_tol must be positive, got 0.0"),
         ({"groups": np.zeros(7)}, "one entry for each of the 30 samples, got 7"),
+        ({"groups": [None] + ["a"] * 29}, "groups has no entry at position 0"),
         ({"groups": np.arange(30)}, "every one of the 30 groups holds one class only"),
         ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
         ({"y": np.zeros(30)}, "at least 2 classes"),

@@ -154,6 +154,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         the intercept's column first if there is one.
     radius_ : float or None
         The factor s, given or found by the named rule; None where ``radius`` is an array.
+    coverage_ : float or None
+        The probability with which all true means lie within the radii, as far as the named rule's assumptions
+        hold; None where ``radius`` is no name.
     coding_ : str
         What ``"auto"`` stood for.
     solver_ : str
@@ -486,6 +489,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 problem.scale.rescaled(problem.lam),
             )
         self.radius_ = posed.radii.factor
+        self.coverage_ = float(self.confidence) if isinstance(self.radius, str) else None
         self.coding_ = problem.coding.name
         self.solver_ = solution.solver
         self.converged_ = solution.converged

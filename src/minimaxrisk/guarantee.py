@@ -151,8 +151,7 @@ def guaranteed_error(
         assert data is not None  # checked above
         exceedance = _by_cross_fitting(model, data, rule, level, n_folds)
     value = min(1.0, judged.worst_case_error + exceedance.upper)
-    covered = model.confidence if isinstance(model.radius, str) else None
-    together = None if covered is None else max(0.0, covered + level - 1.0)
+    together = None if model.coverage_ is None else max(0.0, model.coverage_ + level - 1.0)
     statement = _in_words(
         model,
         rule,
@@ -255,8 +254,8 @@ def _in_words(
     if together is not None:
         return (
             f"With probability at least {together:.3g} the error of the {name} is at most {value:.4f}: "
-            f"{parts}. The radii hold the true means with probability {model.confidence:g} "
-            f"(radius={model.radius!r}, s = {model.radius_:.2f}), as far as its assumptions do."
+            f"{parts}. The radii, {model.radius_:.2f} standard errors, hold the true means with probability "
+            f"{model.coverage_:g} as far as the assumptions of their rule hold."
         )
     radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
     return (

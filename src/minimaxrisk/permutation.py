@@ -14,7 +14,6 @@ does too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -34,7 +33,7 @@ from minimaxrisk.parallel import progress_bar, spread
 from minimaxrisk.posing import PosedProblem, pose
 from minimaxrisk.threads import suitable_threads
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.validation import check_label_values, check_training_data
+from minimaxrisk.validation import check_label_values, check_training_data, is_missing
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 # Statistics closer than this are equal: the same labelling may be added up in another order.
@@ -177,6 +176,9 @@ class _Sample:
             raise ValueError(
                 f"groups must hold one entry for each of the {len(y)} samples, got {len(names)}."
             )
+        missing = [i for i, name in enumerate(names) if is_missing(name)]
+        if missing:
+            raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, y, dtype=np.float64)
@@ -241,7 +243,7 @@ class _Relabelling:
 
     @classmethod
     def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample, stop: StopAtGap) -> _Relabelling:
-        checked = copy(clone(estimator))
+        checked = clone(estimator)
         checked._validate_params()
         data = check_training_data(checked, sample.X, sample.y, sample_weight=sample.weights)
         rule, settings = checked.radius_rule(), checked.engine_settings(checked.n_features_in_)

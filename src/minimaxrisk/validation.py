@@ -127,7 +127,7 @@ def check_label_values(y: Any) -> None:
         values = values.ravel()
     if values.dtype.kind not in "Of" or values.ndim != 1:
         return
-    missing = [i for i, value in enumerate(values) if _is_missing(value)]
+    missing = [i for i, value in enumerate(values) if is_missing(value)]
     if missing:
         raise ValueError(
             f"y has {len(missing)} missing label{'s' if len(missing) > 1 else ''} (first at position "
@@ -154,7 +154,8 @@ def _explain_text_columns(X: Any, error: Exception) -> None:
             ) from error
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' NA."""
     if value is None:
         return True
     try:
