@@ -69,6 +69,7 @@ def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, conta
 
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     X, y = study
+    X = X + 2.0 * X[:, :1]  # correlated, or the union bound would take over
     estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50)
     factor = estimator.fit(X, y).radius_
     assert clone(estimator).fit(X, y).radius_ == factor
@@ -102,6 +103,18 @@ def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, m
     monkeypatch.setattr("minimaxrisk.uncertainty.bootstrap.BLOCK_ELEMENTS", 3000)
     pieces = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
     assert pieces == pytest.approx(whole, abs=1e-12)
+
+
+def test_bootstrap_radius_is_at_most_that_of_the_union_bound(study):
+    X, y = study
+    union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y).radius_
+    # The largest of few draws may be far out.
+    few = [
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20, random_state=i).fit(X, y) for i in range(9)
+    ]
+    assert max(model.radius_ for model in few) == union
+    many = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=4000).fit(X, y).radius_
+    assert union - 0.2 < many < union
 
 
 def test_correlated_features_need_a_smaller_radius():

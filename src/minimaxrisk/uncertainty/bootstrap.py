@@ -12,6 +12,10 @@ For few samples sigma_j is itself uncertain, which normal multipliers do not see
 normal quantile is exchanged for that of Student's law at the same level:
 ``s = t_{n-1}^{-1}(Phi(q)) sqrt(n/(n-1))``.
 
+The quantile is estimated from draws. So that their number costs no coverage, q is the draw that lies above
+the quantile with probability 95%; with more draws it is nearer. And s is never larger than that of the union
+bound, which rests on the same assumption of normal means.
+
 A weight of 2 is the sum of two independent multipliers, so that a row of weight 2 and the row twice draw
 the same numbers.
 """
@@ -26,9 +30,12 @@ from scipy import sparse, stats
 from minimaxrisk.arrays import FloatArray
 from minimaxrisk.uncertainty.assumptions import broken_assumptions
 from minimaxrisk.uncertainty.radius import MomentSample, Radii, multiples_of_standard_errors, student_factor
+from minimaxrisk.uncertainty.union_bound import union_bound_factor
 
 # Numbers held at a time: draws x components.
 BLOCK_ELEMENTS = 1 << 21
+# How sure to be that chance in the draws does not make the radii too small.
+SURE_OF_QUANTILE = 0.95
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,14 @@ class MultiplierBootstrap:
     seed: int
 
     def radii(self, sample: MomentSample) -> Radii:
-        # The smallest draw that at least a fraction ``confidence`` of them does not exceed.
-        quantile = float(np.quantile(self._maxima(sample), self.confidence, method="higher"))
-        factor = student_factor(float(stats.norm.sf(quantile)), sample.n)
+        draws = np.sort(self._maxima(sample))
+        # As many draws as this or fewer lie below the quantile, with the probability asked for.
+        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, self.confidence))
+        quantile = float(draws[min(n_below, self.n_draws - 1)])
+        factor = min(
+            student_factor(float(stats.norm.sf(quantile)), sample.n),
+            union_bound_factor(sample, self.confidence),
+        )
         return multiples_of_standard_errors(sample, factor, broken_assumptions(sample, factor))
 
     def _maxima(self, sample: MomentSample) -> FloatArray:

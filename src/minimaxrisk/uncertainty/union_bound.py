@@ -15,6 +15,10 @@ class UnionBound:
     confidence: float
 
     def radii(self, sample: MomentSample) -> Radii:
-        n_components = max(1, int((sample.sigma > 0.0).sum()))
-        factor = student_factor((1.0 - self.confidence) / (2.0 * n_components), sample.n)
+        factor = union_bound_factor(sample, self.confidence)
         return multiples_of_standard_errors(sample, factor, broken_assumptions(sample, factor))
+
+
+def union_bound_factor(sample: MomentSample, confidence: float) -> float:
+    n_components = max(1, int((sample.sigma > 0.0).sum()))
+    return student_factor((1.0 - confidence) / (2.0 * n_components), sample.n)
