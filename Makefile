@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-slow test-oldest lint format bench bench-quick reproduce clean
+.PHONY: help demo test test-slow test-oldest lint format bench bench-quick reproduce guarantees clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make bench        the benchmark against other solvers and learners (long)"
 	@echo "make bench-quick  a small version of it (three minutes)"
 	@echo "make reproduce    the paper's tables and figures into experiments/results (under an hour)"
+	@echo "make guarantees   coverage, noise floor and radius rules into experiments/guarantees (a quarter of an hour)"
 	@echo "make clean        remove the environments"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools.
@@ -70,9 +71,12 @@ $(VENV)/installed-reproduce: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[reproduce]"
 	touch $@
 
-# Goes on where an interrupted run stopped.
+# Both go on where an interrupted run stopped.
 reproduce: $(VENV)/installed-reproduce
 	$(BIN)/python -m minimaxrisk reproduce all --out experiments/results $(REPRODUCE_FLAGS)
+
+guarantees: $(VENV)/installed-reproduce
+	$(BIN)/python -m minimaxrisk reproduce guarantees --out experiments/guarantees $(REPRODUCE_FLAGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy

@@ -1,4 +1,4 @@
-"""``minimaxrisk reproduce``: the paper's tables and figures by one command."""
+"""``minimaxrisk reproduce``: the paper's tables and figures, or what guarantees are worth, by one command."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ class Choice(StrEnum):
     BOUNDS_AND_TIMES = "bounds-and-times"
     FEATURE_SELECTION = "feature-selection"
     ALL = ALL
+    COVERAGE = "coverage"
+    NOISE_FLOOR = "noise-floor"
+    PERMUTATION_TIME = "permutation-time"
+    RADIUS_RULES = "radius-rules"
+    GUARANTEES = "guarantees"
 
 
 def _option(help_text: str, metavar: str = "N") -> typer.models.OptionInfo:
@@ -61,15 +66,24 @@ def reproduce_command(
     lp_features: Annotated[int | None, _option("Figure 3: largest number of features for MRC-LP.")] = None,
     lp_limit: Annotated[float | None, _option("Seconds for one fit of MRC-LP.", "X")] = None,
     limit: Annotated[float | None, _option("Seconds for any other cell.", "X")] = None,
+    confidence: Annotated[
+        float | None, _option("Guarantees: confidence of radius rules and limits.", "X")
+    ] = None,
+    coverage_repetitions: Annotated[int | None, _option("Guarantees: data sets per simulated law.")] = None,
+    noise_tests: Annotated[int | None, _option("Guarantees: permutation tests on noise.")] = None,
+    power_tests: Annotated[int | None, _option("Guarantees: permutation tests on a signal.")] = None,
+    data_permutations: Annotated[int | None, _option("Guarantees: permutations on real data.")] = None,
 ) -> None:
     """Measure a table or figure of the paper again and put the result beside the printed numbers.
+
+    "all" is all of these; "guarantees" measures coverage, noise floor and radius rules, beyond the paper.
 
     Started again with the same folder, it goes on where it stopped. Needs the extra "reproduce".
     """
     # Only now: the experiments import much that other commands do not need.
-    from minimaxrisk.experiments.items import ITEMS  # noqa: PLC0415
     from minimaxrisk.experiments.reproduce import reproduce  # noqa: PLC0415
     from minimaxrisk.experiments.settings import QUICK, Settings, overridden  # noqa: PLC0415
+    from minimaxrisk.experiments.suites import SUITES  # noqa: PLC0415
 
     settings = overridden(
         QUICK if quick else Settings(),
@@ -89,9 +103,14 @@ def reproduce_command(
         lp_features=lp_features,
         lp_limit=lp_limit,
         limit=limit,
+        confidence=confidence,
+        coverage_repetitions=coverage_repetitions,
+        noise_tests=noise_tests,
+        power_tests=power_tests,
+        data_permutations=data_permutations,
         datasets=tuple(name.strip() for name in ",".join(datasets or []).split(",") if name.strip()),
     )
-    names = list(ITEMS) if item == Choice.ALL else [item.value]
+    names = list(SUITES[item].items) if item in SUITES else [item.value]
     try:
         done = reproduce(
             names, out, settings, folder=folder, jobs=jobs, say=lambda text: typer.echo(text, err=True)

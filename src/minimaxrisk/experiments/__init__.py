@@ -1,1 +1,1 @@
-"""The experiments of the UAI 2023 paper: cells of work, the processes that run them, the printed numbers."""
+"""The experiments of the UAI 2023 paper, and those on the guarantees: cells of work and who runs them."""

@@ -65,6 +65,11 @@ class Outcome:
             raise ValueError(msg)
 
 
+def blocks(total: int, size: int) -> list[tuple[int, int]]:
+    """First number and length of consecutive blocks, for work that is too small for a cell of its own."""
+    return [(first, min(size, total - first)) for first in range(0, total, size)]
+
+
 def outcome_of(cell: Cell, status: str, **values: Any) -> Outcome:
     """An outcome of the cell, with the cell's own identity and limit."""
     return Outcome(

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.experiments.memory import peak_memory, reset_peak, resident_memory
 from minimaxrisk.l1_svm import L1SVMClassifier
-from minimaxrisk.notices import quiet_fits
+from minimaxrisk.notices import CoverageWarning, quiet_fits
 
 MRC_CG, MRC_LP, MRC_IP, SVM_CG = "MRC-CG", "MRC-LP", "MRC-IP", "SVM-CG"
 
@@ -66,6 +66,20 @@ def fit_measured(settings: Mapping[str, Any], X: Any, y: np.ndarray) -> tuple[An
     if isinstance(model, MinimaxRiskClassifier):
         row |= {"worst_case_error": model.worst_case_error_, "lower": model.worst_case_error_lower_}
     return model, row
+
+
+def fit_quietly(estimator: MinimaxRiskClassifier, X: Any, y: np.ndarray) -> tuple[Any, bool]:
+    """The fitted classifier, and whether it warned about the coverage of its radii; nothing is printed."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CoverageWarning)
+        model = estimator.fit(X, y)
+    return model, any(issubclass(warning.category, CoverageWarning) for warning in caught)
+
+
+def randomized_error(model: Any, X: Any, y: np.ndarray) -> float:
+    """Error probability of the rule of ``predict_proba``; a class absent from the training is never said."""
+    is_right = y[:, None] == model.classes_
+    return float(1.0 - np.mean(np.sum(model.predict_proba(X) * is_right, axis=1)))
 
 
 def fold_of(y: np.ndarray, fold: int, n_folds: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What an item says about its outcomes: tables, figures, and whether the paper's claims hold."""
+"""What an item says about its outcomes: tables, figures, and whether claims hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper in our words, a verdict, and the figures behind it."""
+    """A sentence, of the paper in our words or our own, a verdict, and the figures behind it."""
 
     claim: str
     verdict: str
@@ -57,12 +57,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Item:
-    """One table or figure of the paper: which cells it needs, how one is worked on, and what they show."""
+    """One table, figure or question: which cells it needs, how one is worked on, and what they show."""
 
     name: str
     title: str
     what: str  # the experiment in a sentence or two
-    wanted: Sequence[str]  # the paper's data sets
+    wanted: Sequence[str]  # the paper's data sets; none where the data are simulated
     replacements: Mapping[str, str]
     fallback: Sequence[str]
     is_timed: bool  # then its cells run one at a time, unless the caller wants otherwise

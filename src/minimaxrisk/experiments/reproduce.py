@@ -1,4 +1,4 @@
-"""Reproduce tables and figures of the paper: plan the cells, run those that are missing, report."""
+"""Run items, of the paper or about the guarantees: plan the cells, run those that are missing, report."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from minimaxrisk.experiments.cells import FAILED, Cell, Outcome
 from minimaxrisk.experiments.environment import describe_environment, fingerprint
 from minimaxrisk.experiments.extras import require
 from minimaxrisk.experiments.fitting import warm_up
-from minimaxrisk.experiments.items import ITEMS
 from minimaxrisk.experiments.journal import Journal, exclusive
 from minimaxrisk.experiments.progress_bar import show_progress
 from minimaxrisk.experiments.reporting import Item, tidy
 from minimaxrisk.experiments.runner import run_cells
 from minimaxrisk.experiments.settings import Settings
 from minimaxrisk.experiments.sources import Sources, choose_sources, data_folder, load_source
+from minimaxrisk.experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk.experiments.summary import (
     keep_environments,
     remember_environment,
@@ -70,7 +70,7 @@ def reproduce(
         raise ValueError(f"{out} is a file; the results need a folder.")
     with data_folder(folder):
         # All of them first: a name that is not at hand is an error now, not in an hour.
-        chosen = {name: _sources(ITEMS[name], settings) for name in names}
+        chosen = {name: _sources(EVERY_ITEM[name], settings) for name in names}
         for name, sources in chosen.items():
             for note in sources.notes:
                 say(f"{name}: {note}")
@@ -81,7 +81,7 @@ def reproduce(
 
 def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
     """One cell, in a worker process."""
-    return ITEMS[item].work(settings)
+    return EVERY_ITEM[item].work(settings)
 
 
 def _run_items(
@@ -96,7 +96,7 @@ def _run_items(
     environment = fingerprint(description)
     failed: list[Outcome] = []
     for name, sources in chosen.items():
-        item = ITEMS[name]
+        item = EVERY_ITEM[name]
         # Before each item: the one before may have needed no new cell, and the description gone with it.
         remember_environment(out, environment, description)
         outcomes = _outcomes(
@@ -104,7 +104,7 @@ def _run_items(
         )
         write_item(out / name, item, tidy(outcomes), settings, sources)
         keep_environments(out, _environments_in_use(out))
-        write_summary(out, list(ITEMS))
+        write_summary(out, SUITES.values())
         failed += [outcome for outcome in outcomes if outcome.status == FAILED]
         say(f"{name}: done, {out / name / 'report.md'}")
     return failed
@@ -120,6 +120,8 @@ def _outcomes(cells: Sequence[Cell], path: Path, jobs: int, environment: str) ->
 
 
 def _sources(item: Item, settings: Settings) -> Sources:
+    if not item.wanted:
+        return Sources(())
     if item.needs_dense:
         for name in settings.datasets:
             if name in list_datasets() and sparse.issparse(load_source(name)[0]):
@@ -142,7 +144,7 @@ def _environments_in_use(out: Path) -> set[str]:
     """Those in which some cell of the folder was measured."""
     return {
         outcome.environment
-        for name in ITEMS
+        for name in EVERY_ITEM
         if (out / name / JOURNAL).exists()
         for outcome in Journal(out / name / JOURNAL).outcomes()
     }

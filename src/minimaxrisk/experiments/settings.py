@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from minimaxrisk.experiments.laws import N_INFORMATIVE
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -30,6 +32,20 @@ class Settings:
     lp_repetitions: int = 10
     lp_features: int = 25_000
     lp_limit: float = 300.0
+    # Guarantees: the probability that radius rules and limits aim at.
+    confidence: float = 0.95
+    # Coverage: data sets per law, their size, and for how many of them models are cross-fitted.
+    coverage_repetitions: int = 400
+    coverage_samples: int = 100
+    coverage_features: int = 2000
+    coverage_cross_fits: int = 50
+    # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
+    noise_tests: int = 200
+    power_tests: int = 100
+    test_permutations: int = 99
+    data_permutations: int = 200
+    # Time of the permutation test: fresh processes that measure it.
+    time_repetitions: int = 3
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -49,6 +65,18 @@ class Settings:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
         if not self.subsample < 1.0:
             raise ValueError(f"subsample must be a part of the data, below 1, got {self.subsample}.")
+        if not self.confidence < 1.0:
+            raise ValueError(f"confidence must be a probability below 1, got {self.confidence}.")
+        if self.coverage_samples < 20:
+            raise ValueError(
+                "coverage_samples must be at least 20, so that both classes occur, got "
+                f"{self.coverage_samples}."
+            )
+        if self.coverage_features < N_INFORMATIVE:
+            raise ValueError(
+                f"coverage_features must be at least {N_INFORMATIVE}, as many as are informative, got "
+                f"{self.coverage_features}."
+            )
 
 
 # Where the paper's text and the defaults differ.
@@ -67,6 +95,15 @@ QUICK = Settings(
     lp_repetitions=1,
     lp_features=1000,
     lp_limit=20.0,
+    coverage_repetitions=20,
+    coverage_samples=60,
+    coverage_features=300,
+    coverage_cross_fits=2,
+    noise_tests=20,
+    power_tests=10,
+    test_permutations=39,
+    data_permutations=39,
+    time_repetitions=1,
     limit=60.0,
     is_quick=True,
 )

@@ -7,7 +7,7 @@ import html
 import io
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,29 +16,11 @@ from minimaxrisk.experiments.extras import require
 from minimaxrisk.experiments.reporting import Claim, Figure, Item, Report, Table
 from minimaxrisk.experiments.settings import Settings, differences_from_paper
 from minimaxrisk.experiments.sources import Sources
+from minimaxrisk.experiments.suites import Suite
 
 ENVIRONMENT = "environment.json"
 SETTINGS = "settings.json"
 SUMMARY = "summary"
-
-INTRODUCTION = """\
-# The paper's experiments, measured again
-
-The tables and figures of K. Bondugula, S. Mazuelas and A. Pérez, *Efficient Learning of Minimax Risk
-Classifiers in High Dimensions* (UAI 2023), from this library's own implementations on the data sets that
-were at hand, beside the printed numbers. Written by `minimaxrisk reproduce`.
-
-MRC-CG is the paper's constraint generation, MRC-LP the linear program with all features, SVM-CG the L1
-support vector machine by the same kind of generation (`L1SVMClassifier`). MRC-IP, a further column
-everywhere, is this library's interior point; the paper has none. All linear programs are solved by HiGHS,
-where the authors used Gurobi.
-
-Where nothing else is said under an item, the settings are those of the paper's text. The authors' scripts
-differ from it in three ways that matter: they allow 20 iterations where the text says k_max = 10, they give
-RFE, MRMR and ANOVA the number of features of MRC-CG where the text says that of SVM-CG, and they scale the
-data before the folds are made. Here scaling and selection happen inside each fold. What stands behind ± is
-one standard deviation.
-"""
 
 
 def write_item(
@@ -66,12 +48,14 @@ def text_again(folder: Path, item: Item) -> str:
 
 def item_text(item: Item, report: Report, settings: Settings, sources: Sources) -> str:
     """An item in Markdown; addresses of figures are relative to the summary."""
-    lines = [f"## {item.title}", "", item.what, "", f"Data sets: {', '.join(sources.names)}."]
+    lines = [f"## {item.title}", "", item.what]
+    if sources.names:
+        lines += ["", f"Data sets: {', '.join(sources.names)}."]
     different = differences_from_paper(settings, item.relevant)
     notes = [*sources.notes, *report.notes]
     if settings.is_quick:
         notes.insert(0, "**A quick run.** So few folds and repetitions that the verdicts mean little")
-    if not set(sources.names) & {*item.wanted, *item.replacements.values()}:
+    if item.wanted and not set(sources.names) & {*item.wanted, *item.replacements.values()}:
         notes.insert(0, "**None of the paper's data.** The verdicts are about other data")
     if different:
         notes.append("settings that are not those of the paper's text: " + "; ".join(different))
@@ -85,13 +69,15 @@ def item_text(item: Item, report: Report, settings: Settings, sources: Sources) 
     return "\n".join(lines)
 
 
-def write_summary(out: Path, names: Sequence[str]) -> None:
+def write_summary(out: Path, suites: Iterable[Suite]) -> None:
     """One page of all items that have been reported in the folder, in Markdown and as HTML."""
-    parts = [out / name / "report.md" for name in names]
-    text = "\n".join(
-        [INTRODUCTION, *_environment_lines(_read_environments(out))]
-        + [part.read_text(encoding="utf-8") for part in parts if part.exists()]
-    )
+    lines = []
+    for suite in suites:
+        parts = [out / name / "report.md" for name in suite.items]
+        texts = [part.read_text(encoding="utf-8") for part in parts if part.exists()]
+        if texts:
+            lines += [suite.introduction, *_environment_lines(_read_environments(out)), *texts]
+    text = "\n".join(lines)
     _write(out / f"{SUMMARY}.md", text)
     _write(out / f"{SUMMARY}.html", as_html(text))
 

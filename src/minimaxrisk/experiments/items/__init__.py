@@ -1,8 +1,21 @@
-"""One module per table or figure of the paper."""
+"""One module per table or figure of the paper, and one per question about the guarantees."""
 
-from minimaxrisk.experiments.items import bounds_and_times, epsilon, feature_selection, n_max, scalability
+from minimaxrisk.experiments.items import (
+    bounds_and_times,
+    coverage,
+    epsilon,
+    feature_selection,
+    n_max,
+    noise_floor,
+    permutation_time,
+    radius_rules,
+    scalability,
+)
 
 ITEMS = {
     item.name: item
     for item in (epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM)
+}
+GUARANTEES = {
+    item.name: item for item in (coverage.ITEM, noise_floor.ITEM, permutation_time.ITEM, radius_rules.ITEM)
 }

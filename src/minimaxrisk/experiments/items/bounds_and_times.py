@@ -9,7 +9,15 @@ import numpy as np
 
 from minimaxrisk.experiments import paper
 from minimaxrisk.experiments.cells import OK, Cell, Setting
-from minimaxrisk.experiments.fitting import MRC_CG, MRC_IP, SVM_CG, fit_measured, fold_of, settings_of
+from minimaxrisk.experiments.fitting import (
+    MRC_CG,
+    MRC_IP,
+    SVM_CG,
+    fit_measured,
+    fold_of,
+    randomized_error,
+    settings_of,
+)
 from minimaxrisk.experiments.reporting import (
     Claim,
     Figure,
@@ -59,11 +67,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     model, row = fit_measured(settings, X[train], y[train])
     row["error"] = float(np.mean(model.predict(X[test]) != y[test]))
     if settings["method"] != SVM_CG:
-        # A class that is absent from the training fold is never said.
-        is_right = y[test][:, None] == model.classes_
-        row["randomized_error"] = float(
-            1.0 - np.mean(np.sum(model.predict_proba(X[test]) * is_right, axis=1))
-        )
+        row["randomized_error"] = randomized_error(model, X[test], y[test])
     return [shape | row]
 
 

@@ -1,0 +1,485 @@
+"""The experiments on guarantees: laws, true moments, a small run of each item, and claims that can fail."""
+
+from __future__ import annotations
+
+import subprocess
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.model_selection import StratifiedKFold
+
+from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, permutation_test
+from minimaxrisk.cli import main
+from minimaxrisk.cli.reproduce import Choice
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.experiments.cells import blocks
+from minimaxrisk.experiments.items import (
+    GUARANTEES,
+    ITEMS,
+    coverage,
+    noise_floor,
+    permutation_time,
+    radius_rules,
+)
+from minimaxrisk.experiments.laws import LAWS, BinaryLaw, make_law
+from minimaxrisk.experiments.settings import QUICK, Settings, overridden
+from minimaxrisk.experiments.sources import Sources
+from minimaxrisk.experiments.suites import EVERY_ITEM, SUITES
+from minimaxrisk.experiments.summary import item_text, read_csv, text_again, write_summary
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory):
+    """All items through the command, as small as it lets them be."""
+    out = tmp_path_factory.mktemp("guarantees")
+    options = (
+        "--quick --folds 2 --datasets wine --coverage-repetitions 1 --noise-tests 2 --power-tests 2 "
+        "--data-permutations 9 --jobs 1"
+    )
+    assert main(["reproduce", "guarantees", "--out", str(out), *options.split()]) == 0
+    return out
+
+
+def test_every_item_writes_its_table_figures_and_the_summary(small_run):
+    summary = (small_run / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("# What the guarantees are worth\n")
+    assert "paper's experiments" not in summary
+    for name, item in GUARANTEES.items():
+        assert f"## {item.title}" in summary
+        rows = read_csv(small_run / name / f"{name}.csv")
+        assert {row["status"] for row in rows} == {"ok"}
+        # The page says nothing that does not follow from the CSV.
+        assert text_again(small_run / name, item) in summary
+        assert list((small_run / name).glob("*.svg"))
+    assert "(paper:" not in summary
+
+
+def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
+    def rows_of(name):
+        return read_csv(small_run / name / f"{name}.csv")
+
+    data_sets = [(row["law"], row["repetition"], row["rule"]) for row in rows_of("coverage")]
+    assert sorted(data_sets) == sorted(product(LAWS, range(1), ("bootstrap", "bonferroni")))
+    tests = [(row["part"], row["test"], row["n_permutations"]) for row in rows_of("noise-floor")]
+    simulated = [(part, test, 39) for part in ("noise", "signal") for test in range(2)]
+    assert tests == [*simulated, ("data", None, 9)]
+    (timed,) = rows_of("permutation-time")
+    assert 0.0 < timed["fit_seconds"] < timed["alone_seconds"]
+    fits = [(row["radius"], row["fold"]) for row in rows_of("radius-rules")]
+    assert fits == list(product((1.0, 2.0, 3.0, "bootstrap", "bonferroni"), (None, 0, 1)))
+
+
+def test_simulated_items_use_no_data_sets_whatever_the_caller_chooses(small_run):
+    text = text_again(small_run / "coverage", GUARANTEES["coverage"])
+    assert "wine" not in text
+    assert "Data sets:" not in text
+    assert "None of the paper's data" not in text
+    assert "Data sets: wine." in text_again(small_run / "noise-floor", GUARANTEES["noise-floor"])
+
+
+def test_the_command_knows_every_item_and_suite():
+    assert {choice.value for choice in Choice} == {*EVERY_ITEM, *SUITES}
+    assert len(EVERY_ITEM) == len(ITEMS) + len(GUARANTEES)
+    assert not set(EVERY_ITEM) & set(SUITES)
+
+
+def test_a_folder_with_both_suites_shows_both(tmp_path):
+    for name in ("epsilon", "coverage"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.md").write_text(f"## report of {name}\n", encoding="utf-8")
+    write_summary(tmp_path, SUITES.values())
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    places = [
+        summary.index(part)
+        for part in (
+            SUITES["all"].introduction,
+            "report of epsilon",
+            SUITES["guarantees"].introduction,
+            "report of coverage",
+        )
+    ]
+    assert places == sorted(places)
+    committed = ROOT / "experiments" / "results" / "summary.md"
+    assert committed.read_text(encoding="utf-8").startswith(SUITES["all"].introduction)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"confidence": 1.0}, "confidence must be a probability below 1, got 1.0"),
+        ({"coverage_samples": 19}, "coverage_samples must be at least 20"),
+        ({"coverage_features": 19}, "coverage_features must be at least 20"),
+        ({"noise_tests": 0}, "noise_tests must be positive"),
+    ],
+)
+def test_wrong_sizes_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**settings)
+
+
+def test_the_sizes_are_no_difference_from_the_paper():
+    settings = overridden(Settings(), folds=3, noise_tests=7)
+    for item in GUARANTEES.values():
+        text = item_text(item, item.report(settings, Sources(("wine",)), []), settings, Sources(("wine",)))
+        assert "not those of the paper's text" not in text
+
+
+def test_blocks_cover_everything_once():
+    assert blocks(45, 20) == [(0, 20), (20, 20), (40, 5)]
+    assert blocks(20, 20) == [(0, 20)]
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_class_means_are_those_of_large_samples(name):
+    law = make_law(name, 30, 3)
+    X, y = law.sample(100_000, 5)
+    assert y.mean() == pytest.approx(law.positive, abs=0.01)
+    for label in (0, 1):
+        own = X[y == label]
+        standard_error = own.std(axis=0) / np.sqrt(len(own))
+        assert (np.abs(own.mean(axis=0) - law.class_means[label]) < 5.0 * standard_error).all()
+    informative = np.any(law.class_means[0] != law.class_means[1], axis=None)
+    assert informative
+
+
+def test_laws_are_what_their_names_say():
+    X, _ = make_law("correlated", 30, 0).sample(5000, 0)
+    noise = np.corrcoef(X[:, np.ptp(make_law("correlated", 30, 0).class_means, axis=0) == 0].T)
+    assert np.abs(noise - 0.9)[~np.eye(len(noise), dtype=bool)].max() < 0.03
+    X, _ = make_law("independent", 30, 0).sample(5000, 0)
+    noise = np.corrcoef(X[:, np.ptp(make_law("independent", 30, 0).class_means, axis=0) == 0].T)
+    assert np.abs(noise - np.eye(len(noise))).max() < 0.1
+    X, _ = make_law("lognormal", 30, 0).sample(5000, 0)
+    assert X.min() > 0.0
+    X, _ = make_law("rare binary", 30, 0).sample(5000, 0)
+    assert set(np.unique(X)) == {0.0, 1.0}
+    rare = make_law("rare binary", 30, 0).class_means[0]
+    assert 0.005 <= rare.min() <= rare.max() <= 0.05
+
+
+def test_true_moments_are_those_of_an_enumerated_law():
+    """Three binary features and the label: sixteen cases, whose probabilities are known."""
+    law = BinaryLaw(np.array([[0.1, 0.5, 0.3], [0.4, 0.5, 0.9]]), 0.3)
+    X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    # The last column is constant in the sample.
+    scale = np.array([X[:, 0].std(), X[:, 1].std(), np.inf])
+    expected = np.zeros(4)
+    for y, *x in product((0, 1), repeat=4):
+        p = law.frequencies[y]
+        probability = (0.7, 0.3)[y] * np.prod(np.where(x, p, 1.0 - p))
+        seen = (np.array(x, dtype=float) - X.mean(axis=0)) / scale
+        expected += probability * (1, -1)[y] * np.array([1.0, *seen])
+    np.testing.assert_allclose(coverage.true_moments(law, X), expected, atol=1e-14)
+    assert expected[3] == 0.0
+
+
+def test_true_moments_of_the_sample_itself_are_tau():
+    """As the library sees the features: signs, scales and the intercept's place agree."""
+    X, y = make_law("rare binary", 200, 1).sample(50, 2)
+    assert (np.ptp(X, axis=0) == 0.0).any()
+    sample = BinaryLaw(np.stack([X[y == k].mean(axis=0) for k in (0, 1)]), float(y.mean()))
+    model = MinimaxRiskClassifier().fit(X, y)
+    np.testing.assert_allclose(coverage.true_moments(sample, X), model.tau_[0], atol=1e-12)
+
+
+CELL = {"first": 3, "count": 1, "n_cross_fits": 1, "n_samples": 50, "n_columns": 60, "confidence": 0.9}
+CELL |= {"seed": 1}
+
+
+@pytest.fixture(scope="module")
+def coverage_rows():
+    """One data set of the independent law."""
+    return coverage.work(CELL | {"law": "independent"})
+
+
+def the_data_set(law="independent"):
+    settings = CELL | {"law": law}
+    X, y = make_law(law, 60, 1).sample(50, coverage._seed(settings, coverage.SAMPLE, 3))
+    return X, y, make_law(law, 60, 1).sample(coverage.N_NEW, coverage._seed(settings, coverage.NEW, 3))[0]
+
+
+def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
+    X, y, new = the_data_set()
+    assert [(row["rule"], row["repetition"]) for row in coverage_rows] == [
+        ("bootstrap", 3),
+        ("bonferroni", 3),
+    ]
+    for row in coverage_rows:
+        model = MinimaxRiskClassifier(radius=row["rule"], confidence=0.9).fit(X, y)
+        assert row["factor"] == model.radius_
+        assert row["worst_case_error"] == model.worst_case_error_
+        assert row["guaranteed_error"] == model.guaranteed_error(new).value > row["worst_case_error"]
+        assert row["exceedance"] == pytest.approx(model.exceedance(new), rel=1e-12)
+        assert row["argmax_worst_case_error"] == error_bounds(model, X, y, "argmax").upper
+        argmax = model.guaranteed_error(new, rule="argmax", training_data=(X, y))
+        assert row["argmax_guaranteed_error"] == argmax.value
+        again = model.guaranteed_error(training_data=(X, y))
+        assert row["cross_fitted_exceedance"] == again.exceedance.mean
+        assert row["cross_fitted_guaranteed_error"] == again.value
+        assert row["warned"] is False
+
+
+def test_the_needed_factor_is_where_the_set_begins_to_cover(coverage_rows):
+    law, (X, y, _) = make_law("independent", 60, 1), the_data_set()
+    (needed,) = {round(row["needed_factor"], 9) for row in coverage_rows}
+    for factor, covered in ((needed * (1 + 1e-6), True), (needed * (1 - 1e-6), False)):
+        model = MinimaxRiskClassifier(radius=factor).fit(X, y)
+        off = np.abs(coverage.true_moments(law, X) - model.tau_[0])
+        assert (off <= model.lambda_[0]).all() == covered
+    # With hardly any confidence the radii are too small.
+    rows = coverage_rows + coverage.work(CELL | {"law": "independent", "confidence": 0.01, "n_cross_fits": 0})
+    assert [row["covered"] for row in rows] == [True, True, False, False]
+    assert [row["needed_factor"] <= row["factor"] for row in rows] == [True, True, False, False]
+
+
+def test_true_errors_are_exact_up_to_chance(coverage_rows):
+    law, (X, y, _) = make_law("independent", 60, 1), the_data_set()
+    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
+    row = coverage_rows[0]
+    exact = law.error(model.coef_, model.intercept_)
+    chance = np.sqrt(exact * (1.0 - exact) / coverage.N_TRUTH)
+    assert row["argmax_true_error"] == pytest.approx(exact, abs=4.0 * chance)
+    others, labels = law.sample(50_000, 77)
+    right = model.predict_proba(others)[np.arange(len(labels)), labels]
+    assert row["true_error"] == pytest.approx(1.0 - right.mean(), abs=0.01)
+    assert abs(row["true_error"] - row["argmax_true_error"]) > 0.02
+
+
+def test_warnings_are_recorded_and_cross_fits_counted():
+    rows = coverage.work(CELL | {"law": "lognormal", "n_cross_fits": 0})
+    assert [row["warned"] for row in rows] == [True, False]
+    assert all("cross_fitted_exceedance" not in row for row in rows)
+    X, y, _ = the_data_set("lognormal")
+    with pytest.warns(CoverageWarning):
+        MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
+
+
+def test_cross_fits_are_those_of_the_first_data_sets():
+    settings = Settings(coverage_repetitions=70, coverage_cross_fits=50)
+    cells = [cell.settings for cell in coverage.plan(settings, Sources(()))]
+    own = [(c["first"], c["count"], c["n_cross_fits"]) for c in cells if c["law"] == "correlated"]
+    assert own == [(0, 20, 20), (20, 20, 20), (40, 20, 10), (60, 10, 0)]
+
+
+def test_a_permutation_test_does_not_depend_on_its_block():
+    cell = {"seed": 2, "part": "signal", "n_permutations": 9}
+    both = noise_floor.work(cell | {"first": 4, "count": 2})
+    (second,) = noise_floor.work(cell | {"first": 5, "count": 1})
+    assert both[1] == second
+    assert both[0]["statistic"] != second["statistic"]
+    (noise,) = noise_floor.work(cell | {"part": "noise", "first": 5, "count": 1})
+    assert noise["statistic"] > second["statistic"]
+
+
+def test_the_noise_floor_of_data_is_that_of_the_permutation_test():
+    X, y = load_wine(return_X_y=True)
+    (row,) = noise_floor.work({"part": "data", "dataset": "wine", "n_permutations": 19, "seed": 4})
+    test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=4)
+    assert (row["statistic"], row["pvalue"]) == (test.statistic, test.pvalue)
+    assert (row["null_05"], row["null_50"]) == (test.noise_floor[0.05], test.noise_floor[0.5])
+
+
+def test_a_measurement_that_fails_says_why(monkeypatch):
+    said = "Traceback (most recent call last):\n  File ...\nMemoryError: no room\n"
+    failed = subprocess.CompletedProcess([], 1, stdout="", stderr=said)
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: failed)
+    with pytest.raises(RuntimeError, match=r"the measuring process ended with 1: MemoryError: no room$"):
+        permutation_time.work({"dataset": "wine", "n_permutations": 1, "seed": 0})
+
+
+def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
+    study = make_expression(60, 80, n_informative=5, effect=1.5, random_state=3)
+    X, y = study.data, study.target
+    monkeypatch.setattr(radius_rules, "load_source", lambda name: (X, y))
+    cell = {"dataset": "hard", "radius": "bootstrap", "confidence": 0.9}
+    (whole,) = radius_rules.work(cell | {"fold": None})
+    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
+    assert (whole["factor"], whole["worst_case_error"]) == (model.radius_, model.worst_case_error_)
+    assert whole["guaranteed_error"] == model.guaranteed_error(training_data=(X, y)).value
+    (fold,) = radius_rules.work(cell | {"fold": 1, "folds": 3, "seed": 5})
+    train, test = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))[1]
+    model.fit(X[train], y[train])
+    assert fold["error"] == np.mean(model.predict(X[test]) != y[test])
+    right = model.predict_proba(X[test])[np.arange(len(test)), y[test]]
+    assert fold["randomized_error"] == pytest.approx(1.0 - right.mean())
+    with warnings.catch_warnings():
+        # That of a plain number with more features than samples is another one.
+        warnings.simplefilter("always")
+        (plain,) = radius_rules.work(cell | {"radius": 2.0, "fold": None})
+    assert (plain["factor"], plain["warned"]) == (2.0, False)
+
+
+def ok(**values):
+    return {"status": "ok", "limit": None, "detail": "", **values}
+
+
+def verdicts(module, settings, rows, names=("A",)):
+    report = module.report(settings, Sources(names), rows)
+    return [claim.verdict for claim in report.claims]
+
+
+def coverage_row(law, rule, **values):
+    usual = {
+        "covered": True,
+        "factor": 3.0 if rule == "bootstrap" else 4.0,
+        "needed_factor": 2.5,
+        "warned": False,
+        "worst_case_error": 0.3,
+        "n_features": 4,
+        "guaranteed_error": 0.35,
+        "exceedance": 0.02,
+        "true_error": 0.2,
+        "argmax_worst_case_error": 0.5,
+        "argmax_guaranteed_error": 0.6,
+        "argmax_exceedance": 0.05,
+        "argmax_true_error": 0.1,
+    }
+    return ok(law=law, rule=rule, **usual | values)
+
+
+def many_coverage_rows(n=100):
+    return [
+        coverage_row(law, rule, repetition=r)
+        for law in LAWS
+        for rule in ("bootstrap", "bonferroni")
+        for r in range(n)
+    ]
+
+
+def change(rows, first, values, **where):
+    """The first few of some rows with other values."""
+    chosen = [row for row in rows if all(row[name] == value for name, value in where.items())]
+    for row in chosen[:first]:
+        row.update(values)
+    return rows
+
+
+def test_claims_about_coverage_can_fail():
+    settings = Settings()
+    assert verdicts(coverage, settings, many_coverage_rows()) == [
+        "holds",
+        "reported",
+        "holds",
+        "holds",
+        "holds",
+        "reported",
+    ]
+    uncovered = {"covered": False}
+    seven = change(many_coverage_rows(), 7, uncovered, law="correlated", rule="bootstrap")
+    assert verdicts(coverage, settings, seven)[0] == "holds"
+    eight = change(seven, 8, uncovered, law="correlated", rule="bootstrap")
+    assert verdicts(coverage, settings, eight)[0] == "holds in part (1 of 2)"
+    # Other rules and laws are not what the claim is about.
+    others = change(many_coverage_rows(), 50, uncovered, rule="bonferroni")
+    others = change(others, 50, uncovered, law="lognormal")
+    assert verdicts(coverage, settings, others)[0] == "holds"
+    larger = change(many_coverage_rows(), 100, {"factor": 5.0}, law="correlated", rule="bootstrap")
+    assert verdicts(coverage, settings, larger)[2] == "does not hold"
+
+
+def test_one_violated_bound_is_enough_if_the_set_covers():
+    settings, above = Settings(), {"true_error": 0.351}
+    one = change(many_coverage_rows(), 1, above, law="lognormal")
+    assert verdicts(coverage, settings, one)[3:5] == ["does not hold", "holds"]
+    report = coverage.report(settings, Sources(()), one)
+    assert report.claims[3].evidence == "In 799 of 800 fits with covering radii, in 799 of all 800 fits."
+    excused = change(one, 1, {"covered": False}, law="lognormal")
+    assert verdicts(coverage, settings, excused)[3] == "holds"
+    argmax = change(many_coverage_rows(), 1, {"argmax_true_error": 0.7}, law="lognormal")
+    assert verdicts(coverage, settings, argmax)[3:5] == ["holds", "does not hold"]
+
+
+def test_the_table_of_coverage_holds_shares_and_means():
+    rows = change(many_coverage_rows(), 10, {"covered": False, "true_error": 0.1}, law="correlated")
+    rows = change(rows, 50, {"cross_fitted_exceedance": 0.04}, law="correlated", rule="bootstrap")
+    table = coverage.report(Settings(), Sources(()), rows).tables[0]
+    (line,) = [line for line in table.lines if line[:2] == ["correlated", "bootstrap"]]
+    assert line[2:] == ["90.0 ± 3.0%", "3.00", "0.300", "0.350", "0.190", "0.020", "0.040", "4.0", "0%"]
+
+
+def noise_rows(noise, signal, data=0.01):
+    quantiles = {"null_01": 0.2, "null_05": 0.25, "null_50": 0.3, "null_95": 0.4, "n_permutations": 99}
+    rows = [ok(part="noise", pvalue=p) for p in noise] + [ok(part="signal", pvalue=p) for p in signal]
+    return [*rows, ok(part="data", dataset="A", pvalue=data, statistic=0.1, **quantiles)]
+
+
+def test_claims_about_the_noise_floor_can_fail():
+    settings, uniform = Settings(), np.arange(1, 101) / 100
+    assert verdicts(noise_floor, settings, noise_rows(uniform, [0.05] * 100)) == ["holds"] * 3
+    for wrong in (uniform**2, uniform**0.5):
+        assert verdicts(noise_floor, settings, noise_rows(wrong, [0.05]))[0] == "does not hold"
+    for count, expected in ((91, "holds"), (90, "does not hold")):
+        signal = [0.01] * count + [0.06] * (100 - count)
+        assert verdicts(noise_floor, settings, noise_rows(uniform, signal))[1] == expected
+    assert verdicts(noise_floor, settings, noise_rows(uniform, [0.01], 0.06))[2] == "does not hold"
+
+
+@pytest.mark.parametrize(("warm", "expected"), [(0.79, "holds"), (0.81, "does not hold")])
+def test_claim_about_the_time_can_fail(warm, expected):
+    """A median of three; the cold and the single one are shown and not judged."""
+    seconds = {"fit_seconds": 0.01, "cold_seconds": 5.0, "alone_seconds": 1.5, "n_cores": 2}
+    rows = [ok(dataset="A", warm_seconds=value, **seconds) for value in (warm, 0.1, 9.0)]
+    report = permutation_time.report(Settings(), Sources(("A",)), rows)
+    assert [claim.verdict for claim in report.claims] == [expected]
+    assert "500 (2 processes, cold), 150 (one process)" in report.claims[0].evidence
+
+
+def radius_rows(guaranteed, error, n_classes=2):
+    rows = []
+    for radius, factor in zip(radius_rules.RADII, (1.0, 2.0, 3.0, 4.0, 4.5), strict=True):
+        common = {"dataset": "A", "radius": radius}
+        rows.append(
+            ok(
+                **common,
+                fold=None,
+                n_classes=n_classes,
+                factor=factor,
+                worst_case_error=0.3,
+                exceedance=0.01,
+                guaranteed_error=guaranteed,
+                n_features=5,
+                warned=False,
+                seconds=0.1,
+            )
+        )
+        rows += [ok(**common, fold=fold, error=0.1, randomized_error=error) for fold in range(2)]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("guaranteed", "n_classes", "error", "expected"),
+    [
+        (0.4, 2, 0.3, ["holds", "holds", "holds"]),
+        (0.5, 2, 0.3, ["does not hold", "does not hold", "holds"]),
+        (0.5, 3, 0.6, ["holds", "holds", "does not hold"]),
+    ],
+)
+def test_claims_about_radius_rules_can_fail(guaranteed, n_classes, error, expected):
+    rows = radius_rows(guaranteed, error, n_classes)
+    assert verdicts(radius_rules, Settings(), rows) == expected
+
+
+def test_radii_without_coverage_are_counted_and_not_judged():
+    rows = change(radius_rows(0.4, 0.3), 1, {"guaranteed_error": 0.2}, radius=1.0, fold=None)
+    claim = radius_rules.report(Settings(), Sources(("A",)), rows).claims[2]
+    assert claim.verdict == "holds"
+    assert claim.evidence.startswith("s = 1: 0 of 1; s = 2: 1 of 1;")
+
+
+def test_reports_survive_cells_that_did_not_get_through():
+    for item in GUARANTEES.values():
+        sources = Sources(("simulated",) if item.wanted else ())
+        rows = [
+            {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
+            for cell in item.plan(QUICK, sources)
+        ]
+        report = item.report(QUICK, sources, rows)
+        assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
+        for figure in report.figures:
+            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
