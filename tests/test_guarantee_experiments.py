@@ -175,7 +175,7 @@ def test_true_moments_are_those_of_an_enumerated_law():
         probability = (0.7, 0.3)[y] * np.prod(np.where(x, p, 1.0 - p))
         seen = (np.array(x, dtype=float) - X.mean(axis=0)) / scale
         expected += probability * (1, -1)[y] * np.array([1.0, *seen])
-    np.testing.assert_allclose(coverage.true_moments(law, X), expected, atol=1e-14)
+    np.testing.assert_allclose(coverage.true_moments(law, X)[0], expected, atol=1e-14)
     assert expected[3] == 0.0
 
 
@@ -185,7 +185,9 @@ def test_true_moments_of_the_sample_itself_are_tau():
     assert (np.ptp(X, axis=0) == 0.0).any()
     sample = BinaryLaw(np.stack([X[y == k].mean(axis=0) for k in (0, 1)]), float(y.mean()))
     model = MinimaxRiskClassifier().fit(X, y)
-    np.testing.assert_allclose(coverage.true_moments(sample, X), model.tau_[0], atol=1e-12)
+    np.testing.assert_allclose(coverage.true_moments(sample, X), model.tau_, atol=1e-12)
+    each = MinimaxRiskClassifier(coding="one-hot").fit(X, y)
+    np.testing.assert_allclose(coverage.true_moments(sample, X, "one-hot"), each.tau_, atol=1e-12)
 
 
 CELL = {"first": 3, "count": 1, "n_cross_fits": 1, "n_samples": 50, "n_columns": 60, "confidence": 0.9}
@@ -230,8 +232,8 @@ def test_the_needed_factor_is_where_the_set_begins_to_cover(coverage_rows):
     (needed,) = {round(row["needed_factor"], 9) for row in coverage_rows}
     for factor, covered in ((needed * (1 + 1e-6), True), (needed * (1 - 1e-6), False)):
         model = MinimaxRiskClassifier(radius=factor).fit(X, y)
-        off = np.abs(coverage.true_moments(law, X) - model.tau_[0])
-        assert (off <= model.lambda_[0]).all() == covered
+        off = np.abs(coverage.true_moments(law, X) - model.tau_)
+        assert (off <= model.lambda_).all() == covered
     # With hardly any confidence the radii are too small.
     rows = coverage_rows + coverage.work(CELL | {"law": "independent", "confidence": 0.01, "n_cross_fits": 0})
     assert [row["covered"] for row in rows] == [True, True, False, False]
@@ -253,7 +255,7 @@ def test_true_errors_are_exact_up_to_chance(coverage_rows):
 
 def test_warnings_are_recorded_and_cross_fits_counted():
     rows = coverage.work(CELL | {"law": "lognormal", "n_cross_fits": 0})
-    assert [row["warned"] for row in rows] == [True, False]
+    assert [row["warned"] for row in rows] == [True, True]
     assert all("cross_fitted_exceedance" not in row for row in rows)
     X, y, _ = the_data_set("lognormal")
     with pytest.warns(CoverageWarning):
