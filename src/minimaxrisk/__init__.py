@@ -8,6 +8,7 @@ from minimaxrisk.features.fourier import RandomFourierFeatures
 from minimaxrisk.guarantee import Exceedance, GuaranteedError
 from minimaxrisk.l1_svm import L1SVMClassifier
 from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.path import MinimaxRiskPath, minimax_risk_path
 from minimaxrisk.permutation import PermutationTestResult, permutation_test
 from minimaxrisk.selector import MinimaxRiskSelector
 from minimaxrisk.stability import FalseSelectionBounds
@@ -23,11 +24,13 @@ __all__ = [
     "GuaranteedError",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
+    "MinimaxRiskPath",
     "MinimaxRiskSelector",
     "PermutationTestResult",
     "RandomFourierFeatures",
     "UninformativeRadiusWarning",
     "error_bounds",
+    "minimax_risk_path",
     "permutation_test",
     "verify",
 ]

@@ -24,7 +24,14 @@ except ImportError:  # scikit-learn before 1.9
     CALLER_OF_FIT = 3
 
 
-__all__ = ["CALLER_OF_FIT", "CallbackBridge", "CallbackSupportMixin", "make_monitor", "with_callbacks"]
+__all__ = [
+    "CALLER_OF_FIT",
+    "CallbackBridge",
+    "CallbackSupportMixin",
+    "log_line",
+    "make_monitor",
+    "with_callbacks",
+]
 
 logger = logging.getLogger("minimaxrisk")
 
@@ -79,17 +86,17 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity:
 
 
 def log_iteration(record: IterationRecord, quantity: str) -> None:
-    """One line per iteration to the log, or to standard error where nobody has set up logging."""
-    line = logger.makeRecord(
-        logger.name,
-        logging.INFO,
-        __file__,
-        0,
+    """One line per iteration."""
+    log_line(
         f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
         "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
-        (record,),
-        None,
+        record,
     )
+
+
+def log_line(message: str, *arguments: Any) -> None:
+    """To the log, or to standard error where nobody has set up logging."""
+    line = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, arguments, None)
     if logger.hasHandlers():
         if logger.isEnabledFor(logging.INFO):
             logger.handle(line)

@@ -137,7 +137,7 @@ def true_moments(law: Law, X: FloatArray, coding: str = "signed") -> FloatArray:
     of the sample, with one-hot codes the terms of that sum for c = (1, 1). A column that is constant in the
     sample is no constraint, and is zero here as in tau.
     """
-    coded = make_coding(coding, 2).matrix * [1.0 - law.positive, law.positive]
+    coded = make_coding(coding, 2).matrix * np.array([1.0 - law.positive, law.positive])
     varies = np.ptp(X, axis=0) > 0.0
     sd = np.where(varies, X.std(axis=0), 1.0)
     seen = np.where(varies, (law.class_means - X.mean(axis=0)) / sd, 0.0)
@@ -147,6 +147,7 @@ def true_moments(law: Law, X: FloatArray, coding: str = "signed") -> FloatArray:
 def _deviation(model: MinimaxRiskClassifier, moments: FloatArray) -> dict[str, Any]:
     """Whether the set holds the true moments, and the smallest factor with which it would have."""
     off = np.abs(moments - model.tau_)
+    assert model.radius_ is not None  # both rules have a factor
     return {
         "covered": bool((off <= model.lambda_).all()),
         "needed_factor": float(model.radius_ * np.max(off / model.lambda_)),
@@ -204,8 +205,8 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             f"{CORRELATED}: the same in modules of {MODULE_SIZE} features with correlation {CORRELATION:g}; "
             f"{LOGNORMAL}: exponentials of independent normal features with standard deviation 1; "
             f"{RARE_BINARY}: features that are 1 with probabilities from {RAREST:g} to {LEAST_RARE:g}, "
-            f"informative ones more often by {MORE_OFTEN:g} in class 1. One-hot: with a block of coefficients "
-            "for each class; else the signed coding, the default for two classes.",
+            f"informative ones more often by {MORE_OFTEN:g} in class 1. One-hot: with a block of "
+            "coefficients for each class; else the signed coding, the default for two classes.",
             "Covered: all true means, of the features as the model sees them, lie within the radii at once. "
             "T is the smallest factor with which they would have. True errors are those on "
             f"{N_TRUTH} further instances of the law.",
