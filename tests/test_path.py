@@ -56,9 +56,21 @@ def always_afresh(monkeypatch):
 
     def fail(*arguments, **options):
         raise HomotopyError("on purpose")
-        yield
 
-    monkeypatch.setattr(engine, "_followed", fail)
+    monkeypatch.setattr(engine._Follower, "_follow", fail)
+
+
+@pytest.fixture
+def times_afresh(monkeypatch):
+    """The radii that were solved from scratch."""
+    radii, real = [], engine.solve_afresh
+
+    def count(family, radius):
+        radii.append(radius)
+        return real(family, radius)
+
+    monkeypatch.setattr(engine, "solve_afresh", count)
+    return radii
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
@@ -255,6 +267,29 @@ def test_breakpoints_without_following_the_vertex(always_afresh, monkeypatch, n_
     # Tangents do not tell apart breakpoints between which R* changes its slope by nearly nothing.
     distance = np.abs(tangents_alone.breakpoints[:, None] - followed.breakpoints[None]).min(axis=1)
     assert distance.max() <= 1e-4
+
+
+def test_goes_on_from_the_vertex_of_a_radius_solved_afresh(monkeypatch, times_afresh):
+    X, y = random_data(3, n=25, d=40, n_classes=2)
+    expected = minimax_risk_path(X, y, [0.5, 1.0, 2.0], breakpoints=True)
+    assert times_afresh == []
+    monkeypatch.setattr(engine._Follower, "_starts_from_nothing", lambda self: False)
+    path = minimax_risk_path(X, y, [0.5, 1.0, 2.0], breakpoints=True)
+    assert times_afresh == [2.0]
+    assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
+    assert path.breakpoints == pytest.approx(expected.breakpoints, abs=1e-6)
+
+
+def test_a_way_that_is_too_long_is_cut_short(monkeypatch, times_afresh):
+    """The first radius is solved afresh where the way to it has too many pivots, and followed from there."""
+    X, y = random_data(4, n=25, d=40, n_classes=2)
+    expected = minimax_risk_path(X, y, [0.5, 0.51, 0.52])
+    assert times_afresh == []
+    monkeypatch.setattr(engine, "FEW_PIVOTS", 10)
+    monkeypatch.setattr(engine, "PIVOTS_PER_INSTANCE", 0)
+    path = minimax_risk_path(X, y, [0.5, 0.51, 0.52])
+    assert times_afresh == [0.52]
+    assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
 
 
 def test_lower_bounds_where_radii_meet_their_smallest_value():

@@ -34,6 +34,8 @@ NEGLIGIBLE_RATE = 1e-13
 NEGLIGIBLE_PIVOT = 1e-11
 # Pivots after which the inverse is computed afresh.
 REFRESH_EVERY = 100
+# Slack, and negative mass, that are taken for rounding errors of a vertex that another engine found.
+TIGHT = 1e-9
 # Sets of labels are enumerated; with more classes than this there are too many.
 MOST_CLASSES = 6
 
@@ -109,6 +111,31 @@ class Homotopy:
         atom = first + int(np.argmin(self._cost[first:]))
         nothing = np.empty(0, dtype=np.intp)
         return Vertex(nothing, np.empty(0), np.array([atom]), np.ones((1, 1)))
+
+    def vertex_with(self, stage: Stage, lam: FloatArray) -> Vertex:
+        """The vertex at these radii whose coefficients are known, if they determine it.
+
+        The atoms that may carry mass are those without slack. At a vertex that is not degenerate there is one
+        more of them than coefficients.
+        """
+        block, column = np.divmod(stage.components, self.problem.tau.shape[1])
+        rows = np.ascontiguousarray(self.problem.features.columns(column).T)
+        slack = self._true_cost - self.scores(block, rows, stage.values)
+        atoms = self._without_copies(np.flatnonzero(slack <= slack.min() + TIGHT))
+        if len(atoms) != len(stage.components) + 1:
+            raise HomotopyError("the vertex is degenerate")
+        inverse = _inverse(np.vstack([self.entries(block, rows, atoms), np.ones(len(atoms))]))
+        vertex = Vertex(stage.components, -np.sign(stage.values), atoms, inverse)
+        if not (inverse @ self._right(vertex, lam) >= -TIGHT).all():
+            raise HomotopyError("the coefficients are not those of an optimum")
+        return vertex
+
+    def _without_copies(self, atoms: IntArray) -> IntArray:
+        """Where the set of all labels has no moments, as in the signed coding, one such atom is as all."""
+        if self._code[:, -1].any():
+            return atoms
+        is_copy = atoms >= self._cost.size - self._n
+        return np.append(atoms[~is_copy], atoms[is_copy][:1])
 
     def moments_of(self, vertex: Vertex, lam: FloatArray) -> FloatArray:
         """All moments, in one pass over the features."""
@@ -340,19 +367,21 @@ class _Walk:
         """Compute everything afresh from the sets of atoms and constraints."""
         vertex, program = self.vertex, self.program
         self._move(vertex)
-        matrix = np.vstack(
-            [program.entries(self._block, self._rows, vertex.atoms), np.ones(len(vertex.atoms))]
-        )
-        try:
-            inverse = np.asfortranarray(np.linalg.inv(matrix))
-        except np.linalg.LinAlgError as error:
-            raise HomotopyError("the basis is singular") from error
+        entries = program.entries(self._block, self._rows, vertex.atoms)
+        inverse = _inverse(np.vstack([entries, np.ones(len(vertex.atoms))]))
         self.vertex = replace(vertex, inverse=inverse)
         lam = (self._lam + self.fraction * self._change)[self._position]
         self._mass = inverse @ np.append(self._tau[self._position] + vertex.side * lam, 1.0)
         self._moments = self.near.moments(program.block_weights(vertex.atoms, self._mass))
         self._mu = program.cost(vertex.atoms) @ inverse
         self._slack_of_atoms = program.cost(slice(None)) - self._price(self._mu)
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    try:
+        return np.asfortranarray(np.linalg.inv(matrix))
+    except np.linalg.LinAlgError as error:
+        raise HomotopyError("the basis is singular") from error
 
 
 def _steps(room: FloatArray, speed: FloatArray, negligible: float = NEGLIGIBLE_RATE) -> FloatArray:

@@ -1,8 +1,9 @@
 """R* for many radii s at once, and between them.
 
 The optimal vertex is followed from the largest radius down to the smallest (``homotopy``). Where that fails,
-or takes more pivots than a solution from scratch is worth, the interior point solves one radius after the
-other. Either way every pair is certified at its own radius.
+or takes more pivots than a solution from scratch is worth, the interior point solves a radius, and its vertex
+is followed from there. With a block of coefficients per class the interior point solves all of them. Either
+way every pair is certified at its own radius.
 
 What a solved radius says about the other ones. For fixed coefficients the upper bound U(s; mu) is convex in
 s, since the radii max(s sigma/sqrt(n), 1e-9) are: its chord between the ends of the path bounds R* from above
@@ -11,14 +12,14 @@ there, a tangent. And R* is concave, so that chords between lower bounds are low
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from minimaxrisk.arrays import FloatArray, IntArray
 from minimaxrisk.certificate import lower_bound, upper_bound
-from minimaxrisk.engines.homotopy import MOST_CLASSES, Homotopy, HomotopyError, NearComponents, Stop
+from minimaxrisk.engines.homotopy import MOST_CLASSES, Homotopy, HomotopyError, NearComponents, Stop, Vertex
 from minimaxrisk.engines.interior_point import interior_point
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import Stage
@@ -40,6 +41,8 @@ SHRINKAGE = 0.88
 SEPARATION = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
+# Times that following may fail before every radius is solved afresh.
+MOST_FAILURES = 2
 # More than any path takes whose pivots make progress.
 MOST_PIVOTS = 1_000_000
 
@@ -99,17 +102,12 @@ def radius_path(
     ``everywhere`` asks for all breakpoints: afterwards the bounds agree between the radii too.
     """
     solved: list[SolvedRadius] = []
-    done = 0
-    try:
-        for *on_the_way, last in _followed(family, radii, everywhere=everywhere):
-            solved += filter(_is_accurate, on_the_way)
-            solved.append(last if _is_accurate(last) else solve_afresh(family, last.radius))
-            done += 1
-            report(solved[-1])
-    except HomotopyError:
-        for radius in radii[done:]:
-            solved.append(solve_afresh(family, radius))
-            report(solved[-1])
+    follower = _Follower(family, keep_all=everywhere)
+    for radius in radii:
+        *on_the_way, last = follower.go_to(radius)
+        solved += filter(_is_accurate, on_the_way)
+        solved.append(last if _is_accurate(last) else solve_afresh(family, radius))
+        report(solved[-1])
     return _refined(family, solved) if everywhere else solved
 
 
@@ -128,36 +126,66 @@ def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
     return family.solved(radius, stage, solution.upper, solution.lower)
 
 
-def _followed(family: RadiusFamily, radii: FloatArray, *, everywhere: bool) -> Iterator[list[SolvedRadius]]:
-    """The radii one by one, each after those that were met on the way to it."""
-    n_classes, n = family.problem.centre.shape
-    if n_classes > MOST_CLASSES:
-        raise HomotopyError("too many sets of labels")
-    follower = _Follower(family, keep_all=everywhere)
-    for radius in radii:
-        budget = MOST_PIVOTS if everywhere else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
-        yield follower.go_to(radius, budget)
-
-
 class _Follower:
     """A vertex on its way through the family, and the components that it has to look at."""
 
     def __init__(self, family: RadiusFamily, *, keep_all: bool) -> None:
         self._family, self._keep_all = family, keep_all
-        problem = family.problem
-        self._homotopy = Homotopy(problem)
+        self._n_failures = 0
+        # Before the first radius, and where it got lost, there is no vertex to go on from.
+        self._radius: float | None = None
+        n_classes, n = family.problem.centre.shape
+        # With a block of coefficients per class there are so many vertices between two radii that the
+        # interior point is faster, unless all of them are wanted.
+        self._can_follow = n_classes <= MOST_CLASSES and (keep_all or family.problem.coding.n_blocks == 1)
+        self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
+        if self._can_follow:
+            self._homotopy = Homotopy(family.problem)
+
+    def go_to(self, radius: float) -> list[SolvedRadius]:
+        """The pairs met on the way, if all are to be kept, and that at its end."""
+        if self._can_follow and (self._radius is not None or self._starts_from_nothing()):
+            try:
+                return self._follow(radius)
+            except HomotopyError:
+                self._n_failures += 1
+        solved = solve_afresh(self._family, radius)
+        if self._can_follow and self._n_failures <= MOST_FAILURES:
+            self._take_up(solved)
+        return [solved]
+
+    def _starts_from_nothing(self) -> bool:
+        """Before anything failed: from radii so large that the first vertex is optimal."""
+        problem = self._family.problem
+        if self._n_failures:
+            return False
         self._vertex = self._homotopy.start()
         self._components = by_correlation(problem, BayesError(), FIRST_COMPONENTS)
-        # Before the first radius: such that the first vertex is optimal.
-        self._radius: float | None = None
         deviation = np.abs(self._homotopy.moments_of(self._vertex, problem.lam.ravel()) - problem.tau.ravel())
         self._lam = np.maximum(problem.lam.ravel(), 1.001 * deviation)
+        return True
 
-    def go_to(self, radius: float, max_pivots: int) -> list[SolvedRadius]:
-        """The pairs met on the way, if all are to be kept, and that at its end."""
+    def _take_up(self, solved: SolvedRadius) -> None:
+        """Go on from the vertex of a radius that was solved afresh, if it is one."""
+        self._radius = None
+        lam = self._family.at(solved.radius).lam.ravel()
+        try:
+            vertex = self._homotopy.vertex_with(solved.stage, lam)
+        except HomotopyError:
+            self._n_failures += 1
+            return
+        deviation = np.abs(self._homotopy.moments_of(vertex, lam) - self._homotopy.tau)
+        if (deviation <= lam + VIOLATION).all():
+            self._arrive(vertex, solved.radius, lam, deviation)
+
+    def _arrive(self, vertex: Vertex, radius: float, lam: FloatArray, deviation: FloatArray) -> None:
+        self._components = np.union1d(np.flatnonzero(deviation > NEAR * lam), vertex.active)
+        self._vertex, self._lam, self._radius = vertex, lam, radius
+
+    def _follow(self, radius: float) -> list[SolvedRadius]:
         start = radius if self._radius is None else self._radius
         n_parts = max(1, int(np.ceil(np.log(radius / start) / np.log(SHRINKAGE))))
-        last_pivot = self._homotopy.n_pivots + max_pivots
+        last_pivot = self._homotopy.n_pivots + self._budget
         kept: list[SolvedRadius] = []
         for part in [*np.geomspace(start, radius, n_parts + 1)[1:-1], radius]:
             stops, moments = self._advance(part, last_pivot)
@@ -183,9 +211,7 @@ class _Follower:
             if len(violated) == 0:
                 break
             self._components = np.union1d(self._components, violated)
-        deviation = np.abs(moments[-1] - problem.tau).ravel()
-        self._components = np.union1d(np.flatnonzero(deviation > NEAR * lam), vertex.active)
-        self._vertex, self._lam, self._radius = vertex, lam, radius
+        self._arrive(vertex, radius, lam, np.abs(moments[-1] - problem.tau).ravel())
         met = [_Met(start + stop.fraction * (radius - start), stop) for stop in stops[:-1]]
         return [*met, _Met(radius, stops[-1])], moments
 
