@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelector
+from minimaxrisk import (
+    FalseSelectionBounds,
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    PermutationTestResult,
+    minimax_risk_path,
+    permutation_test,
+)
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     PermutationTestDisplay,
@@ -31,28 +39,20 @@ FROM_ESTIMATOR = [
 ]
 
 
-class StableSelector(BaseEstimator):
-    """The attributes of a selector fitted with stability selection."""
-
-    threshold = 0.6
-
-    def fit(self, X, y):
-        self.n_features_in_ = 6
-        self.selection_frequencies_ = np.array([0.1, 0.9, 0.0, 0.6, 0.3, 1.0])
-        self.false_selection_bounds_ = SimpleNamespace(meinshausen_buhlmann=1.25, shah_samworth=0.5)
-        return self
-
-
 @pytest.fixture
 def selector():
-    return StableSelector().fit(None, None)
+    """With frequencies that are easy to recognise."""
+    selector = MinimaxRiskSelector(stability=True, n_subsamples=10)
+    selector.fit(np.random.default_rng(0).standard_normal((20, 6)), np.arange(20) % 2)
+    selector.selection_frequencies_ = np.array([0.1, 0.9, 0.0, 0.6, 0.3, 1.0])
+    selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, 1.25, 0.5)
+    return selector
 
 
 @pytest.fixture
 def permutations():
-    return SimpleNamespace(
-        statistic=0.3, pvalue=0.0025, null_distribution=NULL, noise_floor={0.01: 0.355, 0.05: 0.365}
-    )
+    floor = {0.01: 0.355, 0.05: 0.365}
+    return PermutationTestResult(0.3, 0.0025, null_distribution=NULL, noise_floor=floor, gap_tol=1e-3)
 
 
 @pytest.fixture
@@ -63,6 +63,17 @@ def path():
         lower=np.array([0.39, 0.09, 0.19]),
         n_features=np.array([3, 30, 12]),
     )
+
+
+def test_what_the_library_returns_can_be_shown(pyplot, wide):
+    X, y = wide
+    test = permutation_test(MinimaxRiskClassifier(), X, y, 5, random_state=0)
+    shown = PermutationTestDisplay.from_result(test).plot()
+    assert shown.statistic == test.statistic
+    assert sum(bar.get_height() for bar in shown.bars_) == 5
+    path = minimax_risk_path(X, y, [2.0, 1.0])
+    line = BoundPathDisplay.from_result(path).plot().upper_line_
+    assert line.get_ydata().tolist() == path.worst_case_error[::-1].tolist()
 
 
 def widths(bars):
@@ -91,14 +102,14 @@ def test_permutation_test(pyplot, permutations):
 
 
 def test_permutations_that_all_score_the_same(pyplot, permutations):
-    permutations.null_distribution = np.full(99, 0.5)
+    permutations = replace(permutations, null_distribution=np.full(99, 0.5))
     display = PermutationTestDisplay.from_result(permutations).plot()
     assert heights(display.bars_).sum() == 99
     assert widths(display.bars_).sum() == pytest.approx(0.01)
 
 
 def test_permutation_test_without_the_quantile(pyplot, permutations):
-    permutations.noise_floor = {0.5: 0.4}
+    permutations = replace(permutations, noise_floor={0.5: 0.4})
     display = PermutationTestDisplay.from_result(permutations).plot()
     assert display.noise_floor_line_ is None
     assert len(display.ax_.lines) == 1
@@ -146,7 +157,7 @@ def test_selection_frequencies(pyplot, selector):
 
 def test_fewer_frequencies_with_names_and_without_a_bound(pyplot, selector):
     selector.feature_names_in_ = np.array(list("abcdef"), dtype=object)
-    selector.false_selection_bounds_.meinshausen_buhlmann = np.inf
+    selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, np.inf, 0.5)
     display = StabilityDisplay.from_estimator(selector, max_features=2).plot()
     assert row_names(display.ax_) == ["f", "b"]
     assert "no bound (Meinshausen" in display.ax_.get_title(loc="left")
