@@ -16,7 +16,7 @@ help:
 	@echo "make bench        the benchmark against other solvers and learners (long)"
 	@echo "make bench-quick  a small version of it (three minutes)"
 	@echo "make reproduce    the paper's tables and figures into experiments/results (under an hour)"
-	@echo "make guarantees   coverage, noise floor and radius rules into experiments/guarantees (a quarter of an hour)"
+	@echo "make guarantees   coverage, noise floor, radii and stability into experiments/guarantees (a quarter of an hour)"
 	@echo "make clean        remove the environments"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools.

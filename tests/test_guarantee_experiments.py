@@ -9,10 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
-from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, permutation_test
+from minimaxrisk import (
+    CoverageWarning,
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    error_bounds,
+    minimax_risk_path,
+    permutation_test,
+)
 from minimaxrisk.cli import main
 from minimaxrisk.cli.reproduce import Choice
 from minimaxrisk.datasets import make_expression
@@ -22,8 +29,10 @@ from minimaxrisk.experiments.items import (
     ITEMS,
     coverage,
     noise_floor,
+    path,
     permutation_time,
     radius_rules,
+    stability,
 )
 from minimaxrisk.experiments.laws import LAWS, BinaryLaw, make_law
 from minimaxrisk.experiments.settings import QUICK, Settings, overridden
@@ -40,7 +49,7 @@ def small_run(tmp_path_factory):
     out = tmp_path_factory.mktemp("guarantees")
     options = (
         "--quick --folds 2 --datasets wine --coverage-repetitions 1 --noise-tests 2 --power-tests 2 "
-        "--data-permutations 9 --jobs 1"
+        "--data-permutations 9 --path-radii 2 --stability-repetitions 1 --jobs 1"
     )
     assert main(["reproduce", "guarantees", "--out", str(out), *options.split()]) == 0
     return out
@@ -73,6 +82,18 @@ def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
     assert 0.0 < timed["fit_seconds"] < timed["alone_seconds"]
     fits = [(row["radius"], row["fold"]) for row in rows_of("radius-rules")]
     assert fits == list(product((1.0, 2.0, 3.0, "bootstrap", "bonferroni"), (None, 0, 1)))
+    assert [(row["part"], row["radius"]) for row in rows_of("path")] == [
+        ("grid", None),
+        ("grid", 0.5),
+        ("grid", 5.0),
+        ("breakpoints", None),
+    ]
+    selections = [(row["part"], row["setting"], row["repetition"]) for row in rows_of("stability")]
+    assert selections == [
+        (part, setting, number)
+        for part, number in (("data", None), ("simulated", 0))
+        for setting in stability.SETTINGS
+    ]
 
 
 def test_simulated_items_use_no_data_sets_whatever_the_caller_chooses(small_run):
@@ -116,6 +137,12 @@ def test_a_folder_with_both_suites_shows_both(tmp_path):
         ({"coverage_samples": 19}, "coverage_samples must be at least 20"),
         ({"coverage_features": 19}, "coverage_features must be at least 20"),
         ({"noise_tests": 0}, "noise_tests must be positive"),
+        ({"path_radii": 1}, "path_radii must be at least 2, one for each end, got 1"),
+        (
+            {"stability_subsamples": 25},
+            "stability_subsamples must be even, since halves come in pairs, got 25",
+        ),
+        ({"stability_repetitions": 0}, "stability_repetitions must be positive"),
     ],
 )
 def test_wrong_sizes_are_refused(settings, message):
@@ -317,6 +344,76 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     assert (plain["factor"], plain["warned"]) == (2.0, False)
 
 
+def test_rows_of_the_path_are_what_one_computes_by_hand():
+    X, y = load_breast_cancer(return_X_y=True)
+    cost, *rows = path.work({"dataset": "breast_cancer", "part": "grid", "n_radii": 3, "n_times": 2})
+    radii = [0.5, np.sqrt(2.5), 5.0]
+    by_hand = minimax_risk_path(X, y, radii)
+    fits = [MinimaxRiskClassifier(radius=s).fit(X, y) for s in radii]
+    assert [row["radius"] for row in rows] == pytest.approx(radii)
+    for name, expected in (
+        ("worst_case_error", by_hand.worst_case_error),
+        ("lower", by_hand.lower),
+        ("n_features", by_hand.n_features),
+        ("fitted_worst_case_error", [model.worst_case_error_ for model in fits]),
+    ):
+        np.testing.assert_allclose([row[name] for row in rows], expected, rtol=1e-9)
+    assert (cost["n_samples"], cost["n_columns"], cost["n_classes"]) == (569, 30, 2)
+    assert cost["path_passes"] == by_hand.n_passes
+    assert cost["fits_passes"] == sum(model.n_passes_ for model in fits)
+    assert min(cost["path_seconds"], cost["fits_seconds"]) > 0.0
+
+
+def test_breakpoints_are_counted_with_two_classes_only():
+    X, y = load_breast_cancer(return_X_y=True)
+    (two,) = path.work({"dataset": "breast_cancer", "part": "breakpoints", "n_times": 1})
+    assert two["n_breakpoints"] == len(minimax_risk_path(X, y, [0.5, 5.0], breakpoints=True).breakpoints) > 9
+    (three,) = path.work({"dataset": "wine", "part": "breakpoints", "n_times": 1})
+    assert three["n_breakpoints"] is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "estimator", "max_features"),
+    [
+        ("default", None, None),
+        ("max_features = 20", None, 20),
+        ("radius = 2", MinimaxRiskClassifier(radius=2.0), None),
+    ],
+)
+def test_a_row_of_stability_is_what_one_computes_by_hand(monkeypatch, setting, estimator, max_features):
+    study = make_expression(60, 200, n_informative=5, effect=1.5, random_state=3)
+    monkeypatch.setattr(stability, "load_source", lambda name: (study.data, study.target))
+    cell = {"part": "data", "dataset": "hard", "setting": setting, "n_subsamples": 6, "seed": 4}
+    (row,) = stability.work(cell)
+    selector = MinimaxRiskSelector(
+        estimator, max_features=max_features, stability=True, n_subsamples=6, random_state=4
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector.fit(study.data, study.target)
+    bounds = selector.false_selection_bounds_
+    assert row["average_selected"] == selector.average_selected_
+    assert row["n_kept"] == selector.get_support().sum()
+    assert row["shah_samworth"] == pytest.approx(bounds.shah_samworth, nan_ok=True)
+    assert row["meinshausen_buhlmann"] == bounds.meinshausen_buhlmann
+
+
+def test_a_simulated_selection_does_not_depend_on_its_block(monkeypatch):
+    monkeypatch.setattr(stability, "N_FEATURES", 100)
+    cell = {"part": "simulated", "setting": "default", "n_subsamples": 4, "seed": 2}
+    both = stability.work(cell | {"first": 4, "count": 2})
+    (second,) = stability.work(cell | {"first": 5, "count": 1})
+    assert both[1] | {"seconds": 0.0} == second | {"seconds": 0.0}
+    assert both[0]["average_selected"] != second["average_selected"]
+    for row in both:
+        assert row["n_informative"] + row["n_false"] == row["n_kept"]
+        # Few halves keep columns of both kinds.
+        assert min(row["n_informative"], row["n_false"]) > 0
+    monkeypatch.setattr(stability, "EFFECT", 0.0)
+    (nothing,) = stability.work(cell | {"first": 5, "count": 1})
+    assert nothing["n_informative"] < second["n_informative"]
+
+
 def ok(**values):
     return {"status": "ok", "limit": None, "detail": "", **values}
 
@@ -472,6 +569,105 @@ def test_radii_without_coverage_are_counted_and_not_judged():
     claim = radius_rules.report(Settings(), Sources(("A",)), rows).claims[2]
     assert claim.verdict == "holds"
     assert claim.evidence.startswith("s = 1: 0 of 1; s = 2: 1 of 1;")
+
+
+def path_rows(name, path_seconds, fitted, n_breakpoints=7):
+    passes = {"path_passes": 9, "fits_passes": 30}
+    cost = {"n_samples": 10, "n_columns": 20, "n_classes": 2, "fits_seconds": 2.0, **passes}
+    radius = {"worst_case_error": 0.25, "lower": 0.25 - 1e-9, "n_features": 3}
+    common = {"dataset": name, "part": "grid"}
+    return [
+        ok(**common, **cost, path_seconds=path_seconds),
+        ok(**common, **radius, radius=0.5, fitted_worst_case_error=0.25),
+        ok(**common, **radius, radius=5.0, fitted_worst_case_error=fitted),
+        ok(dataset=name, part="breakpoints", n_breakpoints=n_breakpoints, path_seconds=3.0, path_passes=4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path_seconds", "fitted", "expected"),
+    [
+        (1.9, 0.25 + 0.9e-7, ["holds", "holds"]),
+        (2.0, 0.25 - 0.9e-7, ["holds in part (1 of 2)", "holds"]),
+        (0.1, 0.25 + 1.1e-7, ["holds", "holds in part (1 of 2)"]),
+        (0.1, 0.25 - 1.1e-7, ["holds", "holds in part (1 of 2)"]),
+    ],
+)
+def test_claims_about_the_path_can_fail(path_seconds, fitted, expected):
+    rows = path_rows("A", path_seconds, fitted) + path_rows("B", 0.5, 0.25)
+    assert verdicts(path, Settings(), rows, ("A", "B")) == expected
+
+
+def test_the_path_is_reported_in_full():
+    rows = path_rows("A", 1.6, 0.25 + 3e-8) + path_rows("B", 4.0, 0.25, None)[:3]
+    report = path.report(Settings(), Sources(("A", "B")), rows)
+    assert report.claims[0].evidence == (
+        "On 1 of 2 data sets. Time of the fits over that of the path: A: 1.25; B: 0.500."
+    )
+    assert (
+        report.claims[1].evidence == "Largest difference 3.0e-08, largest certified gap on the path 1.0e-09."
+    )
+    first, second = report.tables[0].lines
+    assert first == [
+        "A",
+        "10 x 20",
+        "2",
+        "1.60",
+        "2.00",
+        "1.25",
+        "9",
+        "30",
+        "3.0e-08",
+        "1.0e-09",
+        "7",
+        "3.00",
+    ]
+    assert second[-2:] == ["–", "–"]
+
+
+def stability_rows(n_false, shah_samworth):
+    """A pair of studies, of which the second has no false selection."""
+    common = {"average_selected": 10.0, "meinshausen_buhlmann": 1.0, "seconds": 0.5, "n_columns": 2000}
+    rows = [
+        ok(
+            part="simulated",
+            setting=setting,
+            n_kept=5 + false,
+            n_informative=5,
+            n_false=false,
+            shah_samworth=0.5,
+            **common,
+        )
+        for setting in stability.SETTINGS
+        for false in (n_false, 0)
+    ]
+    rows = change(rows, 2, {"shah_samworth": shah_samworth}, setting="default")
+    data = ok(part="data", dataset="A", setting="default", n_kept=9, shah_samworth=None, **common)
+    return [*rows, data]
+
+
+@pytest.mark.parametrize(
+    ("n_false", "shah_samworth", "expected"),
+    [
+        (1, 0.5, ["holds", "holds"]),
+        (1, 0.4, ["holds in part (2 of 3)", "holds"]),
+        (2, 0.5, ["does not hold", "holds"]),
+        (3, 2.0, ["holds in part (1 of 3)", "does not hold"]),
+        # Where the theorem does not apply there is nothing to hold.
+        (1, None, ["holds", "holds"]),
+    ],
+)
+def test_claims_about_stability_can_fail(n_false, shah_samworth, expected):
+    assert verdicts(stability, Settings(), stability_rows(n_false, shah_samworth)) == expected
+
+
+def test_the_tables_of_stability_hold_means_and_holes():
+    report = stability.report(Settings(), Sources(("A",)), stability_rows(1, 0.4))
+    assert report.claims[0].evidence.startswith("default: 0.500, bound 0.400; max_features = 20: 0.500,")
+    simulated, data = report.tables
+    counts = ["5.50 ± 0.50", "5.00 ± 0.00", "0.50 ± 0.50"]
+    assert simulated.lines[0] == ["default", "10.0", *counts, "0.400", "1.00", "0.500"]
+    assert data.lines == [["A", "2000", "default", "10.0", "9", "–", "1.00", "0.500"]]
 
 
 def test_reports_survive_cells_that_did_not_get_through():

@@ -27,6 +27,8 @@ class Choice(StrEnum):
     NOISE_FLOOR = "noise-floor"
     PERMUTATION_TIME = "permutation-time"
     RADIUS_RULES = "radius-rules"
+    PATH = "path"
+    STABILITY = "stability"
     GUARANTEES = "guarantees"
 
 
@@ -73,10 +75,15 @@ def reproduce_command(
     noise_tests: Annotated[int | None, _option("Guarantees: permutation tests on noise.")] = None,
     power_tests: Annotated[int | None, _option("Guarantees: permutation tests on a signal.")] = None,
     data_permutations: Annotated[int | None, _option("Guarantees: permutations on real data.")] = None,
+    path_radii: Annotated[int | None, _option("Guarantees: radii of the path.")] = None,
+    stability_repetitions: Annotated[
+        int | None, _option("Guarantees: simulated studies for the stability selection.")
+    ] = None,
 ) -> None:
     """Measure a table or figure of the paper again and put the result beside the printed numbers.
 
-    "all" is all of these; "guarantees" measures coverage, noise floor and radius rules, beyond the paper.
+    "all" is all of these; "guarantees" measures coverage, noise floor, radius rules, the path over the
+    radius and stability selection, beyond the paper.
 
     Started again with the same folder, it goes on where it stopped. Needs the extra "reproduce".
     """
@@ -108,6 +115,8 @@ def reproduce_command(
         noise_tests=noise_tests,
         power_tests=power_tests,
         data_permutations=data_permutations,
+        path_radii=path_radii,
+        stability_repetitions=stability_repetitions,
         datasets=tuple(name.strip() for name in ",".join(datasets or []).split(",") if name.strip()),
     )
     names = list(SUITES[item].items) if item in SUITES else [item.value]

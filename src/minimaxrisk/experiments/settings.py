@@ -44,8 +44,13 @@ class Settings:
     power_tests: int = 100
     test_permutations: int = 99
     data_permutations: int = 200
-    # Time of the permutation test: fresh processes that measure it.
+    # How often times are measured: of the permutation test in fresh processes, of the path in one.
     time_repetitions: int = 3
+    # Path: radii from the smallest to the largest.
+    path_radii: int = 20
+    # Stability selection: halves of the samples, and simulated studies.
+    stability_subsamples: int = 100
+    stability_repetitions: int = 20
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -77,6 +82,13 @@ class Settings:
                 f"coverage_features must be at least {N_INFORMATIVE}, as many as are informative, got "
                 f"{self.coverage_features}."
             )
+        if self.path_radii < 2:
+            raise ValueError(f"path_radii must be at least 2, one for each end, got {self.path_radii}.")
+        if self.stability_subsamples % 2:
+            raise ValueError(
+                "stability_subsamples must be even, since halves come in pairs, got "
+                f"{self.stability_subsamples}."
+            )
 
 
 # Where the paper's text and the defaults differ.
@@ -104,6 +116,9 @@ QUICK = Settings(
     test_permutations=39,
     data_permutations=39,
     time_repetitions=1,
+    path_radii=5,
+    stability_subsamples=20,
+    stability_repetitions=3,
     limit=60.0,
     is_quick=True,
 )

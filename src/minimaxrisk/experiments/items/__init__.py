@@ -7,9 +7,11 @@ from minimaxrisk.experiments.items import (
     feature_selection,
     n_max,
     noise_floor,
+    path,
     permutation_time,
     radius_rules,
     scalability,
+    stability,
 )
 
 ITEMS = {
@@ -17,5 +19,13 @@ ITEMS = {
     for item in (epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM)
 }
 GUARANTEES = {
-    item.name: item for item in (coverage.ITEM, noise_floor.ITEM, permutation_time.ITEM, radius_rules.ITEM)
+    item.name: item
+    for item in (
+        coverage.ITEM,
+        noise_floor.ITEM,
+        permutation_time.ITEM,
+        radius_rules.ITEM,
+        path.ITEM,
+        stability.ITEM,
+    )
 }
