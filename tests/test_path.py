@@ -331,6 +331,14 @@ def test_fewer_passes_than_separate_fits(wide):
     assert path.n_passes < sum(model.n_passes_ for model in models) / 2
 
 
+def test_radii_from_one_end_of_the_numbers_to_the_other():
+    X, y = random_data(15)
+    path = minimax_risk_path(X, y, [1e-300, 1e300])
+    assert path.worst_case_error[0] <= path.worst_case_error[1] == 0.5
+    with pytest.raises(ValueError, match="radius must be a number or an array of numbers, got 'a'"):
+        path.bounds("a")
+
+
 def test_verbose(caplog):
     X, y = random_data(15)
     with caplog.at_level(logging.INFO, logger="minimaxrisk"):

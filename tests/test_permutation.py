@@ -6,15 +6,17 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from sklearn import config_context
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.parallel import progress_bar, spread
 
@@ -133,6 +135,46 @@ def test_samples_of_weight_zero_take_no_part(noise):
     assert np.array_equal(with_them.null_distribution, without.null_distribution)
 
 
+def test_groups_may_have_names_of_any_kind(noise):
+    X, y = noise
+    mixed = [("a", 1, None.__class__, 2.5, "b")[i % 5] for i in range(30)]
+    plain = permutation_test(MinimaxRiskClassifier(), X, y, 4, np.arange(30) % 5, random_state=0)
+    named = permutation_test(MinimaxRiskClassifier(), X, y, 4, mixed, random_state=0)
+    assert np.array_equal(plain.null_distribution, named.null_distribution)
+
+
+@pytest.mark.parametrize("form", ["coo", "bsr"])
+def test_weights_with_other_sparse_formats(noise, form):
+    X, y = noise
+    weights = np.arange(30) % 3
+    dense = permutation_test(MinimaxRiskClassifier(), X, y, 3, sample_weight=weights, random_state=0)
+    other = sparse.csr_array(X).asformat(form)
+    result = permutation_test(MinimaxRiskClassifier(), other, y, 3, sample_weight=weights, random_state=0)
+    assert np.allclose(dense.null_distribution, result.null_distribution, atol=1e-3)
+
+
+def test_weights_of_a_pipeline_under_metadata_routing(noise):
+    X, y = noise
+    weights = 1.0 + np.arange(30) % 3
+    pipeline = make_pipeline(SelectKBest(k=10), MinimaxRiskClassifier())
+    plain = permutation_test(pipeline, X, y, 3, sample_weight=weights, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        routed = permutation_test(pipeline, X, y, 3, sample_weight=weights, random_state=0)
+    assert np.array_equal(plain.null_distribution, routed.null_distribution)
+
+
+def test_threads_leave_the_filters_of_warnings_alone(noise):
+    X, y = noise
+    pipeline = make_pipeline(MinimaxRiskClassifier())
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(4) as threads:
+        jobs = [threads.submit(permutation_test, pipeline, X, y, 10) for _ in range(4)]
+        assert all(0.0 < job.result().pvalue <= 1.0 for job in jobs)
+    assert warnings.filters == before
+    with pytest.warns(UninformativeRadiusWarning):
+        MinimaxRiskClassifier().fit(X, y)
+
+
 def test_selection_inside_a_pipeline_is_part_of_what_is_tested(noise):
     """Columns chosen by their labels before the test would make noise look like signal."""
     X, y = noise
@@ -169,8 +211,11 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"n_permutations": 0}, "n_permutations must be a positive integer, got 0"),
         ({"n_permutations": 2.5}, "n_permutations must be a positive integer, got 2.5"),
         ({"gap_tol": 0.0}, "gap_tol must be positive, got 0.0"),
-        ({"groups": np.zeros(7)}, "one entry for each of the 30 samples, got 7"),
+        ({"groups": np.zeros(7)}, r"one entry for each of the 30 samples, got shape \(7,\)"),
         ({"groups": [None] + ["a"] * 29}, "groups has no entry at position 0"),
+        ({"groups": ["a", np.nan] * 15}, "groups has no entry at position 1"),
+        ({"groups": "a"}, r"groups must be 1-D .* got shape \(\)"),
+        ({"gap_tol": "small"}, "gap_tol must be positive, got 'small'"),
         ({"groups": np.arange(30)}, "every one of the 30 groups holds one class only"),
         ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
         ({"y": np.zeros(30)}, "at least 2 classes"),

@@ -13,7 +13,11 @@ import reference
 from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, UninformativeRadiusWarning, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.instances import distinct_instances
+from minimaxrisk.posing import pose
 from minimaxrisk.problem import build_features
+from minimaxrisk.uncertainty.assumptions import mean_kurtosis, typical_skewness
+from minimaxrisk.uncertainty.radius import Multiple
+from minimaxrisk.validation import TrainingData
 
 
 @pytest.fixture
@@ -70,7 +74,7 @@ def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, conta
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     X, y = study
     X = X + 2.0 * X[:, :1]  # correlated, or the union bound would take over
-    estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50)
+    estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100)
     factor = estimator.fit(X, y).radius_
     assert clone(estimator).fit(X, y).radius_ == factor
     assert clone(estimator).fit(sparse.csr_array(X), y).radius_ == pytest.approx(factor, abs=1e-9)
@@ -108,11 +112,10 @@ def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, m
 def test_bootstrap_radius_is_at_most_that_of_the_union_bound(study):
     X, y = study
     union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y).radius_
-    # The largest of few draws may be far out.
-    few = [
-        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20, random_state=i).fit(X, y) for i in range(9)
-    ]
-    assert max(model.radius_ for model in few) == union
+    # Too few draws for a level tell nothing about it.
+    assert MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=58).fit(X, y).radius_ == union
+    strict = MinimaxRiskClassifier(radius="bootstrap", confidence=0.999).fit(X, y)
+    assert strict.radius_ == MinimaxRiskClassifier(radius="bonferroni", confidence=0.999).fit(X, y).radius_
     many = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=4000).fit(X, y).radius_
     assert union - 0.2 < many < union
 
@@ -176,6 +179,8 @@ def test_one_row_of_lambda_serves_all_classes(wide):
         (np.full(151, np.nan), "finite and not negative, got nan"),
         (["a"] * 151, "must hold numbers"),
         (0.0, "radius"),
+        (np.array(-1.0), "an array without dimensions"),
+        (np.array("bootstrap"), "an array without dimensions"),
         ("bayes", "radius"),
     ],
 )
@@ -221,11 +226,53 @@ def test_warnings_where_assumptions_fail():
     assert "heavy tails" in coverage_warnings(np.exp(1.5 * normal), y)[0]
     assert "so skewed" in coverage_warnings(np.exp(1.5 * normal), y, coding="one-hot")[0]
     rare = (rng.random((80, 500)) < 0.02).astype(float)
-    assert "rarely one" in coverage_warnings(rare, y)[0]
-    # A feature that is zero on a class has no spread there, without standardisation.
-    some = np.where((y == 0)[:, None] & (np.arange(500) < 3), 0.0, np.abs(normal))
-    frozen = coverage_warnings(some, y, coding="one-hot", standardize=False)
-    assert "3 of 1002 components of the feature map do not vary" in frozen[0]
+    assert "do not vary within a class" in coverage_warnings(rare, y)[0]
+    assert "rarely one" in coverage_warnings(rare, y)[1]
+    # A feature that is zero on a class has no spread there.
+    some = np.where((y == 0)[:, None] & (np.arange(500) < 3), 0.0, normal)
+    for options in ({}, {"standardize": False}, {"coding": "one-hot"}):
+        assert coverage_warnings(some, y, **options)[0].startswith("3 features do not vary within a class")
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_typical_skewness_from_the_definition(coding):
+    """Third moments about the mean of two halves of the sample, for components whose mean is not zero."""
+    rng = np.random.default_rng(6)
+    y = np.repeat([0, 1], [30, 12])
+    X = rng.gamma(2.0, size=(42, 25)) + 2.0 * y[:, None]
+    data = TrainingData(X, np.arange(2), y, np.ones(42))
+    seen = []
+
+    class Spy(Multiple):
+        def radii(self, sample):
+            seen.append(sample)
+            return super().radii(sample)
+
+    posed = pose(data, coding=coding, rule=Spy(1.0), standardize=False, fit_intercept=False)
+    order = posed.instances.rows
+    scaled = X[order] / np.sqrt(np.mean(X**2, axis=0))
+    Z = reference.phi_vectors(scaled, 2, coding)[np.arange(42), y[order]]
+    cubes = (Z - Z.mean(axis=0)) ** 3 / Z.std(axis=0) ** 3
+    expected = np.sqrt(np.mean(cubes[::2].mean(axis=0) * cubes[1::2].mean(axis=0)))
+    assert typical_skewness(seen[0]) == pytest.approx(expected, rel=1e-9)
+    assert mean_kurtosis(seen[0]) == pytest.approx(np.mean(np.mean(scaled**4, axis=0)), rel=1e-9)
+
+
+def test_draws_are_held_in_pieces_when_there_are_many_samples(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((300, 3)), np.arange(300) % 2
+    held = []
+    real = np.random.Generator.standard_normal
+
+    class Counting(np.random.Generator):
+        def standard_normal(self, size):
+            held.append(size)
+            return real(self, size)
+
+    monkeypatch.setattr("minimaxrisk.uncertainty.bootstrap.BLOCK_ELEMENTS", 3000)
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Counting(np.random.PCG64(seed)))
+    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=60).fit(X, y)
+    assert held == [(10, 300)] * 6
 
 
 def test_warning_about_a_plain_number(study, cancer):

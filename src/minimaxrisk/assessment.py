@@ -135,10 +135,7 @@ class WorstCaseOfRule:
 
 def worst_case_of_rule(model: Any, data: TrainingData, rule: str, *, sign: float = 1.0) -> WorstCaseOfRule:
     """``max sign * (error of the rule)`` over the uncertainty set of ``data``."""
-    if not np.array_equal(data.classes, model.classes_):
-        raise ValueError(
-            f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
-        )
+    check_classes(model, data)
     posed = _pose_as_fitted(model, data)
     problem, fitted = posed.problem, linear_rule_of(model)
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
@@ -178,6 +175,13 @@ def check_model(model: Any) -> None:
         raise ValueError(
             f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; of a pipeline pass "
             "the last step and the transformed X, of a search best_estimator_, of a selector estimator_."
+        )
+
+
+def check_classes(model: Any, data: TrainingData) -> None:
+    if not np.array_equal(data.classes, model.classes_):
+        raise ValueError(
+            f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
         )
 
 

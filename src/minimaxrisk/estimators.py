@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from numbers import Integral, Real
@@ -21,7 +20,7 @@ from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.guarantee import GuaranteedError, excess_of_randomized_rule, guaranteed_error
 from minimaxrisk.linear_rule import LinearRule
-from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning, warn
 from minimaxrisk.posing import PosedProblem, pose
 from minimaxrisk.problem import Problem
 from minimaxrisk.progress import (
@@ -285,7 +284,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
             put mass there, so that the bound holds for them as for the training instances
-            (``exceedance`` is zero on them) and R* can only be larger.
+            (``exceedance`` is zero on them) and R* can only be larger. A pipeline does not transform them
+            unless told to (``transform_input=["X_unlabeled"]`` with metadata routing), and cross-validation
+            cuts them into folds where they are as many as the samples.
 
         Returns
         -------
@@ -321,9 +322,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             raise KeyboardInterrupt
         self._warn_about_radius(data, posed)
         if solution.remark:
-            warnings.warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
+            warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
         elif not (solution.converged or solution.stopped):
-            warnings.warn(
+            warn(
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
                 "the bounds are valid, a larger max_iter brings them closer together.",
                 ConvergenceWarning,
@@ -399,8 +400,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
-            New instances, without labels, from the law that the error is about. None estimates the
-            exceedance by cross-fitting on ``training_data``.
+            New instances, without labels, from the law that the error is about; ones that took part in the
+            fit, with or without a label, would show no excess. None estimates the exceedance by
+            cross-fitting on ``training_data``.
         rule : {"randomized", "argmax"}, default="randomized"
             The rule of ``predict_proba``, or that of ``predict``: then the worst case is that of the arg-max
             rule itself (see ``error_bounds``), and the excess that of the affine function which proves it.
@@ -446,14 +448,15 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     def _warn_about_radius(self, data: TrainingData, posed: PosedProblem) -> None:
         for remark in posed.radii.remarks:
-            warnings.warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
+            warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
         n_samples = int((data.weights > 0).sum())
         if np.ndim(self.radius) == 0 and not isinstance(self.radius, str) and self.n_features_in_ > n_samples:
-            warnings.warn(
+            warn(
                 f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
-                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
-                "labels that are pure noise can have a small one too. radius='bootstrap' gives a bound; "
-                "minimaxrisk.permutation_test tells what noise would score.",
+                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error, "
+                "unless the number was chosen to cover all means: labels that are pure noise can have a "
+                "small one too. radius='bootstrap' gives a bound; minimaxrisk.permutation_test tells what "
+                "noise would score.",
                 UninformativeRadiusWarning,
                 stacklevel=CALLER_OF_FIT + 1,
             )

@@ -31,6 +31,7 @@ from sklearn.model_selection import StratifiedKFold
 from minimaxrisk import rule as rules
 from minimaxrisk.arrays import DataMatrix, FloatArray
 from minimaxrisk.assessment import (
+    check_classes,
     check_model,
     check_rule,
     linear_rule_of,
@@ -40,9 +41,10 @@ from minimaxrisk.assessment import (
 )
 from minimaxrisk.linear_rule import LinearRule
 from minimaxrisk.notices import quiet_fits
-from minimaxrisk.validation import TrainingData, check_new_data
+from minimaxrisk.validation import TrainingData, check_new_data, is_integer, is_number
 
 NEW_INSTANCES, CROSS_FITTING = "new instances", "cross-fitting"
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Exceedance:
     mean, standard_error : float
         The estimate and its standard error.
     upper : float
-        Its upper confidence limit, by Student's law for the mean of ``n_instances`` values. That is
-        approximate, and says nothing about rare excesses that are larger than any seen.
+        Its upper confidence limit. A sum of few positive numbers among many zeros is skewed; a Gamma law
+        with the mean and variance estimated for it stands in for its own. That is approximate, and says
+        nothing about rare excesses that are larger than any seen. Zero where there was no excess at all.
     confidence : float
         The level of ``upper``.
     n_instances, n_exceeding : int
@@ -89,7 +92,8 @@ class GuaranteedError:
         What instances unlike those of the training data add.
     confidence : float or None
         A lower bound on the probability that ``value`` bounds the error: what the radius rule and the limit
-        of the exceedance leave together. None where the radii come with no probability.
+        of the exceedance leave together. None where the radii come with no probability, and where no excess
+        was seen, which says how rare it is but not how large it can be.
     statement : str
         All of it in words.
     """
@@ -110,13 +114,18 @@ class GuaranteedError:
 
 def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
     """``(d_x - 1)_+`` for each row."""
-    return np.maximum(rules.total_excess(fitted.scores(X), fitted.threshold) - 1.0, 0.0)
+    return _positive_part(rules.total_excess(fitted.scores(X), fitted.threshold) - 1.0)
 
 
 def excess_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
     short = 1.0 - rule_probabilities(fitted, X, "argmax") - affine.threshold - affine.scores(X)
-    return np.maximum(short.max(axis=0), 0.0)
+    return _positive_part(short.max(axis=0))
+
+
+def _positive_part(excess: FloatArray) -> FloatArray:
+    """Zero also where there is nothing but rounding, as on the training instances."""
+    return np.where(excess > ROUNDING, excess, 0.0)
 
 
 def guaranteed_error(
@@ -132,7 +141,7 @@ def guaranteed_error(
     check_model(model)
     check_rule(rule)
     level = model.confidence if confidence is None else confidence
-    if not 0.0 < level < 1.0:
+    if not (is_number(level) and 0.0 < level < 1.0):
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {level!r}.")
     if training_data is None and (X is None or rule == "argmax"):
         what = "cross-fitting, which takes the place of new instances," if X is None else "rule='argmax'"
@@ -140,9 +149,11 @@ def guaranteed_error(
             f"{what} needs the data that the model was fitted on, and a model does not keep them: pass "
             "training_data=(X, y), with whatever else was passed to fit after it."
         )
-    if n_folds < 2:
-        raise ValueError(f"n_folds must be at least 2, got {n_folds}.")
+    if not (is_integer(n_folds) and n_folds >= 2):
+        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
     data = None if training_data is None else training_data_of(model, *_checked_tuple(training_data))
+    if data is not None:
+        check_classes(model, data)
     judged = _judge(model, data, rule)
     if X is not None:
         new = check_new_data(model, X)
@@ -151,7 +162,9 @@ def guaranteed_error(
         assert data is not None  # checked above
         exceedance = _by_cross_fitting(model, data, rule, level, n_folds)
     value = min(1.0, judged.worst_case_error + exceedance.upper)
-    together = None if model.coverage_ is None else max(0.0, model.coverage_ + level - 1.0)
+    together = None
+    if model.coverage_ is not None and exceedance.n_exceeding:
+        together = max(0.0, model.coverage_ + level - 1.0)
     statement = _in_words(
         model,
         rule,
@@ -202,6 +215,8 @@ def _by_cross_fitting(
     """Models fitted on all folds but one, applied to that one."""
     rows = np.flatnonzero(data.weights > 0)
     X, labels, weights = data.X[rows], data.labels[rows], data.weights[rows]
+    # The models on parts see the instances without labels too, as the model itself did.
+    unlabeled = data.X[data.X.shape[0] - data.n_unlabeled :] if data.n_unlabeled else None
     smallest = int(np.bincount(labels).min())
     if smallest < 2:
         rare = data.classes.tolist()[int(np.argmin(np.bincount(labels)))]
@@ -215,8 +230,8 @@ def _by_cross_fitting(
         # The weights hold the class weights already.
         part = clone(model).set_params(class_weight=None, callback=None, verbose=0)
         with quiet_fits():
-            part.fit(X[train], labels[train], sample_weight=weights[train])
-        part_data = training_data_of(part, X[train], labels[train], weights[train])
+            part.fit(X[train], labels[train], sample_weight=weights[train], X_unlabeled=unlabeled)
+        part_data = training_data_of(part, X[train], labels[train], weights[train], unlabeled)
         excess[test] = _judge(part, part_data, rule).excess(X[test])
     return _mean_excess(excess, weights, confidence, CROSS_FITTING)
 
@@ -230,9 +245,19 @@ def _mean_excess(excess: FloatArray, weights: FloatArray, confidence: float, sou
         )
     # With equal weights the usual standard error of a mean.
     error = float(np.sqrt(np.sum((share * (excess - mean)) ** 2) * len(excess) / (len(excess) - 1)))
-    limit = mean + float(stats.t.ppf(confidence, len(excess) - 1)) * error
     n_exceeding = int(np.count_nonzero(excess))
-    return Exceedance(mean, error, max(0.0, limit), confidence, len(excess), n_exceeding, source)
+    upper = mean * _gamma_limit(share * excess, confidence) if n_exceeding else 0.0
+    return Exceedance(mean, error, upper, confidence, len(excess), n_exceeding, source)
+
+
+def _gamma_limit(terms: FloatArray, confidence: float) -> float:
+    """The upper limit of a mean over the mean, for a sum of non-negative terms of which most are zero.
+
+    The number of terms that are not zero is nearly Poisson's, so that the sum's variance is the sum of
+    squares. A Gamma law of that mean and variance has the shape ``(sum)^2 / sum of squares``.
+    """
+    shape = float(terms.sum() ** 2 / np.sum(terms**2))
+    return shape / float(stats.gamma.ppf(1.0 - confidence, shape))
 
 
 def _in_words(
@@ -240,12 +265,11 @@ def _in_words(
 ) -> str:
     name = "randomized rule (predict_proba)" if rule == "randomized" else "arg-max rule (predict)"
     many = f"{exceedance.n_exceeding} of {exceedance.n_instances}"
-    beyond = (
-        f"{many} new instances lie beyond what the training instances prove"
-        if exceedance.source == NEW_INSTANCES
-        else f"in cross-fitting, on models like this one, {many} left-out instances lie beyond what the "
-        "training instances prove"
-    )
+    if exceedance.source == NEW_INSTANCES:
+        beyond, proviso = f"{many} new instances lie beyond what the training instances prove", ""
+    else:
+        beyond = f"in cross-fitting {many} left-out instances lie beyond what the training instances prove"
+        proviso = ", as far as models fitted on parts of the data stand for this one"
     parts = (
         f"{worst:.4f} in the worst case over all distributions whose means lie within the radii, and "
         f"{exceedance.upper:.4f} for instances unlike those of the training data ({beyond}; mean excess "
@@ -253,12 +277,24 @@ def _in_words(
     )
     if together is not None:
         return (
-            f"With probability at least {together:.3g} the error of the {name} is at most {value:.4f}: "
-            f"{parts}. The radii, {model.radius_:.2f} standard errors, hold the true means with probability "
-            f"{model.coverage_:g} as far as the assumptions of their rule hold."
+            f"With probability at least {together:.3g}{proviso}, the error of the {name} is at most "
+            f"{value:.4f}: {parts}. The radii, {model.radius_:.2f} standard errors, hold the true means with "
+            f"probability {model.coverage_:g} as far as the assumptions of their rule hold."
         )
-    radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
     return (
-        f"If the true means lie within the radii, the error of the {name} is at most {value:.4f}: {parts}. "
-        f"No probability goes with the radius, {radius}; radius='bootstrap' or 'bonferroni' comes with one."
+        f"If the true means lie within the radii{proviso}, the error of the {name} is at most {value:.4f}: "
+        f"{parts}. {_why_no_probability(model, exceedance)}"
+    )
+
+
+def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
+    if model.coverage_ is None:
+        radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
+        rules_with_one = "radius='bootstrap' or 'bonferroni' comes with one"
+        return f"No probability goes with the radius, {radius}; {rules_with_one}."
+    rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
+    return (
+        f"The radii hold the true means with probability {model.coverage_:g}. No instance with an excess was "
+        f"seen, so that at most {rare:.2%} of all have one (confidence {exceedance.confidence:g}); how large "
+        "it is there cannot be told, and no probability is attached to the whole. More instances would help."
     )

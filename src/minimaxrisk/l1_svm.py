@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from numbers import Integral, Real
@@ -18,6 +17,7 @@ from minimaxrisk.arrays import FloatArray
 from minimaxrisk.engines.dispatch import solve_by_simplex
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.notices import warn
 from minimaxrisk.posing import PosedL1SVM, pose_l1_svm
 from minimaxrisk.progress import (
     CALLER_OF_FIT,
@@ -222,7 +222,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
                 reason, remedy = "the penalty is too small for the solver", "a larger alpha"
             else:
                 reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
-            warnings.warn(
+            warn(
                 f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
                 f"{remedy} brings them closer together.",
                 ConvergenceWarning,

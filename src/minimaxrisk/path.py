@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from minimaxrisk.engines.envelope import Envelope
 from minimaxrisk.engines.path import RadiusFamily, SolvedRadius, radius_path
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.linear_rule import LinearRule
+from minimaxrisk.notices import warn
 from minimaxrisk.posing import pose
 from minimaxrisk.problem import Problem
 from minimaxrisk.progress import log_line
@@ -98,7 +98,10 @@ class MinimaxRiskPath:
         lower, upper : float or ndarray
             Of the shape of ``radius``.
         """
-        asked = np.asarray(radius, dtype=np.float64)
+        try:
+            asked = np.asarray(radius, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"radius must be a number or an array of numbers, got {radius!r}.") from error
         smallest, largest = self.radii.min(), self.radii.max()
         if not ((asked >= smallest) & (asked <= largest)).all():
             wrong = asked[~((asked >= smallest) & (asked <= largest))][0]
@@ -125,9 +128,10 @@ def minimax_risk_path(
 ) -> MinimaxRiskPath:
     """Minimax risk classifiers for many radii, and certified bounds for all radii between them.
 
-    The optimum is followed from the largest radius to the smallest one, usually in a fraction of the time of
-    separate fits. A plain radius is not a confidence statement (``UninformativeRadiusWarning`` of the
-    classifier); a path shows what each would give.
+    With two classes the optimum is followed from the largest radius to the smallest one: a dozen radii and
+    more take a fraction of the time of separate fits. With more classes the preparation alone is shared. A
+    plain radius is not a confidence statement (``UninformativeRadiusWarning`` of the classifier); a path
+    shows what each would give.
 
     Parameters
     ----------
@@ -143,7 +147,8 @@ def minimax_risk_path(
         As for ``MinimaxRiskClassifier``.
     breakpoints : bool, default=False
         Whether to find all radii at which the slope of R* changes. R* is then known at every radius in
-        between. There can be thousands.
+        between (but for radii so small that confidence intervals shrink to the 1e-9 that they have at
+        least). There can be thousands.
     verbose : int, default=0
         If positive, one line per radius goes to the logger ``"minimaxrisk"``, or to standard error where
         logging is not set up.
@@ -219,7 +224,7 @@ def _check_radii(radii: Any) -> FloatArray:
 
 def _warn_about_gap(gap: float) -> None:
     if gap > LARGEST_GAP:
-        warnings.warn(
+        warn(
             f"at some of the radii an optimality gap of {gap:.2g} is left; the bounds are valid.",
             ConvergenceWarning,
             stacklevel=3,

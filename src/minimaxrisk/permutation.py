@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -33,7 +35,7 @@ from minimaxrisk.parallel import progress_bar, spread
 from minimaxrisk.posing import PosedProblem, pose
 from minimaxrisk.threads import suitable_threads
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.validation import check_label_values, check_training_data, is_missing
+from minimaxrisk.validation import check_label_values, check_training_data, is_integer, is_missing, is_number
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 # Statistics closer than this are equal: the same labelling may be added up in another order.
@@ -102,7 +104,8 @@ def permutation_test(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights. They stay with the samples, and labels move. Samples of weight 0 take no part.
     gap_tol : float, default=1e-3
-        Each R* is computed to this certified gap, the observed one too.
+        Each R* is computed to this certified gap, the observed one too, or as near as the estimator's own
+        settings let its solver come.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn: None is one, -1 one per core. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -123,11 +126,9 @@ def permutation_test(
     >>> test.pvalue
     0.01
     """
-    if isinstance(n_permutations, bool) or not (
-        isinstance(n_permutations, int | np.integer) and n_permutations >= 1
-    ):
+    if not (is_integer(n_permutations) and n_permutations >= 1):
         raise ValueError(f"n_permutations must be a positive integer, got {n_permutations!r}.")
-    if not gap_tol > 0.0:
+    if not (is_number(gap_tol) and gap_tol > 0.0):
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     sample = _Sample.check(X, y, groups, sample_weight)
     statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
@@ -171,14 +172,7 @@ class _Sample:
             raise ValueError(
                 f"X and y must have the same number of samples, got {_num_samples(X)} and {len(y)}."
             )
-        names = np.zeros(len(y)) if groups is None else column_or_1d(groups)
-        if len(names) != len(y):
-            raise ValueError(
-                f"groups must hold one entry for each of the {len(y)} samples, got {len(names)}."
-            )
-        missing = [i for i, name in enumerate(names) if is_missing(name)]
-        if missing:
-            raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
+        names = np.zeros(len(y), dtype=np.intp) if groups is None else _codes_of_groups(groups, len(y))
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, y, dtype=np.float64)
@@ -206,9 +200,26 @@ class _Sample:
         return orders
 
 
+def _codes_of_groups(groups: Any, n_samples: int) -> IntArray:
+    """Numbers instead of names of any kind."""
+    # A list with NaN among strings would become the string "nan" in a plain conversion.
+    names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
+    if names.shape != (n_samples,):
+        raise ValueError(
+            f"groups must be 1-D with one entry for each of the {n_samples} samples, got shape {names.shape}."
+        )
+    missing = [i for i, name in enumerate(names) if is_missing(name)]
+    if missing:
+        raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
+    code: dict[Any, int] = {}
+    return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
+
+
 def _rows(X: Any, rows: IntArray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 
@@ -276,11 +287,19 @@ class _Refitting:
 
     def __call__(self, order: IntArray) -> float:
         fresh = clone(self.estimator)
-        is_pipeline = isinstance(fresh, Pipeline)
-        last = fresh[-1] if is_pipeline else fresh
+        last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
         last.set_params(callback=self.stop, verbose=0)
-        weight_name = f"{fresh.steps[-1][0]}__sample_weight" if is_pipeline else "sample_weight"
-        weights = {} if self.sample.weights is None else {weight_name: self.sample.weights}
         with quiet_fits():
-            fresh.fit(self.sample.X, self.sample.y[order], **weights)
+            fresh.fit(self.sample.X, self.sample.y[order], **self._weights_for(fresh, last))
         return float(last.worst_case_error_)
+
+    def _weights_for(self, fresh: Any, last: Any) -> dict[str, Any]:
+        """The argument that takes the weights to the last step."""
+        if self.sample.weights is None:
+            return {}
+        if not isinstance(fresh, Pipeline):
+            return {"sample_weight": self.sample.weights}
+        if get_config()["enable_metadata_routing"]:
+            last.set_fit_request(sample_weight=True)
+            return {"sample_weight": self.sample.weights}
+        return {f"{fresh.steps[-1][0]}__sample_weight": self.sample.weights}

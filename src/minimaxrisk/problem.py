@@ -75,7 +75,7 @@ def build_problem(
 ) -> tuple[Problem, Radii]:
     """Estimate the moments of Phi and set the confidence radii."""
     tau, sigma = phi_moments(moments, coding)
-    radii = rule.radii(MomentSample(features, instances, coding, scale, tau, sigma))
+    radii = rule.radii(MomentSample(features, moments, instances, coding, scale, tau, sigma))
     lam = radii.lam.copy()
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
     lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
@@ -20,6 +20,7 @@ from minimaxrisk.stability import (
     SelectionFromRows,
     complementary_halves,
     false_selection_bounds,
+    fit_clone,
     most_important,
 )
 from minimaxrisk.validation import check_training_data, take_over_columns
@@ -133,7 +134,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
         # Before any fit, since samples that cannot be halved are refused here.
         work = self._halve(estimator, X, y, sample_weight) if self.stability else None
-        fitted = clone(estimator).fit(X, y, sample_weight=sample_weight)
+        fitted = fit_clone(estimator, X, y, sample_weight)
         if not hasattr(fitted, "selected_features_"):
             raise ValueError(
                 f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "

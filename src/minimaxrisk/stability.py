@@ -81,8 +81,14 @@ class SelectionFromRows:
         weights = None if self.sample_weight is None else self.sample_weight[rows]
         # Half of the samples often are fewer than the features; the fit on all of them tells the caller.
         with without_radius_warnings():
-            fitted = clone(self.estimator).fit(self.X[rows], self.y[rows], sample_weight=weights)
+            fitted = fit_clone(self.estimator, self.X[rows], self.y[rows], weights)
         return most_important(fitted, self.max_features)
+
+
+def fit_clone(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """A fitted copy; learners that take no weights need not be asked to where there are none."""
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return clone(estimator).fit(X, y, **weights)
 
 
 def most_important(fitted: Any, max_features: int | None) -> IntArray:

@@ -6,6 +6,7 @@ Errors raised here name the argument, what was expected, what came and what to d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
     """Append instances without a label; they must have the columns of the labelled ones."""
     try:
         more = check_new_data(estimator, X_unlabeled)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"X_unlabeled does not go with X: {error}") from error
     if sparse.issparse(data.X) or sparse.issparse(more):
         X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
@@ -152,6 +153,14 @@ def _explain_text_columns(X: Any, error: Exception) -> None:
                 f"X must be numeric, but its column {name!r} has type {kind} (first value "
                 f"{X[name].iloc[0]!r}); drop the column or encode it as numbers."
             ) from error
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_missing(value: Any) -> bool:

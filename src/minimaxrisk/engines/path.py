@@ -184,7 +184,7 @@ class _Follower:
 
     def _follow(self, radius: float) -> list[SolvedRadius]:
         start = radius if self._radius is None else self._radius
-        n_parts = max(1, int(np.ceil(np.log(radius / start) / np.log(SHRINKAGE))))
+        n_parts = max(1, int(np.ceil((np.log(radius) - np.log(start)) / np.log(SHRINKAGE))))
         last_pivot = self._homotopy.n_pivots + self._budget
         kept: list[SolvedRadius] = []
         for part in [*np.geomspace(start, radius, n_parts + 1)[1:-1], radius]:

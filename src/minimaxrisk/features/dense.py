@@ -118,7 +118,7 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
         spread = np.sqrt(square)
         left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(spread)
     in_range = (square == 0.0) | ((square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE))
-    negligible = is_negligible(spread, shift, len(block))
+    negligible = is_negligible(spread, shift, int(np.count_nonzero(weights)))
     accurate = in_range & (left_over <= MEAN_LEFT_OVER * spread)
     # A sum of squares that is zero may be one that has underflowed.
     if not (accurate | negligible).all() or block[:, square == 0.0].any():
@@ -172,7 +172,7 @@ def rescale_in_place(
             shift += step
     spread = np.sqrt(weights @ np.square(block))
     shift, scale = shift * power, spread * power
-    negligible = is_negligible(scale, shift, len(block))
+    negligible = is_negligible(scale, shift, int(np.count_nonzero(weights)))
     block[:, negligible] = 0.0
     spread[negligible], scale[negligible] = 1.0, 1.0
     block /= spread

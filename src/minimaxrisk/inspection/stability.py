@@ -64,7 +64,7 @@ class StabilityDisplay:
             "selector",
             selector,
             "a MinimaxRiskSelector fitted with stability=True",
-            ("selection_frequencies_", "threshold", "n_features_in_", "false_selection_bounds_"),
+            ("selection_frequencies_", "n_features_in_", "false_selection_bounds_"),
         )
         frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
         shown = np.argsort(-frequencies, kind="stable")[: check_limit("max_features", max_features)]
@@ -72,9 +72,9 @@ class StabilityDisplay:
         return cls(
             names=feature_names(selector, shown),
             frequencies=frequencies[shown],
-            threshold=float(selector.threshold),
+            threshold=float(selector.false_selection_bounds_.threshold),
             n_features=int(selector.n_features_in_),
-            n_selected=int((frequencies >= selector.threshold).sum()),
+            n_selected=int((frequencies >= selector.false_selection_bounds_.threshold).sum()),
             meinshausen_buhlmann=float(selector.false_selection_bounds_.meinshausen_buhlmann),
             shah_samworth=float(selector.false_selection_bounds_.shah_samworth),
         )

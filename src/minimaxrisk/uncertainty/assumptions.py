@@ -19,19 +19,19 @@ from minimaxrisk.uncertainty.radius import MomentSample
 MORE_MISSES = 2.0
 # Mean kurtosis of the columns beyond which tails are heavy; normal ones have 3, exponential ones 9.
 HEAVY_TAILS = 9.0
+# A variance that is a rounding error, of columns at unit root mean square.
+STANDS_STILL = 1e-20
 
 
 def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
     """What is visibly wrong, in words; nothing where nothing is."""
     remarks = []
-    # A column that is constant in all of the sample is no feature; one that is constant within a block is.
-    is_feature = (sample.tau != 0.0).any(axis=0) | (sample.sigma > 0.0).any(axis=0)
-    frozen = int(((sample.sigma == 0.0) & is_feature).sum())
+    frozen = features_that_stand_still(sample)
     if frozen:
         remarks.append(
-            f"{frozen} of {sample.tau.size} components of the feature map do not vary in the sample "
-            "(for example a feature that is zero in a whole class), so that nothing is known about how far "
-            "their means are from the truth; the named radius rules cannot promise their coverage"
+            f"{frozen} features do not vary within a class of the sample (they are zero there, for example), "
+            "so that nothing is known about how far their means are from the truth; the named radius rules "
+            "cannot promise their coverage"
         )
     exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
     if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
@@ -46,6 +46,13 @@ def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
             "rules is less exact than their level says; transforming them (logarithm, ranks) would help"
         )
     return tuple(remarks)
+
+
+def features_that_stand_still(sample: MomentSample) -> int:
+    """How many columns vary in the sample but, up to rounding, not within one of its classes."""
+    within, between = sample.moments.variance, np.ptp(sample.moments.mean, axis=0)
+    varies = (within > STANDS_STILL).any(axis=0) | (between > STANDS_STILL)
+    return int(((within <= STANDS_STILL).any(axis=0) & varies).sum())
 
 
 def mean_kurtosis(sample: MomentSample) -> float:

@@ -13,8 +13,8 @@ normal quantile is exchanged for that of Student's law at the same level:
 ``s = t_{n-1}^{-1}(Phi(q)) sqrt(n/(n-1))``.
 
 The quantile is estimated from draws. So that their number costs no coverage, q is the draw that lies above
-the quantile with probability 95%; with more draws it is nearer. And s is never larger than that of the union
-bound, which rests on the same assumption of normal means.
+the quantile with probability 95%; with more draws it is nearer, and with too few for the level there is none.
+And s is never larger than that of the union bound, which rests on the same assumption of normal means.
 
 A weight of 2 is the sum of two independent multipliers, so that a row of weight 2 and the row twice draw
 the same numbers.
@@ -32,7 +32,7 @@ from minimaxrisk.uncertainty.assumptions import broken_assumptions
 from minimaxrisk.uncertainty.radius import MomentSample, Radii, multiples_of_standard_errors, student_factor
 from minimaxrisk.uncertainty.union_bound import union_bound_factor
 
-# Numbers held at a time: draws x components.
+# Numbers held at a time: draws x components, or draws x samples.
 BLOCK_ELEMENTS = 1 << 21
 # How sure to be that chance in the draws does not make the radii too small.
 SURE_OF_QUANTILE = 0.95
@@ -47,14 +47,13 @@ class MultiplierBootstrap:
     seed: int
 
     def radii(self, sample: MomentSample) -> Radii:
-        draws = np.sort(self._maxima(sample))
+        factor = union_bound_factor(sample, self.confidence)
         # As many draws as this or fewer lie below the quantile, with the probability asked for.
         n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, self.confidence))
-        quantile = float(draws[min(n_below, self.n_draws - 1)])
-        factor = min(
-            student_factor(float(stats.norm.sf(quantile)), sample.n),
-            union_bound_factor(sample, self.confidence),
-        )
+        # Where all of them may, they are too few to tell, and the union bound stands.
+        if n_below < self.n_draws:
+            quantile = float(np.sort(self._maxima(sample))[n_below])
+            factor = min(factor, student_factor(float(stats.norm.sf(quantile)), sample.n))
         return multiples_of_standard_errors(sample, factor, broken_assumptions(sample, factor))
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
@@ -69,7 +68,7 @@ class MultiplierBootstrap:
         coded = [place @ sparse.diags_array(code[label]) for code in coding.matrix]
         varies = sample.sigma > 0.0
         inverse = np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)
-        n_at_a_time = max(1, BLOCK_ELEMENTS // sample.tau.size)
+        n_at_a_time = max(1, BLOCK_ELEMENTS // max(sample.tau.size, len(spread)))
         maxima = np.empty(self.n_draws)
         for start in range(0, self.n_draws, n_at_a_time):
             stop = min(start + n_at_a_time, self.n_draws)

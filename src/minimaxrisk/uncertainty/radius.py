@@ -23,6 +23,7 @@ from scipy import stats
 
 from minimaxrisk.arrays import FloatArray
 from minimaxrisk.coding import Coding
+from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.instances import Instances
 
@@ -40,6 +41,7 @@ class MomentSample:
     """What a rule may know: the features, the sample on them, and its estimates tau and sigma (B x d)."""
 
     features: FeatureMatrix
+    moments: ClassMoments
     instances: Instances
     coding: Coding
     scale: ColumnScale

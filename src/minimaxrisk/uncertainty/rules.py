@@ -15,6 +15,11 @@ def make_radius_rule(
     radius: Any, *, confidence: float, n_bootstrap: int, seed: int, is_standardized: bool
 ) -> RadiusRule:
     """A number is a factor, an array the radii themselves, a name a rule with coverage."""
+    if isinstance(radius, np.ndarray) and radius.ndim == 0:
+        raise ValueError(
+            f"radius must be a number, 'bonferroni', 'bootstrap' or an array of lambda, got {radius!r}, an "
+            "array without dimensions; pass radius.item()."
+        )
     if isinstance(radius, str):
         if radius == "bonferroni":
             return UnionBound(confidence)
