@@ -16,6 +16,8 @@ from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
 from minimaxrisk.assessment import training_data_of, worst_case_of_rule
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantee import _mean_excess
+from minimaxrisk.instances import distinct_instances
+from minimaxrisk.problem import build_features
 
 # Training pairs (1, "a") and (-1, "b"), but in truth x is 2 or 0 in class a and -2 or 0 in class b: the same
 # moments, and an error that R* = 0 knows nothing of.
@@ -96,6 +98,20 @@ def test_unlabelled_instances_against_the_full_program(coding, solver, container
     certificate = verify(model, X, labels, X_unlabeled=X_new)
     assert certificate.valid, certificate.problems
     assert not verify(model, X, labels).valid
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_column_without_information_on_labels_is_none_elsewhere(container, standardize):
+    X = container([[0.0, 1.0], [0.0, 2.0], [0.0, 4.0], [50.0, 3.0]])
+    instances = distinct_instances(
+        X, np.array([0, 1, 0, 0]), np.array([1.0, 1.0, 1.0, 0.0]), 2, n_unlabeled=1
+    )
+    features, _, scale = build_features(X, instances, standardize=standardize, fit_intercept=False)
+    values = features.columns(np.arange(2))
+    assert (values[:, 0] == 0.0).all()
+    labelled = np.array([1.0, 2.0, 4.0])
+    assert scale.scale[1] == pytest.approx(labelled.std() if standardize else np.sqrt(np.mean(labelled**2)))
 
 
 def test_unlabelled_instances_do_not_change_the_estimates(wide):
