@@ -26,7 +26,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, _num_samples, column_or_1d
 
 from minimaxrisk.arrays import FloatArray, IntArray
-from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.dispatch import bound_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators import MinimaxRiskClassifier
@@ -271,10 +271,7 @@ class _Relabelling:
     def __call__(self, order: IntArray) -> float:
         with suitable_threads(len(self.labels)):
             posed = self.posed.relabelled(self.labels[order], self.weights, self.rule)
-            solution = solve_minimax_risk(posed.problem, self.settings, self.stop)
-        if solution.interrupted:
-            raise KeyboardInterrupt
-        return solution.upper
+            return bound_minimax_risk(posed.problem, self.settings, self.stop)
 
 
 @dataclass(frozen=True)
