@@ -681,3 +681,18 @@ def test_reports_survive_cells_that_did_not_get_through():
         assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
         for figure in report.figures:
             figure.draw(pytest.importorskip("matplotlib.figure").Figure())
+
+
+def test_the_committed_summary_follows_from_the_committed_measurements():
+    results = Path(__file__).parents[1] / "experiments" / "guarantees"
+    summary = (results / "summary.md").read_text(encoding="utf-8")
+    for name, item in GUARANTEES.items():
+        assert text_again(results / name, item) in summary
+    # What the documentation says on the strength of them.
+    for claim in (
+        "at least 93% of the data sets",
+        "are smaller than those of Bonferroni",
+        "p-values are uniform",
+    ):
+        (line,) = [line for line in summary.splitlines() if claim in line and line.startswith("|")]
+        assert "| **holds** |" in line

@@ -85,7 +85,7 @@ def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor 
 
 
 def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
-    """The upper bound proven when the monitor stops the loop, or it ends: no vertex, no sparse coefficients."""
+    """The upper bound proven when the monitor stops the loop; no vertex, and no sparse coefficients."""
     best = Solution.trivial(problem, BayesError())
     _Search(problem, settings, best).run(monitor)
     return upper_bound(problem, BayesError(), best.mu)
