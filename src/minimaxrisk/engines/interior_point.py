@@ -87,7 +87,7 @@ def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor 
 def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     """The upper bound proven when the monitor stops the loop; no vertex, and no sparse coefficients."""
     best = Solution.trivial(problem, BayesError())
-    _Search(problem, settings, best).run(monitor)
+    _Search(problem, settings, best, seeks_vertex=False).run(monitor)
     return upper_bound(problem, BayesError(), best.mu)
 
 
@@ -98,8 +98,11 @@ class _Search:
     upper ones hold for the problem too, its lower ones do not.
     """
 
-    def __init__(self, problem: Problem, settings: EngineSettings, best: Solution) -> None:
+    def __init__(
+        self, problem: Problem, settings: EngineSettings, best: Solution, *, seeks_vertex: bool = True
+    ) -> None:
         self.problem, self.settings, self.best = problem, settings, best
+        self.seeks_vertex = seeks_vertex
         self.objective = BayesError()
         self.started = time.perf_counter()
         self.is_widened = bool((problem.lam < THIN_RADIUS).any())
@@ -129,7 +132,8 @@ class _Search:
         while True:
             came, went = point.choose_working_set()
             bound = self._certify()
-            self._look_for_vertex()
+            if self.seeks_vertex:
+                self._look_for_vertex()
             self._gaps.append(self.gap)
             best.history.append(self._record(bound, came, went))
             best.stopped = monitor is not None and monitor(best.history[-1].copy())

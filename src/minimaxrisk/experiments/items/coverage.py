@@ -192,7 +192,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
                 "coverage",
                 "Left: the factor that radii would have needed, T (box: quartiles, whiskers: 1% and 99%; "
                 "none where it is beyond the axis), and the mean factors of the two rules. Right: means of "
-                "R*, guaranteed error and true error of the randomized rule, with the radii of the bootstrap.",
+                "R*, guaranteed error and true error of the randomized rule, with radii of the bootstrap.",
                 (13.5, 4.0),
                 lambda figure: _draw(figure, known),
             )
