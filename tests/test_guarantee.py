@@ -12,7 +12,7 @@ from scipy.stats import t
 from sklearn.model_selection import StratifiedKFold
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
+from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, verify
 from minimaxrisk.assessment import training_data_of, worst_case_of_rule
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantee import _mean_excess
@@ -209,6 +209,32 @@ def test_no_probability_where_no_excess_was_seen(study, fitted):
     assert "No instance with an excess was seen, so that at most 3.68% of all have one" in bound.statement
 
 
+def test_no_probability_where_the_sample_breaks_an_assumption(study):
+    X, y = np.exp(2.0 * (study.data - study.data.mean(axis=0))), study.target
+    X_new, _ = study.law.sample(500, random_state=3)
+    with pytest.warns(CoverageWarning):
+        model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+    bound = model.guaranteed_error(np.exp(2.0 * (X_new - study.data.mean(axis=0))))
+    assert bound.exceedance.n_exceeding > 0
+    assert bound.confidence is None
+    assert f"No probability goes with it: {model.coverage_remarks_[0]}" in bound.statement
+
+
+def test_a_bound_that_says_nothing_says_so(study, fitted):
+    X_new, _ = study.law.sample(50, random_state=1)
+    assert "says nothing" not in fitted.guaranteed_error(X_new).statement
+    far = fitted.guaranteed_error(fitted.n_features_in_ * X_new)
+    assert far.value == 1.0
+    assert "no better than guessing one of 2 classes, and says nothing" in far.statement
+
+
+def test_other_data_than_those_of_the_fit_are_noticed(study, fitted):
+    X, y = study.data, study.target
+    for data in ((X[:60], y[:60]), (X, y[::-1]), (X[::-1], y[::-1]), (X, y, 1.0 + y)):
+        with pytest.raises(ValueError, match="training_data must be what the model was fitted on"):
+            fitted.guaranteed_error(training_data=data)
+
+
 def test_limits_of_the_exceedance_hold_as_often_as_they_say():
     """Half normal excesses on a twentieth of the instances; 2000 samples of 300."""
     rng = np.random.default_rng(0)
@@ -300,6 +326,15 @@ def test_guaranteed_error_never_exceeds_one():
     assert model.guaranteed_error(1000.0 * X).value == 1.0
 
 
+def test_a_class_of_one_cannot_be_left_out():
+    X, y = TWO_POINTS[:11], TWO_LABELS[:11]
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(
+        ValueError, match="at least 2 samples of every class, got 1 of 'b'; pass new instances"
+    ):
+        model.guaranteed_error(training_data=(X, y))
+
+
 def test_cross_fitting_is_quiet(study):
     X, y = study.data, study.target
     model = MinimaxRiskClassifier().fit(X, y)
@@ -325,14 +360,10 @@ def test_cross_fitting_is_quiet(study):
             "n_folds must be an integer of at least 2, got 1",
         ),
         (
-            {"training_data": (TWO_POINTS[:11], TWO_LABELS[:11])},
-            "at least 2 samples of every class, got 1 of 'b'",
-        ),
-        (
             {"training_data": (TWO_POINTS, np.char.upper(TWO_LABELS)), "rule": "argmax"},
-            "y must hold the classes of the model",
+            "fitted on, .* but with it the labels are",
         ),
-        ({"training_data": (TWO_POINTS, np.arange(20) % 3)}, "y must hold the classes of the model"),
+        ({"training_data": (TWO_POINTS, np.arange(20) % 3)}, "but with it the labels are"),
     ],
 )
 def test_bad_input(two_points, arguments, message):

@@ -331,6 +331,15 @@ def test_fewer_passes_than_separate_fits(wide):
     assert path.n_passes < sum(model.n_passes_ for model in models) / 2
 
 
+def test_in_words():
+    X, y = random_data(15)
+    path = minimax_risk_path(X, y, [2.0, 1.0])
+    lines = str(path).splitlines()
+    assert lines[0] == f"s = 2: R* = {path.worst_case_error[0]:.4f}, {path.n_features[0]} features"
+    assert len(lines) == 2
+    assert "rules" not in repr(path)
+
+
 def test_radii_from_one_end_of_the_numbers_to_the_other():
     X, y = random_data(15)
     path = minimax_risk_path(X, y, [1e-300, 1e300])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,7 +75,9 @@ def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
     assert result.pvalue == (1 + smaller) / 41
     for probability, value in result.noise_floor.items():
         assert value == np.quantile(result.null_distribution, probability)
-    assert f"p = {result.pvalue:.3g}" in str(result)
+    assert str(result).endswith(f"p = {result.pvalue:.3g}")
+    first = replace(result, pvalue=1 / 41)
+    assert str(first).endswith("p = 0.0244, the smallest that so many can give")
 
 
 def test_a_radius_at_which_nothing_is_selected_shows_nothing(noise):
@@ -215,6 +218,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"groups": [None] + ["a"] * 29}, "groups has no entry at position 0"),
         ({"groups": ["a", np.nan] * 15}, "groups has no entry at position 1"),
         ({"groups": "a"}, r"groups must be 1-D .* got shape \(\)"),
+        ({"n_jobs": "2"}, "n_jobs must be an integer or None, got '2'"),
         ({"gap_tol": "small"}, "gap_tol must be positive, got 'small'"),
         ({"groups": np.arange(30)}, "every one of the 30 groups holds one class only"),
         ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),

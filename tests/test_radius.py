@@ -10,7 +10,13 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 import reference
-from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, UninformativeRadiusWarning, verify
+from minimaxrisk import (
+    CoverageWarning,
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    UninformativeRadiusWarning,
+    verify,
+)
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.instances import distinct_instances
 from minimaxrisk.posing import pose
@@ -285,7 +291,9 @@ def test_warning_about_a_plain_number(study, cancer):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
-        MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+        union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+        MinimaxRiskClassifier(radius=union.radius_).fit(X, y)
+        MinimaxRiskSelector().fit(X, y)
         MinimaxRiskClassifier(radius=np.ones(151)).fit(X, y)
         MinimaxRiskClassifier().fit(*cancer)
 

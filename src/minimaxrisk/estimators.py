@@ -31,7 +31,7 @@ from minimaxrisk.progress import (
     with_callbacks,
 )
 from minimaxrisk.threads import suitable_threads
-from minimaxrisk.uncertainty.radius import RadiusRule
+from minimaxrisk.uncertainty.radius import RadiusRule, student_factor
 from minimaxrisk.uncertainty.rules import make_radius_rule
 from minimaxrisk.validation import (
     TrainingData,
@@ -156,6 +156,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     coverage_ : float or None
         The probability with which all true means lie within the radii, as far as the named rule's assumptions
         hold; None where ``radius`` is no name.
+    coverage_remarks_ : tuple of str
+        What the sample visibly breaks of these assumptions, as told by ``CoverageWarning``.
     coding_ : str
         What ``"auto"`` stood for.
     solver_ : str
@@ -408,7 +410,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             rule itself (see ``error_bounds``), and the excess that of the affine function which proves it.
         training_data : tuple or None, default=None
             What was passed to ``fit``: ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight,
-            X_unlabeled)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep them.
+            X_unlabeled)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep them,
+            but notices others.
         confidence : float or None, default=None
             Level of the limit on the exceedance; None is that of the estimator. The probability of the
             statement as a whole is what this and the radius rule leave together.
@@ -450,16 +453,21 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         for remark in posed.radii.remarks:
             warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
         n_samples = int((data.weights > 0).sum())
-        if np.ndim(self.radius) == 0 and not isinstance(self.radius, str) and self.n_features_in_ > n_samples:
+        is_plain = np.ndim(self.radius) == 0 and not isinstance(self.radius, str)
+        if is_plain and self.n_features_in_ > n_samples and not self._covers_anyway(data, posed):
             warn(
                 f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
-                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error, "
-                "unless the number was chosen to cover all means: labels that are pure noise can have a "
-                "small one too. radius='bootstrap' gives a bound; minimaxrisk.permutation_test tells what "
-                "noise would score.",
+                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
+                "labels that are pure noise can have a small one too. radius='bootstrap' gives a bound; "
+                "minimaxrisk.permutation_test tells what noise would score.",
                 UninformativeRadiusWarning,
                 stacklevel=CALLER_OF_FIT + 1,
             )
+
+    def _covers_anyway(self, data: TrainingData, posed: PosedProblem) -> bool:
+        """Whether a number is as large as the union bound would have made it."""
+        n, m = float(data.weights.sum()), posed.problem.n_components
+        return n > 1.0 and self.radius >= student_factor((1.0 - self.confidence) / (2.0 * m), n)
 
     def engine_settings(self, n_features: int) -> EngineSettings:
         """What the parameters say about the computation."""
@@ -493,6 +501,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             )
         self.radius_ = posed.radii.factor
         self.coverage_ = float(self.confidence) if isinstance(self.radius, str) else None
+        self.coverage_remarks_ = posed.radii.remarks
         self.coding_ = problem.coding.name
         self.solver_ = solution.solver
         self.converged_ = solution.converged

@@ -31,12 +31,12 @@ from sklearn.model_selection import StratifiedKFold
 from minimaxrisk import rule as rules
 from minimaxrisk.arrays import DataMatrix, FloatArray
 from minimaxrisk.assessment import (
-    check_classes,
     check_model,
     check_rule,
     linear_rule_of,
     rule_probabilities,
     training_data_of,
+    verify,
     worst_case_of_rule,
 )
 from minimaxrisk.linear_rule import LinearRule
@@ -92,8 +92,9 @@ class GuaranteedError:
         What instances unlike those of the training data add.
     confidence : float or None
         A lower bound on the probability that ``value`` bounds the error: what the radius rule and the limit
-        of the exceedance leave together. None where the radii come with no probability, and where no excess
-        was seen, which says how rare it is but not how large it can be.
+        of the exceedance leave together (0.9 if both are 0.95). None where the radii come with no probability
+        or the sample breaks what they assume, and where no excess was seen, which says how rare it is but not
+        how large it can be.
     statement : str
         All of it in words.
     """
@@ -152,8 +153,8 @@ def guaranteed_error(
     if not (is_integer(n_folds) and n_folds >= 2):
         raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
     data = None if training_data is None else training_data_of(model, *_checked_tuple(training_data))
-    if data is not None:
-        check_classes(model, data)
+    if training_data is not None:
+        _check_same_data(model, training_data)
     judged = _judge(model, data, rule)
     if X is not None:
         new = check_new_data(model, X)
@@ -163,8 +164,8 @@ def guaranteed_error(
         exceedance = _by_cross_fitting(model, data, rule, level, n_folds)
     value = min(1.0, judged.worst_case_error + exceedance.upper)
     together = None
-    if model.coverage_ is not None and exceedance.n_exceeding:
-        together = max(0.0, model.coverage_ + level - 1.0)
+    if model.coverage_ is not None and exceedance.n_exceeding and not model.coverage_remarks_:
+        together = max(0.0, round(model.coverage_ + level - 1.0, 12))
     statement = _in_words(
         model,
         rule,
@@ -184,6 +185,17 @@ def _checked_tuple(training_data: Any) -> tuple[Any, ...]:
             + (f" of length {len(training_data)}." if isinstance(training_data, tuple | list) else ".")
         )
     return tuple(training_data)
+
+
+def _check_same_data(model: Any, training_data: tuple[Any, ...]) -> None:
+    X, y, *rest = training_data
+    weights, unlabeled = (*rest, None, None)[:2]
+    certificate = verify(model, X, y, weights, unlabeled)
+    if not certificate.valid:
+        raise ValueError(
+            "training_data must be what the model was fitted on, in the same order of rows, but with it "
+            f"{certificate.problems[0]}."
+        )
 
 
 @dataclass(frozen=True)
@@ -275,6 +287,9 @@ def _in_words(
         f"{exceedance.upper:.4f} for instances unlike those of the training data ({beyond}; mean excess "
         f"{exceedance.mean:.4f}, limit at confidence {exceedance.confidence:g})"
     )
+    n_classes = len(model.classes_)
+    if value >= 1.0 - 1.0 / n_classes:
+        parts += f". That is no better than guessing one of {n_classes} classes, and says nothing"
     if together is not None:
         return (
             f"With probability at least {together:.3g}{proviso}, the error of the {name} is at most "
@@ -292,9 +307,12 @@ def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
         radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
         rules_with_one = "radius='bootstrap' or 'bonferroni' comes with one"
         return f"No probability goes with the radius, {radius}; {rules_with_one}."
+    if model.coverage_remarks_:
+        return f"No probability goes with it: {'; '.join(model.coverage_remarks_)}."
     rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
     return (
-        f"The radii hold the true means with probability {model.coverage_:g}. No instance with an excess was "
-        f"seen, so that at most {rare:.2%} of all have one (confidence {exceedance.confidence:g}); how large "
-        "it is there cannot be told, and no probability is attached to the whole. More instances would help."
+        f"The radii hold the true means with probability {model.coverage_:g} as far as the assumptions of "
+        f"their rule hold. No instance with an excess was seen, so that at most {rare:.2%} of all have one "
+        f"(confidence {exceedance.confidence:g}); how large it is there cannot be told, and no probability "
+        "is attached to the whole. More new instances would help; those that were fitted on say nothing."
     )

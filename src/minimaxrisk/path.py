@@ -50,12 +50,19 @@ class MinimaxRiskPath:
     radii: FloatArray
     worst_case_error: FloatArray
     lower: FloatArray
-    rules: list[LinearRule]
+    rules: list[LinearRule] = field(repr=False)
     classes: np.ndarray
     breakpoints: FloatArray | None
     breakpoint_errors: FloatArray | None
     n_passes: int
     _envelope: Envelope = field(repr=False)
+
+    def __str__(self) -> str:
+        lines = [
+            f"s = {s:g}: R* = {upper:.4f}, {n} features"
+            for s, upper, n in zip(self.radii, self.worst_case_error, self.n_features, strict=True)
+        ]
+        return "\n".join(lines)
 
     @property
     def coefs(self) -> FloatArray:

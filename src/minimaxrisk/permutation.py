@@ -71,8 +71,12 @@ class PermutationTestResult:
         return (
             f"R* = {self.statistic:.3f}; with permuted labels {self.noise_floor[0.5]:.3f} in the median and "
             f"below {self.noise_floor[0.05]:.3f} in 5% of {len(self.null_distribution)} permutations; "
-            f"p = {self.pvalue:.3g}"
+            f"p = {self.pvalue:.3g}{self._remark()}"
         )
+
+    def _remark(self) -> str:
+        is_smallest = self.pvalue * (1 + len(self.null_distribution)) < 1.5
+        return ", the smallest that so many can give" if is_smallest else ""
 
 
 def permutation_test(
@@ -130,6 +134,8 @@ def permutation_test(
         raise ValueError(f"n_permutations must be a positive integer, got {n_permutations!r}.")
     if not (is_number(gap_tol) and gap_tol > 0.0):
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
+    if n_jobs is not None and not is_integer(n_jobs):
+        raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
     sample = _Sample.check(X, y, groups, sample_weight)
     statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
     orders = sample.permutations(n_permutations, random_state)
@@ -234,7 +240,7 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statisti
     if not isinstance(last, MinimaxRiskClassifier):
         raise ValueError(
             "estimator must be a MinimaxRiskClassifier or a Pipeline that ends with one, got "
-            f"{type(estimator).__name__}."
+            f"{type(estimator).__name__}; of a search pass the estimator, with a radius fixed beforehand."
         )
     if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
         return _Relabelling.of(estimator, sample, stop)

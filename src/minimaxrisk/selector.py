@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk.arrays import IntArray
 from minimaxrisk.estimators import MinimaxRiskClassifier
+from minimaxrisk.notices import without_radius_warnings
 from minimaxrisk.parallel import progress_bar, spread
 from minimaxrisk.stability import (
     SelectionFromRows,
@@ -134,7 +135,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
         # Before any fit, since samples that cannot be halved are refused here.
         work = self._halve(estimator, X, y, sample_weight) if self.stability else None
-        fitted = fit_clone(estimator, X, y, sample_weight)
+        # Whoever selects does not read R*.
+        with without_radius_warnings():
+            fitted = fit_clone(estimator, X, y, sample_weight)
         if not hasattr(fitted, "selected_features_"):
             raise ValueError(
                 f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "

@@ -79,7 +79,7 @@ class SelectionFromRows:
 
     def __call__(self, rows: IntArray) -> IntArray:
         weights = None if self.sample_weight is None else self.sample_weight[rows]
-        # Half of the samples often are fewer than the features; the fit on all of them tells the caller.
+        # Whoever selects does not read R*.
         with without_radius_warnings():
             fitted = fit_clone(self.estimator, self.X[rows], self.y[rows], weights)
         return most_important(fitted, self.max_features)

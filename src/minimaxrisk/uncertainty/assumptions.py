@@ -38,12 +38,12 @@ def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
         remarks.append(
             f"the features are so skewed for {sample.n:g} samples (heavy tails, or binary features that are "
             "rarely one) that the named radius rules cannot promise their coverage; transform them "
-            "(logarithm, ranks), leave out rare ones, or choose a larger radius"
+            "(ranks, logarithm), leave out rare ones, or choose a larger radius"
         )
     elif mean_kurtosis(sample) > HEAVY_TAILS:
         remarks.append(
             "the features have heavy tails, or are binary and rarely one: the coverage of the named radius "
-            "rules is less exact than their level says; transforming them (logarithm, ranks) would help"
+            "rules is less exact than their level says; transforming them (ranks, logarithm) would help"
         )
     return tuple(remarks)
 
