@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from loky import get_reusable_executor
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, parallel, permutation_test
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.parallel import progress_bar, spread
 
@@ -253,6 +254,17 @@ def test_work_spread_over_processes_keeps_its_order(n_jobs):
     assert spread(square, [], n_jobs=n_jobs) == []
     with pytest.raises(RuntimeError, match="seven"):
         spread(fail_at_seven, range(10), n_jobs=n_jobs)
+
+
+def process(_):
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("slow_start", "n_processes"), [(0.0, 2), (60.0, 1)])
+def test_only_a_process_that_may_still_be_starting_loses_its_piece(monkeypatch, slow_start, n_processes):
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+    monkeypatch.setattr(parallel, "SLOW_START", slow_start)
+    assert len(set(spread(process, range(2), n_jobs=2))) == n_processes
 
 
 def test_bar_is_silent_unless_asked_for(capsys):

@@ -8,6 +8,7 @@ not depend on who did what.
 from __future__ import annotations
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -24,6 +25,8 @@ Result = TypeVar("Result")
 # Pieces per process: several, so that all end at about the same time, and few, since each takes a copy of
 # the data along.
 PIECES_PER_PROCESS = 8
+# Seconds in which other processes have started for sure, so that what they were given is under way.
+SLOW_START = 5.0
 
 
 def spread(
@@ -59,13 +62,13 @@ def spread(
     away: dict[Future[list[Any]], tuple[int, Sequence[Item]]] = {}
     # Whether the others have answered. Before that each gets one piece, which it may yet lose again; after
     # that one more, so that it need not wait for this process.
-    are_ready = False
+    are_ready, begun = False, time.monotonic()
     try:
         while pieces or away:
             while pieces and len(away) < (n_processes - 1) * (1 + are_ready):
                 piece = pieces.popleft()
                 away[executor.submit(_work_through, function, piece[1])] = piece
-            if not pieces and not are_ready:
+            if not pieces and not are_ready and time.monotonic() - begun < SLOW_START:
                 pieces.extend(away.values())  # they are still starting: sooner done here
                 away.clear()
             if pieces:
