@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -63,22 +63,28 @@ def spread(
     # Whether the others have answered. Before that each gets one piece, which it may yet lose again; after
     # that one more, so that it need not wait for this process.
     are_ready, begun = False, time.monotonic()
+
+    def collect(finished: Iterable[Future[list[Any]]]) -> None:
+        nonlocal are_ready
+        for future in finished:
+            keep(away.pop(future)[0], future.result())
+            are_ready = True
+
     try:
-        while pieces or away:
+        while pieces:
             while pieces and len(away) < (n_processes - 1) * (1 + are_ready):
                 piece = pieces.popleft()
                 away[executor.submit(_work_through, function, piece[1])] = piece
-            if not pieces and not are_ready and time.monotonic() - begun < SLOW_START:
-                pieces.extend(away.values())  # they are still starting: sooner done here
-                away.clear()
             if pieces:
                 work_here(*pieces.pop())
-            done = {future for future in away if future.done()}
-            if not pieces and not done:
-                done = wait(away, return_when="FIRST_COMPLETED").done
-            for future in done:
-                keep(away.pop(future)[0], future.result())
-                are_ready = True
+            collect([future for future in away if future.done()])
+        if not are_ready and time.monotonic() - begun < SLOW_START:
+            # They are still starting: sooner done here.
+            for piece in away.values():
+                work_here(*piece)
+            away.clear()
+        while away:
+            collect(wait(away, return_when="FIRST_COMPLETED").done)
     except BaseException:
         # Also Ctrl-C: nobody waits for what the others are still at.
         executor.shutdown(wait=False, kill_workers=True)
