@@ -296,27 +296,29 @@ def test_arg_max_rule_has_a_proof_that_holds_beyond_the_training_data(study, opt
 
 def test_arg_max_excess_is_needed_and_enough():
     """All laws on instances beyond the training ones that have moments in the set, by linear programming."""
-    rng = np.random.default_rng(8)
-    X, labels = reference.random_problem(rng, 20, 4, 2)
-    X_new = 1.5 * rng.standard_normal((15, 4))
-    model = MinimaxRiskClassifier(radius=1.0).fit(X, labels)
-    bound = model.guaranteed_error(X_new, rule="argmax", training_data=(X, labels))
-    inside = (X_new - X.mean(axis=0)) / X.std(axis=0)
-    Phi = reference.phi_vectors(np.column_stack([np.ones(15), inside]), 2, "signed")
-    predicted = np.searchsorted(model.classes_, model.predict(X_new))
-    loss = 1.0 - np.eye(2)[predicted]
-    one = np.repeat(np.eye(15), 2, axis=1)  # each new instance has mass 1/15, whatever its label
-    rows = Phi.reshape(30, -1).T
-    worst = linprog(
-        -loss.ravel(),
-        A_ub=np.vstack([rows, -rows]),
-        b_ub=np.concatenate([(model.tau_ + model.lambda_)[0], (model.lambda_ - model.tau_)[0]]),
-        A_eq=one,
-        b_eq=np.full(15, 1 / 15),
-    )
-    assert worst.status in (0, 2)
-    if worst.status == 0:
-        assert -worst.fun <= bound.worst_case_error + bound.exceedance.mean + 1e-9
+    without_excess = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, labels = reference.random_problem(rng, 20, 4, 2)
+        X_new = 2.0 * rng.standard_normal((15, 4))
+        model = MinimaxRiskClassifier(radius=1.5).fit(X, labels)
+        bound = model.guaranteed_error(X_new, rule="argmax", training_data=(X, labels))
+        inside = (X_new - X.mean(axis=0)) / X.std(axis=0)
+        Phi = reference.phi_vectors(np.column_stack([np.ones(15), inside]), 2, "signed")
+        predicted = np.searchsorted(model.classes_, model.predict(X_new))
+        rows = Phi.reshape(30, -1).T
+        worst = linprog(
+            -(1.0 - np.eye(2)[predicted]).ravel(),
+            A_ub=np.vstack([rows, -rows]),
+            b_ub=np.concatenate([(model.tau_ + model.lambda_)[0], (model.lambda_ - model.tau_)[0]]),
+            A_eq=np.repeat(np.eye(15), 2, axis=1),  # each new instance has mass 1/15, whatever its label
+            b_eq=np.full(15, 1 / 15),
+        )
+        if worst.status == 0:  # else no such law has moments in the set
+            assert -worst.fun <= bound.worst_case_error + bound.exceedance.mean + 1e-9
+            without_excess.append(-worst.fun <= bound.worst_case_error)
+    assert len(without_excess) >= 10
+    assert not all(without_excess)
 
 
 def test_guaranteed_error_never_exceeds_one():

@@ -110,8 +110,8 @@ def error_bounds(
     check_model(model)
     check_rule(rule)
     data = training_data_of(model, X, y, sample_weight, X_unlabeled)
-    largest = worst_case_of_rule(model, data, rule)
-    smallest = worst_case_of_rule(model, data, rule, sign=-1.0)
+    posed, loss = _posed_with_loss(model, data, rule)
+    largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
     return ErrorBounds(
         lower=max(0.0, -smallest.upper),
         upper=min(1.0, largest.upper),
@@ -133,14 +133,22 @@ class WorstCaseOfRule:
     affine: LinearRule
 
 
-def worst_case_of_rule(model: Any, data: TrainingData, rule: str, *, sign: float = 1.0) -> WorstCaseOfRule:
-    """``max sign * (error of the rule)`` over the uncertainty set of ``data``."""
+def worst_case_of_rule(model: Any, data: TrainingData, rule: str) -> WorstCaseOfRule:
+    """The largest error of the rule over the uncertainty set of ``data``."""
+    return _worst_case(model, *_posed_with_loss(model, data, rule))
+
+
+def _posed_with_loss(model: Any, data: TrainingData, rule: str) -> tuple[PosedProblem, FloatArray]:
+    """The uncertainty set, and what the rule loses at each of its instances with each label (K x n)."""
     check_classes(model, data)
     posed = _pose_as_fitted(model, data)
-    problem, fitted = posed.problem, linear_rule_of(model)
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    loss = sign * (1.0 - rule_probabilities(fitted, data.X[posed.instances.rows], rule))
-    solution = _extreme_loss(model, posed, loss, fitted.to_mu(problem.scale))
+    return posed, 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
+
+
+def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
+    problem = posed.problem
+    solution = _extreme_loss(model, posed, loss, linear_rule_of(model).to_mu(problem.scale))
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
     constant = ExpectedLoss(loss).conjugate(problem.scores_of(solution.mu))
     affine = LinearRule.from_mu(-solution.mu, constant, problem.coding, problem.scale)

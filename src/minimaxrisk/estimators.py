@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import rule
+from minimaxrisk.assessment import linear_rule_of
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Solution
@@ -71,10 +72,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         than samples a plain number comes with an ``UninformativeRadiusWarning``.
 
         A name chooses s such that all true means lie within the radii at once with probability
-        ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, exact for
-        normal features and conservative for correlated ones; ``"bootstrap"`` by a Gaussian multiplier
-        bootstrap of the largest deviation, which adapts to correlations. Its coverage is asymptotic; a
-        ``CoverageWarning`` tells where the sample visibly breaks what it assumes.
+        ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, for normal
+        features and any number of samples, conservative for correlated ones; ``"bootstrap"`` by a Gaussian
+        multiplier bootstrap of the largest deviation, which adapts to correlations. Its coverage is
+        asymptotic; a ``CoverageWarning`` tells where the sample visibly breaks what it assumes.
 
         An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
         classes.
@@ -385,8 +386,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         """
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
-        fitted = LinearRule.from_full(self.coef_, self.intercept_, self.threshold_)
-        return float(excess_of_randomized_rule(fitted, X).mean())
+        return float(excess_of_randomized_rule(linear_rule_of(self), X).mean())
 
     def guaranteed_error(
         self,
@@ -435,7 +435,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
-        return LinearRule.from_full(self.coef_, self.intercept_, self.threshold_).scores(X)
+        return linear_rule_of(self).scores(X)
 
     def radius_rule(self) -> RadiusRule:
         """What the parameters say about the radii."""
