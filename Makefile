@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         the library at work, on simulated and real data"
+	@echo "make demo         the library at work, on simulated and real data; ends with a report"
 	@echo "make test         the tests"
 	@echo "make test-slow    the slow tests (about a quarter of an hour)"
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
@@ -29,8 +29,12 @@ $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
 	touch $@
 
-demo: $(VENV)/installed
-	$(BIN)/python -m minimaxrisk.demo
+$(VENV)/installed-app: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[app]"
+	touch $@
+
+demo: $(VENV)/installed-app
+	$(BIN)/python -m minimaxrisk demo
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m "not slow"

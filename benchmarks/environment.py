@@ -10,7 +10,8 @@ from typing import Any
 
 from benchmarks import ROOT
 from benchmarks.adapters import mrcpy_interpreter
-from minimaxrisk.experiments.environment import describe_machine, package_versions, source_revision
+from minimaxrisk.experiments.environment import describe_machine, source_revision
+from minimaxrisk.versions import package_versions
 
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skglm", "numba")
 MRCPY_PACKAGES = ("MRCpy", "gurobipy", "numpy", "scikit-learn")

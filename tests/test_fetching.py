@@ -211,7 +211,7 @@ def test_a_disk_that_is_full_leaves_the_old_table(server, table, tmp_path, monke
     before = path.read_bytes()
 
     def full(file, **_):
-        file.write(b"half")
+        file.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez_compressed", full)

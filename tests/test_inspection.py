@@ -10,8 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 from minimaxrisk import (
     FalseSelectionBounds,
@@ -24,11 +26,14 @@ from minimaxrisk import (
 )
 from minimaxrisk.inspection import (
     BoundPathDisplay,
+    ErrorComparisonDisplay,
     PermutationTestDisplay,
     SelectedFeaturesDisplay,
+    SelectedValuesDisplay,
     StabilityDisplay,
     WorstCaseDistributionDisplay,
 )
+from minimaxrisk.inspection.cross_validation import cross_validated_error
 
 NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
 FROM_ESTIMATOR = [
@@ -36,6 +41,8 @@ FROM_ESTIMATOR = [
     SelectedFeaturesDisplay.from_estimator,
     StabilityDisplay.from_estimator,
     lambda model: WorstCaseDistributionDisplay.from_estimator(model, [0, 1]),
+    lambda model: SelectedValuesDisplay.from_estimator(model, np.eye(2), [0, 1]),
+    lambda model: ErrorComparisonDisplay.from_estimator(model, np.eye(2), [0, 1]),
 ]
 
 
@@ -256,6 +263,116 @@ def test_instances_without_a_label_are_left_out_and_said_so(pyplot, cancer):
     assert "left out: 30 rows without a label" in display.ax_.get_title(loc="left")
 
 
+def test_names_that_are_given(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    genes, patients = [f"g{j}" for j in range(300)], [f"p{i}" for i in range(40)]
+    top = np.argsort(-model.feature_importances_, kind="stable")[:3]
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=3, feature_names=genes)
+    assert display.names == [f"g{j}" for j in top]
+    worst = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=5, sample_names=patients).plot()
+    assert [label.get_text() for label in worst.ax_.get_xticklabels()] == [f"p{i}" for i in worst.samples]
+    with pytest.raises(ValueError, match="feature_names must hold 300 names, got 40"):
+        SelectedFeaturesDisplay.from_estimator(model, feature_names=patients)
+    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
+        WorstCaseDistributionDisplay.from_estimator(model, y, sample_names=genes)
+    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
+        SelectedValuesDisplay.from_estimator(model, X, y, sample_names=genes)
+
+
+def test_counts_of_the_histogram(permutations, pyplot):
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    counts, edges = display.histogram()
+    np.testing.assert_array_equal(heights(display.bars_), counts)
+    assert edges[0] == NULL.min()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_values_of_selected_features(pyplot, wide, make):
+    X, y = wide
+    shuffled = np.random.default_rng(0).permutation(40)
+    X, y = X[shuffled], y[shuffled]
+    model = MinimaxRiskClassifier().fit(X, y)
+    display = SelectedValuesDisplay.from_estimator(model, make(X), y, max_features=7).plot()
+    top = np.argsort(-model.feature_importances_, kind="stable")[:7]
+    order = np.argsort(y, kind="stable")
+    expected = ((X - X.mean(axis=0)) / X.std(axis=0))[order][:, top].T
+    np.testing.assert_allclose(display.image_.get_array(), expected, atol=1e-12)
+    assert row_names(display.ax_) == [f"column {j}" for j in top]
+    assert display.sample_names[0] == f"row {order[0]}"
+    assert [line.get_xdata()[0] for line in display.border_lines_] == [13.5, 26.5]
+    classes = [label.get_text() for label in display.ax_.get_xticklabels()]
+    assert classes == ["alpha", "beta", "gamma"]
+    title = display.ax_.get_title(loc="left")
+    assert title == f"the 7 most important of {model.n_features_selected_} selected features, 40 samples"
+
+
+def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    display = SelectedValuesDisplay.from_estimator(model, X, y, max_samples=10).plot()
+    assert len(set(display.samples)) == 10
+    assert np.bincount(display.labels).min() >= 3
+    assert "10 of 40 samples" in display.ax_.get_title(loc="left")
+    assert display.values.shape == (len(display.names), 10)
+
+
+def test_values_where_nothing_is_selected(pyplot, cancer):
+    model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
+    display = SelectedValuesDisplay.from_estimator(model, *cancer)
+    assert display.values.shape == (0, 200)
+    assert display.plot().ax_.get_title(loc="left").startswith("0 selected features")
+
+
+def test_cross_validated_error_by_hand(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(radius=2.0, deterministic=False).fit(X, y)
+    result = cross_validated_error(model, X, y, n_folds=4, random_state=1)
+    folds = StratifiedKFold(4, shuffle=True, random_state=1).split(X, y)
+    for k, (train, test) in enumerate(folds):
+        fresh = MinimaxRiskClassifier(radius=2.0).fit(X[train], y[train])
+        own = np.searchsorted(fresh.classes_, y[test])
+        assert result.fold_errors[1, k] == np.mean(fresh.predict(X[test]) != y[test])
+        probability = fresh.predict_proba(X[test])[np.arange(len(test)), own]
+        assert result.fold_errors[0, k] == pytest.approx(1 - probability.mean())
+        np.testing.assert_array_equal(fresh.classes_[result.predicted[test]], fresh.predict(X[test]))
+    assert result.n_wrong == np.sum(model.classes_[result.predicted] != y)
+    assert result.recall(1) == np.mean(result.predicted[y == "beta"] == 1)
+    np.testing.assert_allclose(result.spreads, result.fold_errors.std(axis=1, ddof=1))
+    uneven = cross_validated_error(model, X, y, n_folds=3)
+    assert uneven.errors[0] == pytest.approx(1 - uneven.own_probability.mean())
+    assert uneven.errors[1] == uneven.n_wrong / 40 != uneven.fold_errors[1].mean()
+    again = cross_validated_error(model, X, y, n_folds=4, random_state=1, n_jobs=2)
+    np.testing.assert_array_equal(again.fold_errors, result.fold_errors)
+
+
+def test_folds_are_no_more_than_the_smallest_class_has_samples(wide):
+    X, y = wide
+    keep = np.concatenate([np.arange(27), [30, 31, 32]])
+    model = MinimaxRiskClassifier(radius=2.0).fit(X[keep], y[keep])
+    assert cross_validated_error(model, X[keep], y[keep]).n_folds == 3
+    with pytest.raises(ValueError, match="n_folds must be an integer of at least 2, got 1"):
+        cross_validated_error(model, X[keep], y[keep], n_folds=1)
+    keep = keep[:-2]
+    model.fit(X[keep], y[keep])
+    with pytest.raises(ValueError, match="at least two samples of every class"):
+        cross_validated_error(model, X[keep], y[keep])
+
+
+def test_errors_beside_the_worst_case(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(radius=2.0).fit(X, y)
+    display = ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=4).plot()
+    result = cross_validated_error(model, X, y, n_folds=4)
+    np.testing.assert_array_equal(display.fold_errors, result.fold_errors)
+    np.testing.assert_allclose(display.worst_case_line_.get_xdata(), model.worst_case_error_)
+    np.testing.assert_allclose(display.guessing_line_.get_xdata(), 2 / 3)
+    np.testing.assert_allclose(display.mean_points_[0].get_xdata(), result.errors)
+    drawn = [points.get_offsets()[:, 0] for points in display.fold_points_]
+    np.testing.assert_allclose(drawn, result.fold_errors)
+    assert "4-fold" in display.ax_.get_title(loc="left")
+
+
 def test_given_axes_are_drawn_on(pyplot, cancer, selector, permutations, path):
     X, y = cancer
     model = MinimaxRiskClassifier().fit(X, y)
@@ -265,6 +382,8 @@ def test_given_axes_are_drawn_on(pyplot, cancer, selector, permutations, path):
         StabilityDisplay.from_estimator(selector),
         SelectedFeaturesDisplay.from_estimator(model),
         WorstCaseDistributionDisplay.from_estimator(model, y),
+        SelectedValuesDisplay.from_estimator(model, X, y),
+        ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=2),
     ]
     figure, axes = pyplot.subplots(1, len(displays))
     for display, ax in zip(displays, axes, strict=True):

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,16 +14,28 @@ import typer
 
 from minimaxrisk import __version__
 from minimaxrisk.cli import INTERRUPTED, datasets
+from minimaxrisk.cli.bench import bench_command
+from minimaxrisk.cli.demo import demo_command
+from minimaxrisk.cli.fit import fit_command
 from minimaxrisk.cli.options import Options
+from minimaxrisk.cli.predict import predict_command
+from minimaxrisk.cli.report import report_command
 from minimaxrisk.cli.reproduce import reproduce_command
+from minimaxrisk.cli.verify import verify_command
 
 FAILED, WRONG_INPUT = 1, 2
 
-app = typer.Typer(
-    rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True, add_completion=False
-)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+app.command("fit")(fit_command)
+app.command("predict")(predict_command)
+app.command("verify")(verify_command)
+app.command("report")(report_command)
+app.command("demo")(demo_command)
 app.add_typer(datasets.app, name="datasets")
 app.command("reproduce")(reproduce_command)
+app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    bench_command
+)
 
 
 def _version(wanted: bool) -> None:
@@ -39,15 +53,19 @@ def minimaxrisk(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
-    """Minimax risk classifiers: the data sets of the paper and its experiments."""
+    """Classifiers with a certified worst-case error, for few samples and very many features.
+
+    Start with: minimaxrisk fit expression.csv --target diagnosis --report report.html
+    """
     context.ensure_object(Options).debug = debug
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
-    options = Options()
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = Options(command=shlex.join(["minimaxrisk", *given]))
     try:
-        app(args=arguments, prog_name="minimaxrisk", obj=options)
+        app(args=given, prog_name="minimaxrisk", obj=options)
     except SystemExit as stop:  # the usual end, and that of a wrong command line
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:

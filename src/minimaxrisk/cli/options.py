@@ -1,4 +1,4 @@
-"""What the commands share: the global options and the option that names the data folder."""
+"""What the commands share: the global options, and the options that say how a file is read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import typer
 
 @dataclass
 class Options:
-    """Global options, as the context of a command holds them."""
+    """Global options, as the context of a command holds them, and the command line as it was given."""
 
     debug: bool = False
+    command: str = "minimaxrisk"
 
 
 Folder: TypeAlias = Annotated[
@@ -24,3 +25,84 @@ Folder: TypeAlias = Annotated[
         help="Data folder; else the one of the variable MINIMAXRISK_DATA, else ~/.cache/minimaxrisk.",
     ),
 ]
+
+READING = "How the file is read"
+
+Data: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Table with a line per sample: .csv .tsv .txt (also .gz), .parquet, .feather, .xlsx .xls .ods, "
+        ".npz .npy, .mat, .svm .svmlight .libsvm, .h5ad; .gct and GEO series matrices with genes in rows.",
+    ),
+]
+Model: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="File that 'minimaxrisk fit --out' wrote.")
+]
+Labels: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Labels in a second file, joined by sample name: --labels patients.csv"
+    ),
+]
+Ignore: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Leave a column out; may be given again, and be a pattern: --ignore age --ignore 'meta_*'",
+    ),
+]
+Samples: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with the names of the samples: --samples patient",
+        rich_help_panel=READING,
+    ),
+]
+Transpose: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--transpose/--no-transpose",
+        help="Features are in rows, samples in columns; detected where it is obvious.",
+        rich_help_panel=READING,
+    ),
+]
+Delimiter: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What separates cells, else detected: --delimiter ';' or tab",
+        rich_help_panel=READING,
+    ),
+]
+Header: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns, else detected; those without are column_1, ...",
+        rich_help_panel=READING,
+    ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Sheet of a workbook, else the first: --sheet Samples", rich_help_panel=READING
+    ),
+]
+Layer: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts",
+        rich_help_panel=READING,
+    ),
+]
+Jobs: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", help="Processes, -1 for one per core: --jobs -1")
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", help="Seed of permutations, folds and bootstrap: --seed 1")
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]

@@ -6,8 +6,6 @@ A file holds ``X``, or the parts ``data``, ``indices``, ``indptr`` and ``shape``
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.atomic import whole_file
 from minimaxrisk.datasets.table import Table
 
 
@@ -45,18 +44,8 @@ def write_archive(table: Table, path: Path) -> None:
     arrays = {"X": X}
     if sparse.issparse(X):
         arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".npz")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, y=table.y, classes=table.classes, **arrays)
-        # mkstemp lets only the owner read; a data file has the rights of any new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as partial:
+        np.savez_compressed(partial, y=table.y, classes=table.classes, **arrays)
 
 
 def _matrix(archive: Any) -> DataMatrix:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from minimaxrisk.arrays import BoolArray, FloatArray
+from minimaxrisk.arrays import FloatArray
 from minimaxrisk.datasets.table import Table, make_table
+from minimaxrisk.files.cells import is_identifier, is_missing, is_word, number
 
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")  # the first that occurs
-IDENTIFIERS = ("", "id", "ids", "sample", "sample_id", "samples", "unnamed: 0")
-MISSING = ("", "?", "na", "nan", "null")
 
 
 def parse_csv(lines: Iterable[str], where: object) -> Table:
@@ -33,7 +32,7 @@ def parse_csv(lines: Iterable[str], where: object) -> Table:
     label = _label_column(header, width)
     features = [j for j in range(width) if j != label]
     columns = {j: [row[j] for row in rows] for j in (label, *features)}
-    if any(cell.lower() in MISSING for cell in columns[label]):
+    if any(is_missing(cell) for cell in columns[label]):
         raise ValueError(f"{where}: the label, column {names[label]!r}, must have a value in every line.")
     if _is_identifier(columns[features[0]], header[features[0]] if header else None):
         features = features[1:]
@@ -50,18 +49,7 @@ def _is_header(row: Sequence[str]) -> bool:
     if any(cell.lower() in LABELS and cell.lower() != "y" for cell in row):
         return True
     counted = len(row) > 10 and list(row[:-1]) == [str(j) for j in range(len(row) - 1)]
-    return counted or 2 * int(_is_number(row).sum()) < len(row)
-
-
-def _is_number(cells: Sequence[str]) -> BoolArray:
-    return np.array([cell.lower() in MISSING or not np.isnan(_number(cell)) for cell in cells])
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return np.nan
+    return counted or 2 * sum(is_word(cell) for cell in row) > len(row)
 
 
 def _label_column(header: Sequence[str] | None, width: int) -> int:
@@ -73,10 +61,10 @@ def _is_identifier(cells: Sequence[str], name: str | None) -> bool:
     """Whether the first column only names the lines: unique words, or a count, or a header that says so."""
     if len(set(cells)) < len(cells):
         return False
-    if name is not None and name.lower() in IDENTIFIERS:
+    if name is not None and is_identifier(name):
         return True
     counted = any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
-    return counted or not _is_number(cells).any()
+    return counted or all(is_word(cell) for cell in cells)
 
 
 def _numbers(cells: Sequence[str], name: str, where: object) -> FloatArray:
@@ -85,10 +73,10 @@ def _numbers(cells: Sequence[str], name: str, where: object) -> FloatArray:
         # All at once: the tables have a million cells and more.
         column = np.array(cells, dtype=np.str_).astype(np.float64)
     except ValueError:
-        column = np.array([_number(cell) for cell in cells])
+        column = np.array([number(cell) for cell in cells], dtype=np.float64)  # None becomes NaN
     if np.isfinite(column).all():
         return column
-    if all(cell.lower() in MISSING for cell in cells):
+    if all(is_missing(cell) for cell in cells):
         return np.full(len(cells), np.nan)
     wrong = next(cell for cell, number in zip(cells, column, strict=True) if not np.isfinite(number))
     got = repr(wrong) if wrong else "an empty cell"

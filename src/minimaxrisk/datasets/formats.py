@@ -5,15 +5,13 @@ from __future__ import annotations
 import zipfile
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.io import loadmat
 
 from minimaxrisk.datasets.csv_table import parse_csv
 from minimaxrisk.datasets.nips2003 import parse_nips2003
 from minimaxrisk.datasets.table import Table, make_table
+from minimaxrisk.files.array_files import matlab_variables
 
 __all__ = ["Table", "read_table"]
 
@@ -66,21 +64,10 @@ def _read_zip(path: Path, n_features: int | None) -> Table:
 
 
 def _parse_mat(content: bytes, where: Path) -> Table:
-    try:
-        variables: dict[str, Any] = loadmat(BytesIO(content))
-    except Exception as error:  # SciPy raises whatever the damaged bytes lead it to
-        raise ValueError(
-            f"{where} cannot be read as a MATLAB file of version 7 or older ({error})."
-        ) from error
-    missing = [name for name in ("X", "Y") if name not in variables]
-    if missing:
-        found = [name for name in variables if not name.startswith("__")]
-        raise ValueError(f"{where} must hold the variables X and Y, got {', '.join(found) or 'none'}.")
-    X, labels = variables["X"], np.ravel(variables["Y"])
-    if labels.dtype == object:
-        # A cell array of names comes as arrays of one string each.
-        labels = np.array([str(np.ravel(label)[0]) for label in labels])
-    return make_table(sparse.csr_matrix(X) if sparse.issparse(X) else X, labels, where)
+    variables = matlab_variables(BytesIO(content), where)
+    if not {"X", "Y"} <= set(variables):
+        raise ValueError(f"{where} must hold the variables X and Y, got {', '.join(variables) or 'none'}.")
+    return make_table(variables["X"], np.ravel(variables["Y"]), where)
 
 
 def _folder_parts(folder: Path) -> dict[str, bytes]:

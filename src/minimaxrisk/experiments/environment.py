@@ -7,10 +7,11 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from minimaxrisk.versions import package_versions
 
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "mrmr-selection")
 
@@ -53,17 +54,6 @@ def memory_gb() -> int | None:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
         return None
-
-
-def package_versions(names: Sequence[str]) -> dict[str, str]:
-    """Versions of those that are installed."""
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def source_revision(folder: Path) -> str | None:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from minimaxrisk import extras
 
 
 def require(module: str) -> Any:
     """The module, or an ImportError that says how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        msg = (
-            f"The experiments need the package {module!r}, which could not be imported ({error}); "
-            'install it with: pip install "minimaxrisk[reproduce]"'
-        )
-        raise ImportError(msg) from error
+    return extras.require(module, extra="reproduce", purpose="The experiments need")

@@ -6,12 +6,12 @@ import csv
 import html
 import io
 import json
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from minimaxrisk.atomic import write_whole
 from minimaxrisk.experiments.extras import require
 from minimaxrisk.experiments.reporting import Claim, Figure, Item, Report, Table
 from minimaxrisk.experiments.settings import Settings, differences_from_paper
@@ -31,10 +31,10 @@ def write_item(
     folder.mkdir(parents=True, exist_ok=True)
     _write_csv(folder / f"{item.name}.csv", rows)
     chosen = {"settings": asdict(settings), "sources": asdict(sources)}
-    _write(folder / SETTINGS, json.dumps(chosen, indent=2) + "\n")
+    write_whole(folder / SETTINGS, json.dumps(chosen, indent=2) + "\n")
     for figure in report.figures:
         _write_figure(folder, figure)
-    _write(folder / "report.md", item_text(item, report, settings, sources))
+    write_whole(folder / "report.md", item_text(item, report, settings, sources))
 
 
 def text_again(folder: Path, item: Item) -> str:
@@ -78,8 +78,8 @@ def write_summary(out: Path, suites: Iterable[Suite]) -> None:
         if texts:
             lines += [suite.introduction, *_environment_lines(_read_environments(out)), *texts]
     text = "\n".join(lines)
-    _write(out / f"{SUMMARY}.md", text)
-    _write(out / f"{SUMMARY}.html", as_html(text))
+    write_whole(out / f"{SUMMARY}.md", text)
+    write_whole(out / f"{SUMMARY}.html", as_html(text))
 
 
 def as_html(markdown: str) -> str:
@@ -110,7 +110,7 @@ def keep_environments(out: Path, names: Collection[str]) -> None:
 
 
 def _write_environments(out: Path, descriptions: Mapping[str, Any]) -> None:
-    _write(out / ENVIRONMENT, json.dumps(descriptions, indent=2) + "\n")
+    write_whole(out / ENVIRONMENT, json.dumps(descriptions, indent=2) + "\n")
 
 
 def _read_environments(out: Path) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     writer = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    _write(path, text.getvalue())
+    write_whole(path, text.getvalue())
 
 
 def _write_figure(folder: Path, figure: Figure) -> None:
@@ -190,10 +190,3 @@ def _write_figure(folder: Path, figure: Figure) -> None:
     with mpl.rc_context({"svg.hashsalt": "minimaxrisk", "svg.fonttype": "path"}):
         canvas.savefig(folder / f"{figure.name}.svg", metadata={"Date": None})
         canvas.savefig(folder / f"{figure.name}.png", dpi=130)
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half a page."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -7,15 +7,19 @@ Drawing needs the extra ``plot``.
 """
 
 from minimaxrisk.inspection.bound_path import BoundPathDisplay
+from minimaxrisk.inspection.error_comparison import ErrorComparisonDisplay
 from minimaxrisk.inspection.permutation import PermutationTestDisplay
 from minimaxrisk.inspection.selected_features import SelectedFeaturesDisplay
+from minimaxrisk.inspection.selected_values import SelectedValuesDisplay
 from minimaxrisk.inspection.stability import StabilityDisplay
 from minimaxrisk.inspection.worst_case import WorstCaseDistributionDisplay
 
 __all__ = [
     "BoundPathDisplay",
+    "ErrorComparisonDisplay",
     "PermutationTestDisplay",
     "SelectedFeaturesDisplay",
+    "SelectedValuesDisplay",
     "StabilityDisplay",
     "WorstCaseDistributionDisplay",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk.arrays import FloatArray, IntArray
 from minimaxrisk.inspection.canvas import (
     BLACK,
     ORANGE,
@@ -74,6 +74,11 @@ class PermutationTestDisplay:
             null_distribution=np.asarray(result.null_distribution, dtype=float),
             noise_floor=float(floors[0]) if floors else None,
         )
+
+    def histogram(self) -> tuple[IntArray, FloatArray]:
+        """Counts of the permutations, and the edges of the bins."""
+        counts, edges = np.histogram(self.null_distribution, bins=_bin_edges(self.null_distribution))
+        return counts, edges
 
     def plot(self, ax: Any = None) -> PermutationTestDisplay:
         """Draw on ``ax``, or on a figure of its own."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.arrays import FloatArray
+from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import (
     BLACK,
     add_legend,
@@ -17,7 +18,7 @@ from minimaxrisk.inspection.canvas import (
     height_of_rows,
     label_rows,
 )
-from minimaxrisk.inspection.sources import check_fitted, check_limit, feature_names
+from minimaxrisk.inspection.sources import check_fitted, check_limit
 
 # More classes than this, and their legend would cover bars.
 MOST_INSIDE = 4
@@ -56,7 +57,9 @@ class SelectedFeaturesDisplay:
     n_selected: int
 
     @classmethod
-    def from_estimator(cls, model: Any, *, max_features: int = 20) -> SelectedFeaturesDisplay:
+    def from_estimator(
+        cls, model: Any, *, max_features: int = 20, feature_names: Any = None
+    ) -> SelectedFeaturesDisplay:
         """From a fitted classifier that selects: its features with the largest ``feature_importances_``."""
         check_fitted(
             "model",
@@ -70,7 +73,7 @@ class SelectedFeaturesDisplay:
         shown = selected[order]
         coef = np.asarray(model.coef_)[:, shown]
         return cls(
-            names=feature_names(model, shown),
+            names=sources.feature_names(model, shown, feature_names),
             # The importance is the sum of the absolute coefficients, times the scale of the column.
             coefficients=coef * (importance[order] / np.abs(coef).sum(axis=0)),
             classes=[str(label) for label in model.classes_],

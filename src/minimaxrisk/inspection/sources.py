@@ -36,7 +36,15 @@ def check_limit(argument: str, value: Any) -> int:
     return int(value)
 
 
-def feature_names(estimator: Any, columns: IntArray) -> list[str]:
-    """Names of the columns where the estimator knows them, else their numbers."""
-    known = getattr(estimator, "feature_names_in_", None)
+def feature_names(estimator: Any, columns: IntArray, given: Any = None) -> list[str]:
+    """Names of the columns: those given, else those that the estimator knows, else their numbers."""
+    if given is not None:
+        check_number_of_names("feature_names", given, int(estimator.n_features_in_))
+    known = getattr(estimator, "feature_names_in_", None) if given is None else given
     return [f"column {j}" if known is None else str(known[j]) for j in columns]
+
+
+def check_number_of_names(argument: str, names: Any, expected: int) -> None:
+    """Refuse names that are too few or too many for what they are to name."""
+    if len(names) != expected:
+        raise ValueError(f"{argument} must hold {expected} names, got {len(names)}.")

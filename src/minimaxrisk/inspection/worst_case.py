@@ -17,7 +17,7 @@ from minimaxrisk.inspection.canvas import (
     finish,
     leave_room_for_legend,
 )
-from minimaxrisk.inspection.sources import check_fitted, check_limit
+from minimaxrisk.inspection.sources import check_fitted, check_limit, check_number_of_names
 
 # Masses that differ by less than this differ by the rounding of the solver.
 TIE = 1e-9
@@ -49,6 +49,8 @@ class WorstCaseDistributionDisplay:
         Number of instances without a label, which are not drawn.
     unlabeled_mass : float
         Their mass.
+    names : list of str or None
+        Names of the drawn samples, where there are any.
 
     Attributes
     ----------
@@ -66,9 +68,12 @@ class WorstCaseDistributionDisplay:
     total_other_mass: float
     n_unlabeled: int
     unlabeled_mass: float
+    names: list[str] | None = None
 
     @classmethod
-    def from_estimator(cls, model: Any, y: Any, *, max_samples: int = 40) -> WorstCaseDistributionDisplay:
+    def from_estimator(
+        cls, model: Any, y: Any, *, max_samples: int = 40, sample_names: Any = None
+    ) -> WorstCaseDistributionDisplay:
         """From a fitted classifier and the labels that it was fitted on.
 
         Rows of ``worst_case_distribution_`` beyond the end of ``y`` are instances without a label.
@@ -81,6 +86,8 @@ class WorstCaseDistributionDisplay:
         labelled, unlabeled = distribution[: len(is_own)], distribution[len(is_own) :]
         own, other = np.where(is_own, labelled, 0.0).sum(axis=1), np.where(is_own, 0.0, labelled).sum(axis=1)
         order = _most_on_others(own, other)[: check_limit("max_samples", max_samples)]
+        if sample_names is not None:
+            check_number_of_names("sample_names", sample_names, len(is_own))
         return cls(
             samples=order,
             own_mass=own[order],
@@ -90,6 +97,7 @@ class WorstCaseDistributionDisplay:
             total_other_mass=float(other.sum()),
             n_unlabeled=len(unlabeled),
             unlabeled_mass=float(unlabeled.sum()),
+            names=None if sample_names is None else [str(sample_names[i]) for i in order],
         )
 
     def plot(self, ax: Any = None) -> WorstCaseDistributionDisplay:
@@ -101,10 +109,10 @@ class WorstCaseDistributionDisplay:
             places, self.own_mass, bottom=self.other_mass, color=PALE, label="on its own label"
         )
         if len(self.samples) <= MOST_NUMBERS:
-            numbers = [str(sample) for sample in self.samples]
-            self.ax_.set_xticks(places, labels=numbers, rotation=90, fontsize="small")
+            labels = [str(sample) for sample in self.samples] if self.names is None else self.names
+            self.ax_.set_xticks(places, labels=labels, rotation=90, fontsize="small")
         self.ax_.set_xlim(-0.8, len(self.samples) - 0.2)
-        self.ax_.set_xlabel("row of the training data")
+        self.ax_.set_xlabel("row of the training data" if self.names is None else "sample")
         self.ax_.set_ylabel("mass in the worst-case distribution")
         leave_room_for_legend(self.ax_)
         add_legend(self.ax_, loc="upper right", ncols=2)

@@ -1,0 +1,54 @@
+"""Files that appear whole or not at all: an interrupted run leaves the old file as it was."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A new file to write beside ``path``, which takes its place at the end; after an error it is gone.
+
+    Of a link the file that it points to is replaced.
+    """
+    final = checked_destination(path)
+    if final.exists() and not final.is_file():  # a device such as /dev/stdout
+        yield final
+        return
+    partial = final.with_name(f".{final.name[:100]}-{secrets.token_hex(4)}{final.suffix}")
+    try:
+        # Made here and not by tempfile, whose files only their owner may read.
+        partial.touch(mode=final.stat().st_mode & 0o777 if final.exists() else 0o666, exist_ok=False)
+        yield partial
+        os.replace(partial, final)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write text (UTF-8, line ends as they are) or bytes."""
+    with whole_file(path) as partial:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def checked_destination(path: str | Path) -> Path:
+    """The file that a result goes to; ask before the work that makes the result.
+
+    Raises
+    ------
+    ValueError
+        If there is no folder for it, or it is a folder itself, or the folder cannot be written to.
+    """
+    final = Path(os.path.realpath(path))
+    if final.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it.")
+    if not final.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {final.parent}; make it first.")
+    if not os.access(final if final.exists() and not final.is_file() else final.parent, os.W_OK):
+        raise ValueError(f"{path} cannot be written: no permission to write in {final.parent}.")
+    return final

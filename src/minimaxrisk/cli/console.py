@@ -1,0 +1,80 @@
+"""Where the words of a command go: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import typer
+
+
+class Console:
+    """Says things once. Notes are kept, since reports and JSON hold them too."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.notes: list[str] = []
+
+    @property
+    def shows_progress(self) -> bool:
+        """Only a person at a terminal wants to see progress."""
+        return sys.stderr.isatty() and not self.quiet
+
+    def note(self, text: str) -> None:
+        """Something that the user should know, and that is no reason to stop."""
+        if text not in self.notes:
+            self.notes.append(text)
+            if not self.quiet:
+                typer.echo(f"note: {text}", err=True)
+
+    def say(self, text: str) -> None:
+        """What is going on."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Callable[[str], None]]:
+        """A line on the terminal that changes; yields what changes it."""
+        if not self.shows_progress:
+            yield lambda text: None
+            return
+        from rich.console import Console as Terminal  # noqa: PLC0415
+
+        with Terminal(stderr=True).status(label, spinner="line") as status:
+            # Not as markup: names of columns have brackets.
+            yield lambda text: status.update(_plain(f"{label}  {text}"))
+
+    @contextmanager
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Warnings of the library are notes of the command."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            yield
+        for warning in caught:
+            # What other packages warn about is for developers.
+            if issubclass(warning.category, UserWarning):
+                self.note(str(warning.message))
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text(text)
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """One object; NumPy's numbers are numbers."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=_plain_value)
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value)

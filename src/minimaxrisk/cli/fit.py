@@ -1,0 +1,223 @@
+"""``minimaxrisk fit``: from a table to a classifier, its bound, a model file and a report."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from minimaxrisk.atomic import checked_destination, write_whole
+from minimaxrisk.cli.console import Console, as_json
+from minimaxrisk.cli.options import (
+    Data,
+    Delimiter,
+    Header,
+    Ignore,
+    Jobs,
+    Json,
+    Labels,
+    Layer,
+    Options,
+    Quiet,
+    Samples,
+    Seed,
+    Sheet,
+    Transpose,
+)
+from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, report_page
+from minimaxrisk.cli.results import fit_as_json, fit_as_text
+from minimaxrisk.cli.training import permutation_of, saved_model, train
+from minimaxrisk.cli.write_back import write_back_fit
+from minimaxrisk.estimators import MinimaxRiskClassifier
+from minimaxrisk.files import ReadOptions, read_training_study
+from minimaxrisk.model_file import save_model
+
+FITTING, WRITING = "The classifier", "What is written"
+
+
+class Solver(StrEnum):
+    AUTO = "auto"
+    INTERIOR_POINT = "interior-point"
+    CONSTRAINT_GENERATION = "constraint-generation"
+    FULL_LP = "full-lp"
+
+
+class Coding(StrEnum):
+    AUTO = "auto"
+    SIGNED = "signed"
+    ONE_HOT = "one-hot"
+
+
+class Impute(StrEnum):
+    MEDIAN = "median"
+
+
+class ClassWeight(StrEnum):
+    BALANCED = "balanced"
+
+
+def fit_command(
+    context: typer.Context,
+    data: Data,
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the classes: --target diagnosis. Files with labels of their own need none.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save the model: --out model.skops", rich_help_panel=WRITING),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a report that opens in a browser: --report report.html",
+            rich_help_panel=WRITING,
+        ),
+    ] = None,
+    write_back: Annotated[
+        bool,
+        typer.Option(
+            "--write-back",
+            help="Store coefficients, selection, predictions and the weights of the worst case in the "
+            ".var and .obs of the .h5ad file itself.",
+            rich_help_panel=WRITING,
+        ),
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    labels: Labels = None,
+    ignore: Ignore = None,
+    impute: Annotated[
+        Impute | None, typer.Option(help="Fill missing values, else they are refused: --impute median")
+    ] = None,
+    radius: Annotated[
+        str,
+        typer.Option(
+            metavar="S",
+            help="Radius of the uncertainty set: a number of standard errors, or bootstrap or bonferroni for "
+            "one that holds all true means with the given confidence: --radius bootstrap",
+            rich_help_panel=FITTING,
+        ),
+    ] = "1",
+    confidence: Annotated[
+        float,
+        typer.Option(
+            metavar="P", help="Confidence of the named radii: --confidence 0.9", rich_help_panel=FITTING
+        ),
+    ] = 0.95,
+    solver: Annotated[
+        Solver, typer.Option(help="All find the same optimum: --solver full-lp", rich_help_panel=FITTING)
+    ] = Solver.AUTO,
+    coding: Annotated[
+        Coding,
+        typer.Option(help="How labels enter the features: --coding one-hot", rich_help_panel=FITTING),
+    ] = Coding.AUTO,
+    class_weight: Annotated[
+        ClassWeight | None,
+        typer.Option(
+            help="Give all classes the same weight: --class-weight balanced", rich_help_panel=FITTING
+        ),
+    ] = None,
+    permutations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help=f"Compare R* with that of permuted labels; {PERMUTATIONS} with a report, else none: "
+            "--permutations 999",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    folds: Folds = FOLDS,
+    radii: Radii = RADII,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    samples: Samples = None,
+    transpose: Transpose = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    sheet: Sheet = None,
+    layer: Layer = None,
+) -> None:
+    """Learn a classifier from a table, with a certified bound on its worst-case error.
+
+    \b
+    Examples:
+      minimaxrisk fit expression.csv --target diagnosis
+      minimaxrisk fit expression.csv --target diagnosis --out model.skops --report report.html
+      minimaxrisk fit counts.gct --labels patients.tsv --target response --radius bootstrap
+      minimaxrisk fit cells.h5ad --target cell_type --layer logcounts --write-back
+      minimaxrisk fit table.xlsx --target class --impute median --permutations 999 --jobs -1 --json
+    """
+    console = Console(quiet=quiet)
+    for path in (out, report):
+        if path is not None:
+            checked_destination(path)
+    if write_back and data.suffix.lower() != ".h5ad":
+        raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
+    classifier = MinimaxRiskClassifier(
+        radius=_radius(radius),
+        confidence=confidence,
+        solver=solver.value,
+        coding=coding.value,
+        class_weight=class_weight and class_weight.value,
+        random_state=seed,
+    )
+    reading = ReadOptions(
+        delimiter=delimiter,
+        header=header,
+        samples=samples,
+        transpose=transpose,
+        sheet=sheet,
+        layer=layer,
+    )
+    with console.progress(f"reading {data}"):
+        study = read_training_study(data, target=target, labels=labels, ignore=ignore or (), options=reading)
+    trained = train(study, classifier, impute=impute is not None, console=console)
+    if permutations is None:
+        permutations = PERMUTATIONS if report is not None else 0
+    test = permutation_of(trained, permutations, jobs=jobs, seed=seed, console=console)
+    command = context.ensure_object(Options).command
+    model = saved_model(trained, command=command)
+    written: dict[str, Path] = {}
+    if report is not None:
+        page = report_page(
+            model,
+            study,
+            trained.X,
+            Effort(permutations, folds, radii, jobs, seed),
+            command=command,
+            console=console,
+            permutation_result=test,
+        )
+        write_whole(report, page)
+        written["report"] = report
+    if out is not None:
+        save_model(model, out)
+        written["model"] = out
+    if write_back:
+        write_back_fit(data, trained)
+        written["data"] = data
+    typer.echo(
+        as_json(fit_as_json(trained, test, written, console.notes))
+        if json
+        else fit_as_text(trained, test, written)
+    )
+    if not trained.certificate.valid:
+        raise typer.Exit(1)
+
+
+def _radius(text: str) -> float | str:
+    if text in ("bootstrap", "bonferroni"):
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        message = f"expected a number, bootstrap or bonferroni, got {text!r}."
+        raise typer.BadParameter(message, param_hint="--radius") from error

@@ -1,0 +1,84 @@
+"""The page that the commands ``fit`` and ``report`` write, and the options that both have for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+import typer
+
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.cli.console import Console
+from minimaxrisk.files import Study
+from minimaxrisk.model_file import SavedModel
+from minimaxrisk.permutation import PermutationTestResult
+
+PANEL = "What a report computes"
+PERMUTATIONS, FOLDS, RADII = 199, 10, 12
+
+Folds: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N", help="Folds of the cross-validation, 0 for none: --folds 5", rich_help_panel=PANEL
+    ),
+]
+Radii: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N", help="Radii at which R* is shown, 0 for none: --radii 20", rich_help_panel=PANEL
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a report computes, and how."""
+
+    n_permutations: int
+    n_folds: int
+    n_radii: int
+    n_jobs: int | None
+    seed: int
+
+
+def report_page(
+    saved: SavedModel,
+    study: Study,
+    X: DataMatrix,
+    effort: Effort,
+    *,
+    command: str,
+    console: Console,
+    permutation_result: PermutationTestResult | None = None,
+) -> str:
+    """The page as HTML; ``X`` is that of the study without gaps."""
+    # Only now: the page needs packages that other commands do without.
+    from minimaxrisk.report import Provenance, gather_findings, render_report  # noqa: PLC0415
+
+    with console.progress("report") as show, console.warnings_as_notes():
+        findings = gather_findings(
+            saved.classifier,
+            X,
+            study.y,
+            feature_names=study.feature_names,
+            sample_names=study.sample_names,
+            n_permutations=effort.n_permutations,
+            n_folds=effort.n_folds,
+            n_radii=effort.n_radii,
+            n_jobs=effort.n_jobs,
+            random_state=effort.seed,
+            progress=show,
+            permutation_result=permutation_result,
+        )
+    provenance = Provenance(
+        command=command,
+        source=study.source.name,
+        target=saved.target,
+        fingerprint=saved.fingerprint,
+        versions=saved.versions,
+        remarks=console.notes,
+        imputed=None
+        if saved.imputer is None
+        else "missing values were replaced by the median of their column",
+    )
+    return render_report(findings, provenance)

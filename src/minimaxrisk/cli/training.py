@@ -1,0 +1,84 @@
+"""From a study to a certified classifier, with progress for a person who waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.assessment import Certificate, verify
+from minimaxrisk.cli.console import Console
+from minimaxrisk.engines.solution import IterationRecord
+from minimaxrisk.estimators import MinimaxRiskClassifier
+from minimaxrisk.files import Study, count_missing, refuse_missing
+from minimaxrisk.model_file import SavedModel, current_versions, fingerprint
+from minimaxrisk.permutation import PermutationTestResult, permutation_test
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A classifier with the study that it was learned from: its labels, and its values without gaps."""
+
+    study: Study
+    X: DataMatrix
+    y: np.ndarray
+    classifier: MinimaxRiskClassifier
+    imputer: SimpleImputer | None
+    certificate: Certificate
+
+
+def train(study: Study, classifier: MinimaxRiskClassifier, *, impute: bool, console: Console) -> Trained:
+    """Fit, and confirm the bounds without the solver."""
+    for remark in study.remarks:
+        console.note(remark)
+    imputer, X = _without_gaps(study, impute=impute, console=console)
+    with console.progress("fitting") as show, console.warnings_as_notes():
+
+        def follow(record: IterationRecord) -> None:
+            show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
+
+        classifier.set_params(callback=follow).fit(X, study.y)
+    classifier.set_params(callback=None)
+    return Trained(study, X, np.asarray(study.y), classifier, imputer, verify(classifier, X, study.y))
+
+
+def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
+    if not impute:
+        refuse_missing(study)
+        return None, study.X
+    imputer = SimpleImputer(strategy="median").fit(study.X)
+    console.note(f"{count_missing(study)} missing values replaced by the median of their column.")
+    return imputer, imputer.transform(study.X)
+
+
+def permutation_of(
+    trained: Trained, n_permutations: int, *, jobs: int | None, seed: int, console: Console
+) -> PermutationTestResult | None:
+    """What permuted labels give, or None for no permutations."""
+    if not n_permutations:
+        return None
+    return permutation_test(
+        trained.classifier,
+        trained.X,
+        trained.y,
+        n_permutations,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=int(console.shows_progress),
+    )
+
+
+def saved_model(trained: Trained, *, command: str) -> SavedModel:
+    """What goes into a model file."""
+    study = trained.study
+    return SavedModel(
+        classifier=trained.classifier,
+        feature_names=study.feature_names,
+        target=study.target or "class",
+        fingerprint=fingerprint(trained.X, trained.y, study.feature_names),
+        imputer=trained.imputer,
+        command=command,
+        versions=current_versions(),
+    )

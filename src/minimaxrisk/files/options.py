@@ -1,0 +1,38 @@
+"""What a user may say about a data file when it does not speak for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SPOKEN_DELIMITERS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "space": " ",
+    "whitespace": " ",
+    "pipe": "|",
+}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Each field is a command-line option; None leaves the matter to what the file shows."""
+
+    delimiter: str | None = None  # --delimiter
+    header: bool | None = None  # --header, --no-header
+    samples: str | None = None  # --samples, the column with the names of the samples
+    transpose: bool | None = None  # --transpose, --no-transpose
+    sheet: str | None = None  # --sheet of a workbook
+    layer: str | None = None  # --layer of an .h5ad file; the variable of .npz and .mat
+
+    def __post_init__(self) -> None:
+        if self.delimiter is None:
+            return
+        delimiter = SPOKEN_DELIMITERS.get(self.delimiter.lower(), self.delimiter)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise ValueError(
+                f"--delimiter must be one character or a word such as tab, got {self.delimiter!r}; "
+                f"the words are {', '.join(name for name in SPOKEN_DELIMITERS if name.isalpha())}."
+            )
+        object.__setattr__(self, "delimiter", delimiter)

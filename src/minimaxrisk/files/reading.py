@@ -1,0 +1,92 @@
+"""The one place that knows which reader a file needs, by its extension and, for text, its first line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from minimaxrisk.files.annotated import read_h5ad
+from minimaxrisk.files.array_files import read_mat, read_npy, read_npz, read_svmlight
+from minimaxrisk.files.columnar import read_feather, read_parquet
+from minimaxrisk.files.gene_tables import read_gct, read_series_matrix
+from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.problems import brief
+from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.text_file import TextFile, head, read_text
+from minimaxrisk.files.text_table import read_text_table
+from minimaxrisk.files.workbook import read_workbook
+
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+READERS: dict[str, Callable[[Path, ReadOptions], Sheet]] = {
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".feather": read_feather,
+    ".arrow": read_feather,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mat": read_mat,
+    ".xlsx": read_workbook,
+    ".xls": read_workbook,
+    ".ods": read_workbook,
+    ".h5ad": read_h5ad,
+}
+EXTENSIONS = (*TEXT, *SVMLIGHT, *READERS)
+SPARSE_LINE = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?([ \t]+qid:\d+)?([ \t]+\d+:[-+\d.eE]+)+\s*(#|$)")
+
+
+def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
+    """Read a data file of any format that this package knows."""
+    path = Path(path)
+    try:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {path}.")
+        if path.is_dir():
+            raise ValueError(f"{path} must be a file, got a folder; name the data file inside it.")
+        if not path.stat().st_size:
+            raise ValueError(f"{path} must hold a table, got an empty file.")
+        return _read(path, options)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be opened ({brief(error)}).") from error
+    except ValueError as error:
+        if type(error) is ValueError:
+            raise
+        raise ValueError(f"{path} cannot be read ({brief(error)}); get or export it again.") from error
+
+
+def _read(path: Path, options: ReadOptions) -> Sheet:
+    suffix, packed = path.suffix.lower(), path.suffix.lower() == ".gz"
+    if packed:
+        suffix = Path(path.stem).suffix.lower()
+    if suffix in SVMLIGHT:
+        return _read_svmlight(path, options)
+    if suffix in READERS and not packed:
+        return READERS[suffix](path, options)
+    if suffix not in TEXT:
+        advice = "; decompress it first" if packed and suffix in READERS else ""
+        raise ValueError(
+            f"{path} must be of a known format, got the extension {path.suffix or '(none)'!r}{advice}. "
+            f"Known are {', '.join(EXTENSIONS)}, those of text also with .gz."
+        )
+    start = head(path).lstrip()
+    if suffix != ".gct" and SPARSE_LINE.match(start.split(b"\n", 1)[0]):
+        return _read_svmlight(path, options)
+    sheet, remarks = read_text(path, lambda file: _read_lines(file, options))
+    return sheet.said(*remarks)
+
+
+def _read_svmlight(path: Path, options: ReadOptions) -> Sheet:
+    head(path)  # tells about damaged compression before the parser does
+    return read_svmlight(path, options)
+
+
+def _read_lines(file: TextFile, options: ReadOptions) -> Sheet:
+    start = next((line for line in file.lines() if line.strip()), "")
+    if start.startswith("#1.") or file.path.name.lower().removesuffix(".gz").endswith(".gct"):
+        return read_gct(file)
+    if re.match(r'"?!(series|sample)_', start, re.IGNORECASE):
+        return read_series_matrix(file)
+    return read_text_table(file, options)

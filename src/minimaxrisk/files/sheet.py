@@ -1,0 +1,106 @@
+"""What a file holds, before it is known which of it are features, labels and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
+
+
+class FirstColumn(NamedTuple):
+    """The first column of a table as it is written, since it may name the rows."""
+
+    name: str
+    cells: TextArray
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table whose columns are numbers or text; turned over, its rows are."""
+
+    numbers: DataMatrix  # float64 ndarray or CSR matrix, NaN where a value is missing
+    names: list[str]  # of the columns of numbers
+    texts: dict[str, TextArray] = field(default_factory=dict)  # columns that are not numbers
+    lines: dict[str, TextArray] = field(default_factory=dict)  # rows that are not: one text per name
+    annotations: dict[str, TextArray] = field(default_factory=dict)  # of the rows, beside the table
+    samples: TextArray | None = None  # names of the rows, if the format has a place for them
+    first: FirstColumn | None = None
+    named: bool = True  # whether the names come from the file
+    settled: bool = False  # whether the format says that samples are in rows
+    label: str | None = None  # the annotation that the format itself calls the label
+    zeros_left_out: bool = False  # whether an absent column is one of zeros
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.numbers.shape[0])
+
+    def columns(self) -> list[str]:
+        """Names of all columns of the table, those of text first since they are few."""
+        return [*self.texts, *self.names]
+
+    def column(self, name: str) -> TextArray | None:
+        """A column or annotation as text, or None if there is none so named."""
+        if name in self.texts:
+            return self.texts[name]
+        if self.first is not None and name == self.first.name and name in self.names:
+            return self.first.cells
+        if name in self.names:
+            column = self.numbers[:, [self.names.index(name)]]
+            return text_array(np.ravel(column if isinstance(column, np.ndarray) else column.toarray()))
+        return self.annotations.get(name)
+
+    def said(self, *remarks: str) -> Sheet:
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+    def row_names(self) -> TextArray | None:
+        """Names of the rows if something in the file may be that, unique or not."""
+        if self.samples is not None:
+            return self.samples
+        return None if self.first is None else self.first.cells
+
+    def names_its_rows(self) -> bool:
+        """Whether the first column does nothing but name the rows: unique words, or a count."""
+        if self.first is None:
+            return False
+        name, cells = self.first
+        if len(set(cells)) < len(cells) or any(is_missing(cell) for cell in cells):
+            return False
+        if self.named and is_identifier(name):
+            return True
+        if all(is_word(cell) for cell in cells):
+            return True
+        return not self.named and len(cells) >= 5 and counts_lines(cells)
+
+
+def counts_lines(cells: TextArray) -> bool:
+    return any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
+
+
+def turned_over(sheet: Sheet) -> Sheet:
+    """Rows for columns: the first column held the names of what are columns now."""
+    names = sheet.row_names()
+    numbers, columns = sheet.numbers, sheet.names
+    texts = dict(sheet.texts)
+    if sheet.samples is None and sheet.first is not None:
+        texts.pop(sheet.first.name, None)
+        if sheet.first.name in columns:
+            place = columns.index(sheet.first.name)
+            keep = [j for j in range(len(columns)) if j != place]
+            numbers, columns = numbers[:, keep], [columns[j] for j in keep]
+    turned = numbers.T if isinstance(numbers, np.ndarray) else numbers.T.tocsr()
+    return Sheet(
+        turned,
+        [f"column_{i + 1}" for i in range(sheet.n_rows)] if names is None else list(names),
+        texts=dict(sheet.lines),
+        lines=texts,
+        annotations={},
+        samples=text_array(columns) if sheet.named else None,
+        named=names is not None,
+        settled=True,
+        remarks=sheet.remarks,
+    )

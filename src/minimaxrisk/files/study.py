@@ -1,0 +1,161 @@
+"""Studies: features, names and labels, ready for a classifier, from whatever a user's file is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.files.arrangement import Arranged, Wanted, arrange
+from minimaxrisk.files.cells import TextArray, text_array
+from minimaxrisk.files.features import model_features, training_features
+from minimaxrisk.files.labels_file import LabelBook, read_labels
+from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
+from minimaxrisk.files.reading import read_sheet
+from minimaxrisk.files.target import (
+    as_labels,
+    check_classes,
+    find_target,
+    missing_labels,
+    refuse_missing_labels,
+)
+
+DEFAULTS = ReadOptions()
+
+
+@dataclass(frozen=True)
+class Study:
+    """Samples in rows; NaN where a value is missing."""
+
+    X: DataMatrix  # float64: a C-ordered ndarray or a CSR matrix
+    feature_names: np.ndarray  # of str, dtype object
+    sample_names: np.ndarray  # of str, dtype object; "1", "2", ... where the file has none
+    has_sample_names: bool
+    y: np.ndarray | None  # int64 if all labels are whole numbers, else str
+    target: str | None
+    source: Path
+    remarks: tuple[str, ...]  # what a user should be told
+
+
+def read_training_study(
+    path: str | Path,
+    *,
+    target: str | None,
+    labels: str | Path | None = None,
+    ignore: Sequence[str] = (),
+    options: ReadOptions = DEFAULTS,
+) -> Study:
+    """Read what a model is to be made from: every column of numbers that is not set aside is a feature."""
+    path = Path(path)
+    book = None if labels is None else read_labels(labels)
+    sheet = read_sheet(path, options)
+    table = arrange(sheet, Wanted(path, target, ignore, options, book))
+    column, target, aside, remarks = _labels(table, target, book, path)
+    X, names, more = training_features(table.sheet, aside, path)
+    where = path if book is None else book.path
+    refuse_missing_labels(column, table.samples, target, where)
+    y = as_labels(column)
+    classes = check_classes(column, y, target, where)
+    study = Study(
+        X,
+        text_array(names),
+        table.samples,
+        table.has_names,
+        y,
+        target,
+        path,
+        (*table.sheet.remarks, *remarks, *more, *classes),
+    )
+    return _checked(study)
+
+
+def _checked(study: Study) -> Study:
+    refuse_infinite(study)
+    counts = looks_like_counts(study)
+    return study if counts is None else replace(study, remarks=(*study.remarks, counts))
+
+
+def _labels(
+    table: Arranged, target: str | None, book: LabelBook | None, path: Path
+) -> tuple[TextArray, str, set[str], tuple[str, ...]]:
+    """Labels as text, the name of their column, all columns that are no features, and remarks."""
+    if book is None:
+        target = find_target(table.sheet, target, path)
+        column = table.sheet.column(target)
+        assert column is not None
+        return column, target, {*table.aside, target}, ()
+    column, target, remarks = _from_book(table, target, book)
+    if target in table.sheet.columns() and target not in table.aside:
+        remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
+    return column, target, {*table.aside, target}, remarks
+
+
+def _from_book(
+    table: Arranged, target: str | None, book: LabelBook
+) -> tuple[TextArray, str, tuple[str, ...]]:
+    if table.has_names:
+        return book.joined(table.samples, target)
+    return book.in_order(len(table.samples), target)
+
+
+def read_study_for_model(
+    path: str | Path,
+    *,
+    feature_names: Sequence[str],
+    target: str | None = None,
+    labels: str | Path | None = None,
+    ignore: Sequence[str] = (),
+    options: ReadOptions = DEFAULTS,
+    needs_labels: bool = False,
+) -> Study:
+    """Read what a model is to be applied to: its columns by name, in its order."""
+    path = Path(path)
+    features = [str(name) for name in feature_names]
+    book = None if labels is None else read_labels(labels)
+    sheet = read_sheet(path, options)
+    table = arrange(sheet, Wanted(path, target, ignore, options, book, frozenset(features)))
+    target = None if target in set(features) else target
+    column, found, remarks = _labels_if_any(table, target, book, path, needs_labels=needs_labels)
+    aside = table.aside if found is None else {*table.aside, found}
+    X, more = model_features(table.sheet, aside, features, path)
+    study = Study(
+        X,
+        text_array(features),
+        table.samples,
+        table.has_names,
+        None if column is None else as_labels(column),
+        found,
+        path,
+        (*table.sheet.remarks, *remarks, *more),
+    )
+    refuse_infinite(study)
+    return study
+
+
+def _labels_if_any(
+    table: Arranged, target: str | None, book: LabelBook | None, path: Path, *, needs_labels: bool
+) -> tuple[TextArray | None, str | None, tuple[str, ...]]:
+    """Labels as text and the name of their column, where they are there or must be."""
+    sheet = table.sheet
+    if book is not None:
+        column, target, remarks = _from_book(table, target, book)
+        refuse_missing_labels(column, table.samples, target, book.path)
+        return column, target, remarks
+    if target is None or sheet.column(target) is None:
+        target = sheet.label or (target if needs_labels else None)
+    if target is None and not needs_labels:
+        return None, None, ()
+    target = find_target(sheet, target, path)
+    labels = sheet.column(target)
+    assert labels is not None
+    if needs_labels:
+        refuse_missing_labels(labels, table.samples, target, path)
+    gone = missing_labels(labels)
+    if gone:
+        said = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."
+        return None, target, (said,)
+    return labels, target, ()

@@ -1,0 +1,106 @@
+"""The column with the classes: find it, and tell when it cannot be one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
+from minimaxrisk.files.problems import listed, nearest
+from minimaxrisk.files.sheet import Sheet
+
+SEARCHED = 40  # columns of numbers at either end, of which there may be very many
+
+
+def find_target(sheet: Sheet, target: str | None, where: object) -> str:
+    """The name of the target; the format's own label if none is asked for."""
+    if target is None:
+        if sheet.label is not None:
+            return sheet.label
+        raise ValueError(
+            f"{where}: name the column with the classes by --target, or a file with them by --labels. "
+            f"{_suggestion(sheet)}{transpose_hint(sheet)}"
+        )
+    if target in sheet.texts or target in sheet.annotations or target in set(sheet.names):
+        return target
+    known = [*sheet.annotations, *sheet.columns()]
+    own = f" The file has labels of its own, {sheet.label!r}: leave out --target." if sheet.label else ""
+    raise ValueError(
+        f"{where} must have the column {target!r} of --target, got no such column"
+        f"{nearest(target, known) or '.'} The first are {listed(known)}.{own}{transpose_hint(sheet)}"
+    )
+
+
+def transpose_hint(sheet: Sheet) -> str:
+    if sheet.settled or sheet.n_rows <= 3 * len(sheet.columns()) or not sheet.names_its_rows():
+        return ""
+    return (
+        f" The table has {sheet.n_rows} rows and {len(sheet.columns())} columns: "
+        "if features are in rows, pass --transpose."
+    )
+
+
+def _suggestion(sheet: Sheet) -> str:
+    n = sheet.n_rows
+    likely = [
+        name
+        for name, column in {**sheet.texts, **sheet.annotations}.items()
+        if 2 <= len(set(column)) <= max(2, n // 2)
+    ]
+    ends = [*range(min(SEARCHED, len(sheet.names)))]
+    ends += [*range(max(len(ends), len(sheet.names) - SEARCHED), len(sheet.names))]
+    for j in ends if isinstance(sheet.numbers, np.ndarray) else ():
+        values = np.unique(sheet.numbers[:, j])
+        if 2 <= len(values) <= min(10, max(2, n // 3)):
+            likely.append(sheet.names[j])
+    if not likely:
+        return "No column looks like classes."
+    return f"It could be {listed(likely, 8)}."
+
+
+def as_labels(column: TextArray) -> np.ndarray:
+    """Whole numbers as int64 so that they sort by value, anything else as str."""
+    values = [number(cell) for cell in column]
+    if all(value is not None and value == np.trunc(value) and abs(value) < 2**53 for value in values):
+        return np.array(values, dtype=np.float64).astype(np.int64)
+    return np.array([str(cell) for cell in column])
+
+
+def missing_labels(column: TextArray) -> list[int]:
+    return [i for i, cell in enumerate(column) if is_missing(cell)]
+
+
+def refuse_missing_labels(column: TextArray, samples: TextArray, target: str, where: object) -> None:
+    gone = missing_labels(column)
+    if gone:
+        spelled = sorted({column[i] for i in gone})
+        raise ValueError(
+            f"{where}: every sample must have a label in {target!r}, got {len(gone)} of {len(column)} "
+            f"missing (written {listed(spelled)}), the first for the samples {listed(samples[gone])}; "
+            "complete them or remove these samples."
+        )
+
+
+def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) -> tuple[str, ...]:
+    """Refuse what is no set of classes; returns a remark if a class has but one sample."""
+    classes, counts = np.unique(y, return_counts=True)
+    n, k = len(y), len(classes)
+    if k == 1:
+        raise ValueError(
+            f"{where}: the target {target!r} must have at least two classes, got only {str(classes[0])!r}."
+        )
+    words = any(is_word(cell) for cell in column)
+    fractions = y.dtype.kind != "i" and not words
+    if not words and k > (max(5, n / 10) if fractions else max(20, n / 3)):
+        raise ValueError(
+            f"{where}: the target {target!r} must hold classes, got {k} different numbers for {n} samples; "
+            "choose another column, or make classes first, such as low and high."
+        )
+    if k > 2 and k > 0.8 * n:
+        raise ValueError(
+            f"{where}: the target {target!r} must hold classes with several samples each, got {k} different "
+            f"values for {n} samples; is it the column of sample names? Choose another column."
+        )
+    alone = classes[counts == 1]
+    if len(alone):
+        return (f"Only one sample has the label {listed([str(name) for name in alone])}.",)
+    return ()

@@ -1,0 +1,114 @@
+"""Comma-separated tables and their kin: numbers by NumPy's parser where all are there, else cell by cell."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from minimaxrisk.files.cell_table import Body, ragged, sheet_of_body, sheet_of_records
+from minimaxrisk.files.layout import Layout, find_delimiter, find_layout, split_records
+from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.problems import brief
+from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.text_file import TextFile
+
+Lines = Callable[[], Iterator[str]]
+
+
+class _NeedsCellsError(Exception):
+    """The table is not one for the quick parser."""
+
+
+def read_text_table(file: TextFile, options: ReadOptions) -> Sheet:
+    """A table of a text file whose delimiter and header are found or given."""
+    try:
+        delimiter = options.delimiter or find_delimiter(file.lines())
+        return sheet_of_lines(file.lines, file.path, delimiter=delimiter, header=options.header)
+    except csv.Error as error:
+        raise ValueError(
+            f"{file.path} cannot be read as a table ({brief(error)}); a quotation mark may lack its pair."
+        ) from error
+
+
+def sheet_of_lines(lines: Lines, where: object, *, delimiter: str, header: bool | None = None) -> Sheet:
+    """The table in some lines, which may be part of a file."""
+
+    def records() -> Iterator[list[str]]:
+        return split_records(lines(), delimiter)
+
+    layout = find_layout(records, where, header=header, commas=delimiter != ",")
+    if not layout.text_rows and layout.number_columns():
+        try:
+            return sheet_of_body(_read_quickly(lines, layout, delimiter, where), layout, where)
+        except _NeedsCellsError:
+            pass
+    return sheet_of_records(records, layout, where)
+
+
+def _read_quickly(lines: Lines, layout: Layout, delimiter: str, where: object) -> Body:
+    """Numbers by np.loadtxt while the cells of text are taken from the lines on their way to it."""
+    body = Body(layout.number_columns(), {j: [] for j in {0, *layout.texts}})
+    feed = _feed(lines(), layout, delimiter, body, where)
+    columns: Sequence[int] | None = body.columns if len(body.columns) < layout.width else None
+    try:
+        body.numbers = np.loadtxt(
+            feed, delimiter=delimiter, usecols=columns, quotechar='"', comments=None, ndmin=2
+        )
+    except (ValueError, _NeedsCellsError) as error:
+        if isinstance(error, _RaggedError):
+            raise
+        raise _NeedsCellsError from error
+    return body
+
+
+class _RaggedError(ValueError):
+    """A line of another length: no other parser will like it better."""
+
+
+def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body, where: object) -> Iterator[str]:
+    """The lines below the header as NumPy is to see them, their texts appended to ``body``."""
+    numbered = enumerate(lines, start=1)
+    blank = delimiter + " \t\r\n"
+    wanted = sorted(body.texts)
+    texts = [body.texts[j] for j in wanted]
+    for number, raw in _below_header(numbered, layout, delimiter):
+        line = " ".join(raw.split()) if delimiter == " " else raw.rstrip("\r\n")
+        if not line.strip(blank):
+            continue
+        if '"' in line and line.count('"') % 2:
+            raise _NeedsCellsError  # a line break inside a cell
+        width = line.count(delimiter) + 1
+        if width != layout.width and '"' in line:
+            width = len(next(csv.reader([line], delimiter=delimiter)))
+        if width != layout.width:
+            raise _RaggedError(str(ragged(where, f"line {number}", layout.width, width)))
+        for column, cell in zip(texts, _pick(line, delimiter, wanted, width), strict=True):
+            column.append(cell.strip())
+        yield line.replace(",", ".") if layout.decimal_comma else line
+
+
+def _below_header(
+    numbered: Iterator[tuple[int, str]], layout: Layout, delimiter: str
+) -> Iterator[tuple[int, str]]:
+    """What follows the header, which may have blank lines before it and line breaks inside."""
+    if layout.header_rows:
+        next(split_records((line for _, line in numbered), delimiter))
+    return numbered
+
+
+def _pick(line: str, delimiter: str, columns: Sequence[int], width: int) -> list[str]:
+    """Some cells of a line, splitting no more of it than needed from the nearer end."""
+    front = [j for j in columns if 2 * j < width]
+    back = columns[len(front) :]
+    start = line.split(delimiter, front[-1] + 1) if front else []
+    end = line.rsplit(delimiter, width - back[0]) if back else []
+    cells = [*(start[j] for j in front), *(end[j - width] for j in back)]
+    if '"' not in line:
+        return cells
+    if any(cell.count('"') % 2 for cell in (*start[:-1], *end[1:])):
+        # A delimiter inside quotation marks.
+        row = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+        return [row[j] for j in columns]
+    return [next(csv.reader([cell], delimiter=delimiter), [""])[0] if '"' in cell else cell for cell in cells]

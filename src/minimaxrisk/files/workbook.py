@@ -1,0 +1,63 @@
+"""Excel and OpenDocument workbooks, by python-calamine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from minimaxrisk.files.cell_table import sheet_of_records
+from minimaxrisk.files.cells import text_of
+from minimaxrisk.files.layout import find_layout
+from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.problems import listed, nearest, needed, parsing
+from minimaxrisk.files.sheet import Sheet
+
+
+def read_workbook(path: Path, options: ReadOptions) -> Sheet:
+    """The first sheet that holds something, or the one named."""
+    title, rows, others = _rows(path, options.sheet)
+    where = f"{path}, sheet {title!r},"
+
+    def records() -> Iterator[list[str]]:
+        for row in rows:
+            cells = [text_of(cell) for cell in row]
+            if any(cells):
+                yield cells
+
+    layout = find_layout(records, where, header=options.header)
+    sheet = sheet_of_records(records, layout, where)
+    if others and options.sheet is None:
+        sheet = sheet.said(f"Read the sheet {title!r}; the workbook has others: {listed(others)} (--sheet).")
+    return sheet
+
+
+def _rows(path: Path, wanted: str | None) -> tuple[str, list[list[Any]], list[str]]:
+    """Title and rows of the sheet, and the titles of the others."""
+    calamine = needed("python_calamine", "Reading workbooks")
+    with _calmed(path):
+        workbook = calamine.CalamineWorkbook.from_path(str(path))
+        titles = list(workbook.sheet_names)
+    if wanted is not None and wanted not in titles:
+        raise ValueError(
+            f"{path} must hold the sheet {wanted!r} of --sheet, got {listed(titles)}{nearest(wanted, titles)}"
+        )
+    for title in titles if wanted is None else [wanted]:
+        with _calmed(path):
+            rows = workbook.get_sheet_by_name(title).to_python(skip_empty_area=True)
+        if rows:
+            return title, rows, [other for other in titles if other != title]
+    raise ValueError(f"{path} must hold a table, got only empty sheets.")
+
+
+@contextmanager
+def _calmed(path: Path) -> Iterator[None]:
+    """The parser may panic at a damaged file, which is no Exception."""
+    with parsing(path, "a workbook"):
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit):
+                raise
+            raise ValueError(str(error)) from error

@@ -1,0 +1,111 @@
+"""The cross-validated error beside R*."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk.arrays import FloatArray
+from minimaxrisk.inspection.canvas import BLUE, GREEN, GREY, ORANGE, add_legend, figure_and_axes, finish
+from minimaxrisk.inspection.cross_validation import cross_validated_error
+from minimaxrisk.inspection.sources import check_attributes, check_fitted
+
+
+@dataclass(eq=False, kw_only=True)
+class ErrorComparisonDisplay:
+    """R* as a line, and cross-validated errors of the two rules: over all samples, with the spread of folds.
+
+    Parameters
+    ----------
+    worst_case_error : float
+        R*, the certified upper bound over the uncertainty set.
+    fold_errors : ndarray of shape (2, n_folds)
+        Errors of the randomized and of the arg-max rule on folds that were left out.
+    errors, spreads : ndarray of shape (2,)
+        Errors over all left-out samples, and standard deviations over the folds.
+    guessing : float
+        1 - 1/K, the error of a toss of a fair coin or die.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Axes and figure, after ``plot``.
+    worst_case_line_, guessing_line_ : Line2D
+        R* and guessing.
+    mean_points_ : ErrorbarContainer
+        Errors and standard deviations.
+    fold_points_ : list of PathCollection
+        The folds, one collection per rule.
+    """
+
+    worst_case_error: float
+    fold_errors: FloatArray
+    errors: FloatArray
+    spreads: FloatArray
+    guessing: float
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_folds: int = 10,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> ErrorComparisonDisplay:
+        """From a fitted classifier and its training data, by stratified cross-validation."""
+        _check_model(model)
+        result = cross_validated_error(model, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
+        return cls.from_result(model, result)
+
+    @classmethod
+    def from_result(cls, model: Any, result: Any) -> ErrorComparisonDisplay:
+        """From a fitted classifier and a ``CrossValidatedError``."""
+        _check_model(model)
+        check_attributes("result", result, "a CrossValidatedError", ("fold_errors", "errors", "spreads"))
+        return cls(
+            worst_case_error=float(model.worst_case_error_),
+            fold_errors=np.asarray(result.fold_errors, dtype=float),
+            errors=np.asarray(result.errors, dtype=float),
+            spreads=np.asarray(result.spreads, dtype=float),
+            guessing=1.0 - 1.0 / len(model.classes_),
+        )
+
+    def plot(self, ax: Any = None) -> ErrorComparisonDisplay:
+        """Draw on ``ax``, or on a figure of its own."""
+        self.figure_, self.ax_ = figure_and_axes(ax, height=3.2)
+        self.worst_case_line_ = self.ax_.axvline(
+            self.worst_case_error, color=ORANGE, linewidth=2.5, label=f"R*: {self.worst_case_error:.3f}"
+        )
+        self.guessing_line_ = self.ax_.axvline(
+            self.guessing, color=GREY, linestyle="--", label=f"guessing: {self.guessing:.3f}"
+        )
+        self.fold_points_ = [
+            self.ax_.scatter(errors, np.full(len(errors), row), color=colour, alpha=0.35, linewidths=0)
+            for row, (errors, colour) in enumerate(zip(self.fold_errors, (BLUE, GREEN), strict=True))
+        ]
+        self.mean_points_ = self.ax_.errorbar(
+            self.errors,
+            [0, 1],
+            xerr=self.spreads,
+            fmt="D",
+            color="black",
+            capsize=4,
+            label="all folds ± sd",
+        )
+        self.ax_.set_yticks([0, 1], labels=["randomized rule", "arg-max rule"])
+        self.ax_.set_ylim(1.6, -1.1)
+        self.ax_.set_xlim(left=min(0.0, self.ax_.get_xlim()[0]))
+        self.ax_.set_xlabel("error")
+        add_legend(self.ax_, loc="upper center", ncols=3)
+        n_folds = self.fold_errors.shape[1]
+        finish(self.ax_, title=f"Error in {n_folds}-fold cross-validation, and R*", grid="x")
+        return self
+
+
+def _check_model(model: Any) -> None:
+    check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("worst_case_error_", "classes_"))

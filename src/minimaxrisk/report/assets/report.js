@@ -1,0 +1,152 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("drawings").textContent);
+  const byId = (id) => document.getElementById(id);
+  let heatMap = null;
+
+  /* ---- tooltip: text only, so that names from the data stay text ---- */
+  const bubble = byId("tooltip");
+  const showTooltip = (handler, event, item, value) => {
+    if (value === null || value === undefined || value === "") {
+      bubble.hidden = true;
+      return;
+    }
+    bubble.replaceChildren();
+    for (const [name, text] of Object.entries(value)) {
+      const row = document.createElement("div");
+      const label = document.createElement("span");
+      const content = document.createElement("bdi");
+      label.textContent = name;
+      content.textContent = text;
+      row.append(label, content);
+      bubble.append(row);
+    }
+    bubble.hidden = false;
+    const box = bubble.getBoundingClientRect();
+    const room = document.documentElement;
+    const left = Math.min(event.clientX + 14, room.clientWidth - box.width - 6);
+    const below = event.clientY + 16;
+    const top = below + box.height > room.clientHeight ? event.clientY - box.height - 12 : below;
+    bubble.style.left = `${Math.max(6, left)}px`;
+    bubble.style.top = `${Math.max(6, top)}px`;
+  };
+
+  /* ---- figures ---- */
+  const cells = () => {
+    const { places, samples, classes, features, values } = data.cells;
+    return values.flatMap((row, f) =>
+      row.map((v, i) => ({ x: places[i], f, v, s: samples[i], c: classes[i], n: features[f] })),
+    );
+  };
+
+  const draw = async ({ id, spec }) => {
+    const place = byId(id);
+    const isHeatMap = id.startsWith("plot-heatmap");
+    if (isHeatMap) spec.datasets = { cells: cells() };
+    // ast: expressions are interpreted, since the page's policy allows no code made from text.
+    const options = { ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: showTooltip };
+    const { view } = await vegaEmbed(place, { $schema: undefined, ...spec }, { mode: "vega-lite", ...options });
+    if (isHeatMap) {
+      heatMap = view;
+      view.addEventListener("click", (event, item) => {
+        if (item && item.datum && item.datum.f !== undefined) choose(item.datum.f, true);
+      });
+    }
+    place.dataset.drawn = "yes";
+  };
+
+  /* ---- the table of features and the heat map know each other ---- */
+  const table = byId("feature-table");
+  const rows = table ? [...table.tBodies[0].rows] : [];
+  const choose = (place, scroll) => {
+    let chosen = null;
+    for (const row of rows) {
+      const button = row.querySelector("button");
+      const isIt = row.dataset.place === String(place) && !row.hasAttribute("data-chosen");
+      row.toggleAttribute("data-chosen", isIt);
+      if (button) button.setAttribute("aria-pressed", isIt);
+      if (isIt) chosen = row;
+    }
+    if (heatMap) heatMap.signal("chosen", chosen ? Number(place) : -1).runAsync();
+    if (chosen && scroll) {
+      chosen.hidden = false;
+      chosen.scrollIntoView({ block: "center" });
+      chosen.querySelector("button").focus({ preventScroll: true });
+    }
+  };
+
+  const makeChoosable = (row) => {
+    const name = row.querySelector("bdi");
+    if (row.dataset.place === undefined) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "name";
+    button.setAttribute("aria-pressed", "false");
+    name.replaceWith(button);
+    button.append(name);
+    row.addEventListener("click", () => choose(row.dataset.place, false));
+  };
+
+  const keyOf = (row, column) => {
+    const text = row.cells[column].textContent.trim();
+    const value = Number(text.replace("\u2212", "-").replaceAll(",", "").replace("%", ""));
+    return text === "" || Number.isNaN(value) ? text : value;
+  };
+
+  const sortBy = (header, column) => {
+    const before = header.getAttribute("aria-sort");
+    const isNumber = header.classList.contains("number");
+    const first = isNumber ? "descending" : "ascending";
+    const order = before === "none" ? first : before === "ascending" ? "descending" : "ascending";
+    for (const other of header.parentNode.cells) {
+      if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+    }
+    header.setAttribute("aria-sort", order);
+    const sign = order === "ascending" ? 1 : -1;
+    const collator = new Intl.Collator(undefined, { numeric: true });
+    const keyed = rows.map((row) => [keyOf(row, column), row]);
+    keyed.sort(([a], [b]) =>
+      sign * (typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b))),
+    );
+    table.tBodies[0].append(...keyed.map(([, row]) => row));
+  };
+
+  const makeSortable = (header, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...header.childNodes);
+    header.append(button);
+    if (!header.hasAttribute("aria-sort")) header.setAttribute("aria-sort", "none");
+    button.addEventListener("click", () => sortBy(header, column));
+  };
+
+  const search = byId("feature-search");
+  const filter = () => {
+    const wanted = search.value.trim().toLowerCase();
+    let seen = 0;
+    for (const row of rows) {
+      row.hidden = !row.querySelector("bdi").textContent.toLowerCase().includes(wanted);
+      seen += !row.hidden;
+    }
+    byId("feature-count").textContent = `${seen.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`;
+  };
+
+  if (table) {
+    rows.forEach(makeChoosable);
+    [...table.tHead.rows[0].cells].forEach(makeSortable);
+    search.addEventListener("input", filter);
+    filter();
+  }
+
+  /* ---- light and dark ---- */
+  const toggle = byId("theme");
+  const root = document.documentElement;
+  toggle.addEventListener("click", () => {
+    root.dataset.chosen = "yes";
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+  });
+
+  Promise.all(data.plots.map(draw)).then(() => {
+    root.dataset.ready = "yes";
+  });
+})();

@@ -1,0 +1,261 @@
+"""Everything that the report says, as numbers: what is computed is decided here, how it looks is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from minimaxrisk.arrays import DataMatrix, FloatArray
+from minimaxrisk.assessment import error_bounds, verify
+from minimaxrisk.inspection import (
+    BoundPathDisplay,
+    ErrorComparisonDisplay,
+    PermutationTestDisplay,
+    SelectedValuesDisplay,
+    WorstCaseDistributionDisplay,
+)
+from minimaxrisk.inspection.cross_validation import (
+    CrossValidatedError,
+    cross_validated_error,
+    n_folds_possible,
+)
+from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
+from minimaxrisk.notices import quiet_fits
+from minimaxrisk.path import minimax_risk_path
+from minimaxrisk.permutation import PermutationTestResult, permutation_test
+from minimaxrisk.report.plain import plain
+from minimaxrisk.report.summaries import (
+    ClassSummary,
+    DataSummary,
+    FeatureTable,
+    RadiusSummary,
+    SuspectSample,
+    list_suspects,
+    summarise_classes,
+    summarise_data,
+    summarise_radius,
+    tabulate_features,
+    training_predictions,
+)
+
+# Bars of the worst-case figure and rows of its table: more nobody would look up.
+MOST_SUSPECTS = 25
+# The path runs from this much of the radius used to that much of it.
+PATH_FROM, PATH_TO = 0.25, 2.0
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """The certified numbers of the fit."""
+
+    lower: float
+    upper: float
+    certificate_valid: bool
+    certificate_problems: tuple[str, ...]
+    deterministic_bound: float
+    argmax_bound: float
+    n_selected: int
+    coding: str
+    solver: str
+    converged: bool
+    is_standardized: bool
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All numbers of a report. Parts that were not computed are None, with the reason where there is one."""
+
+    data: DataSummary
+    fit: FitSummary
+    radius: RadiusSummary
+    settings: Mapping[str, str]
+    features: FeatureTable
+    values: SelectedValuesDisplay
+    history: BoundPathDisplay
+    path: BoundPathDisplay | None
+    path_skipped: str | None
+    permutation: PermutationTestDisplay | None
+    worst_case: WorstCaseDistributionDisplay
+    suspects: tuple[SuspectSample, ...]
+    classes: tuple[ClassSummary, ...]
+    cross_validation: CrossValidatedError | None
+    cross_validation_skipped: str | None
+    comparison: ErrorComparisonDisplay | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Dictionaries, lists, numbers and strings, ready for JSON; what is not finite becomes None."""
+        numbers: dict[str, Any] = plain(self)
+        return numbers
+
+
+def gather_findings(
+    model: Any,
+    X: DataMatrix,
+    y: Any,
+    *,
+    feature_names: Any = None,
+    sample_names: Any = None,
+    n_permutations: int = 199,
+    n_folds: int = 10,
+    n_radii: int = 12,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    permutation_result: PermutationTestResult | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> Findings:
+    """Compute what the report shows of a fitted ``MinimaxRiskClassifier``.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier
+        Fitted on ``X`` and ``y``, without sample weights.
+    X, y
+        An ndarray or a CSR matrix without NaN, and the labels.
+    feature_names, sample_names : sequence of str or None, default=None
+        Names to print; None takes ``feature_names_in_`` or numbers.
+    n_permutations, n_folds, n_radii : int
+        Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out.
+    n_jobs, random_state
+        For the permutation test and the cross-validation.
+    permutation_result : PermutationTestResult or None, default=None
+        The outcome of a permutation test that was done before, instead of a new one.
+    progress : callable or None, default=None
+        Told in a few words what is being computed.
+    """
+    check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("worst_case_distribution_", "classes_"))
+    y = np.asarray(y)
+    features, samples = _names(model, feature_names, sample_names, n_samples=len(y))
+    own = np.argmax(y[:, None] == model.classes_, axis=1)
+    tell = progress or _say_nothing
+    tell("certificate")
+    fit = _summarise_fit(model, X, y)
+    tell("permutation test")
+    noise = permutation_result or _permuted(model, X, y, n_permutations, n_jobs=n_jobs, seed=random_state)
+    tell("cross-validation")
+    folds, no_folds = _cross_validated(model, X, y, n_folds, n_jobs=n_jobs, seed=random_state)
+    tell("path over radii")
+    path, no_path = _path_around(model, X, y, n_radii)
+    tell("tables")
+    wrong, own_probability = training_predictions(model, X, own)
+    worst = WorstCaseDistributionDisplay.from_estimator(
+        model, y, max_samples=MOST_SUSPECTS, sample_names=samples
+    )
+    return Findings(
+        data=summarise_data(model, X, own),
+        fit=fit,
+        radius=summarise_radius(model, len(y)),
+        settings={name: _setting(value) for name, value in sorted(model.get_params().items())},
+        features=tabulate_features(model, X, own, features),
+        values=SelectedValuesDisplay.from_estimator(
+            model, X, y, feature_names=features, sample_names=samples
+        ),
+        history=BoundPathDisplay.from_estimator(model),
+        path=path,
+        path_skipped=no_path,
+        permutation=None if noise is None else PermutationTestDisplay.from_result(noise),
+        worst_case=worst,
+        suspects=list_suspects(model, own, own_probability, worst, cross_validation=folds),
+        classes=summarise_classes(model, own, wrong, own_probability, cross_validation=folds),
+        cross_validation=folds,
+        cross_validation_skipped=no_folds,
+        comparison=None if folds is None else ErrorComparisonDisplay.from_result(model, folds),
+    )
+
+
+def _names(model: Any, features: Any, samples: Any, *, n_samples: int) -> tuple[list[str], list[str]]:
+    n_features = int(model.n_features_in_)
+    if features is None:
+        features = getattr(model, "feature_names_in_", [f"column {j}" for j in range(n_features)])
+    if samples is None:
+        samples = [f"sample {i + 1}" for i in range(n_samples)]
+    check_number_of_names("feature_names", features, n_features)
+    check_number_of_names("sample_names", samples, n_samples)
+    return [str(name) for name in features], [str(name) for name in samples]
+
+
+def _summarise_fit(model: Any, X: DataMatrix, y: Any) -> FitSummary:
+    certificate = verify(model, X, y)
+    return FitSummary(
+        lower=float(model.worst_case_error_lower_),
+        upper=float(model.worst_case_error_),
+        certificate_valid=certificate.valid,
+        certificate_problems=certificate.problems,
+        deterministic_bound=float(model.deterministic_error_bound_),
+        # Twice the bound holds as well, so the smaller one of the two does.
+        argmax_bound=min(error_bounds(model, X, y, rule="argmax").upper, model.deterministic_error_bound_),
+        n_selected=int(model.n_features_selected_),
+        coding=model.coding_,
+        solver=model.solver_,
+        converged=bool(model.converged_),
+        is_standardized=bool(model.standardize),
+    )
+
+
+def _permuted(
+    model: Any, X: DataMatrix, y: Any, n_permutations: int, *, n_jobs: int | None, seed: Any
+) -> PermutationTestResult | None:
+    if n_permutations == 0:
+        return None
+    return permutation_test(clone(model), X, y, n_permutations, n_jobs=n_jobs, random_state=seed)
+
+
+def _cross_validated(
+    model: Any, X: DataMatrix, y: Any, n_folds: int, *, n_jobs: int | None, seed: Any
+) -> tuple[CrossValidatedError | None, str | None]:
+    """The outcome, or why there is none."""
+    if n_folds == 0:
+        return None, None
+    if n_folds_possible(model, y, n_folds) < 2:
+        sizes = (y[:, None] == model.classes_).sum(axis=0)
+        lonely = str(model.classes_[int(np.argmin(sizes))])
+        return None, f"class {lonely} has a single sample, which cannot be both trained on and tested."
+    found = cross_validated_error(model, X, y, n_folds=n_folds, random_state=seed, n_jobs=n_jobs)
+    return found, None
+
+
+def _path_around(
+    model: Any, X: DataMatrix, y: Any, n_radii: int
+) -> tuple[BoundPathDisplay | None, str | None]:
+    """R* over radii around the one used, or why there is no such path."""
+    if n_radii == 0:
+        return None, None
+    if model.radius_ is None:
+        return (
+            None,
+            "the radii were given one by one, as an array, so that there is no single factor to vary.",
+        )
+    with quiet_fits():
+        path = minimax_risk_path(
+            X,
+            y,
+            _radii_around(float(model.radius_), n_radii),
+            coding=model.coding_,
+            standardize=model.standardize,
+            fit_intercept=model.fit_intercept,
+            class_weight=model.class_weight,
+        )
+    return BoundPathDisplay.from_result(path), None
+
+
+def _radii_around(radius: float, n_radii: int) -> FloatArray:
+    """Evenly spaced by ratio, the one used among them."""
+    radii = np.geomspace(PATH_FROM * radius, PATH_TO * radius, n_radii)
+    radii[int(np.argmin(np.abs(radii - radius)))] = radius
+    return radii
+
+
+def _setting(value: Any) -> str:
+    """As it would be typed, without addresses in memory, which differ from run to run."""
+    if np.ndim(value) > 0 and not isinstance(value, str | dict):
+        return f"array of shape {np.shape(value)}"
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return repr(value)
+
+
+def _say_nothing(message: str) -> None:
+    """For those who did not ask."""

@@ -1,0 +1,151 @@
+"""The heat map of the selected features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk.arrays import IntArray
+from minimaxrisk.inspection import SelectedValuesDisplay
+from minimaxrisk.inspection.selected_values import COLOUR_END
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.phrases import count, isolate, shortened
+from minimaxrisk.report.vega import INK, Figure, Legend, layer, plot, quantitative, tip
+
+# Steps of colour, an odd number so that the middle one means "about the mean". The style sheet has as many.
+N_STEPS = 11
+# Columns left empty between classes.
+GAP = 1
+CLASS_COLOURS = 10
+
+
+def heat_map_figure(findings: Findings) -> Figure | None:
+    """Standardised values of the most important features, samples ordered by class."""
+    shown = findings.values
+    if not shown.names:
+        return None
+    return Figure(
+        key="heatmap",
+        title="Values of the selected features",
+        caption=_caption(shown),
+        specs=[_spec(shown)],
+        headers=["feature", *(f"mean of {isolate(name)}" for name in shown.classes)],
+        rows=_means(shown),
+        legend=[Legend(f"c{k % CLASS_COLOURS}", "box", name) for k, name in enumerate(shown.classes)],
+    )
+
+
+def _caption(shown: SelectedValuesDisplay) -> str:
+    features = count(shown.n_selected, "selected feature")
+    if len(shown.names) < shown.n_selected:
+        features = f"The {len(shown.names)} most important of {features}"
+    samples = count(shown.n_samples, "sample")
+    if len(shown.samples) < shown.n_samples:
+        samples = f"{len(shown.samples)} of {samples}, evenly taken from the classes"
+    return (
+        f"{features}, the most important on top, by {samples}, ordered by class. Colours show the value in "
+        f"standard deviations from the feature's mean, and stay the same beyond ±{COLOUR_END:g}."
+    )
+
+
+def _means(shown: SelectedValuesDisplay) -> list[list[str]]:
+    """Means of the drawn cells by class, in standard deviations."""
+    present = [shown.labels == k for k in range(len(shown.classes))]
+    return [
+        [name, *(f"{row[here].mean():+.2f}" if here.any() else "" for here in present)]
+        for name, row in zip(shown.names, shown.values, strict=True)
+    ]
+
+
+def _spec(shown: SelectedValuesDisplay) -> dict[str, Any]:
+    places = _places(shown)
+    n_places = int(places[-1]) + 1
+    scale = {"domain": list(range(n_places)), "paddingInner": 0, "paddingOuter": 0}
+    x = {"field": "x", "type": "ordinal", "scale": scale, "axis": None}
+    step = 15 if len(shown.names) > 24 else 18
+    return plot(
+        step * len(shown.names),
+        [_cells(x), _strip(shown, places, x), _frames(shown)],
+        params=[
+            {"name": "names", "value": [shortened(name) for name in shown.names]},
+            {"name": "chosen", "value": -1},
+        ],
+        padding={"top": 12, "left": 0, "right": 2, "bottom": 2},
+    )
+
+
+def _places(shown: SelectedValuesDisplay) -> IntArray:
+    """Columns of the samples, with a gap before each new class."""
+    is_new = np.diff(shown.labels, prepend=shown.labels[:1]) > 0
+    return np.arange(len(shown.samples)) + GAP * np.cumsum(is_new)
+
+
+def _cells(x: dict[str, Any]) -> dict[str, Any]:
+    """The page's script fills in the values: a matrix takes a tenth of the room of a list of records."""
+    axis = {
+        "labelExpr": "names[datum.value]",
+        "ticks": False,
+        "domain": False,
+        "labelColor": INK,
+        "labelPadding": 6,
+        "labelLimit": 140,
+        "title": None,
+    }
+    colours = [f"var(--d{k})" for k in range(N_STEPS)]
+    scale = {"type": "quantize", "domain": [-COLOUR_END, COLOUR_END], "range": colours}
+    return {
+        "data": {"name": "cells"},
+        "mark": {"type": "rect", "cursor": "pointer"},
+        "encoding": {
+            "x": x,
+            "y": {"field": "f", "type": "ordinal", "scale": {"paddingInner": 0.06}, "axis": axis},
+            "color": quantitative("v", None, scale=scale, legend=None),
+            "tooltip": [
+                tip("s", "sample"),
+                tip("c", "class"),
+                tip("n", "feature"),
+                tip("v", "standard deviations from the mean", "quantitative", format="+.2f"),
+            ],
+        },
+    }
+
+
+def _strip(shown: SelectedValuesDisplay, places: IntArray, x: dict[str, Any]) -> dict[str, Any]:
+    """A band of colour over the columns of each class."""
+    values = [
+        {"x": int(place), "k": f"var(--c{int(k) % CLASS_COLOURS})", "c": shown.classes[int(k)]}
+        for place, k in zip(places, shown.labels, strict=True)
+    ]
+    # Another channel than that of the cells, which Vega-Lite would want on the same scale.
+    colour = {"field": "k", "type": "nominal", "scale": None, "legend": None}
+    return layer(
+        values,
+        {"type": "rect"},
+        x=x,
+        y={"value": -10},
+        y2={"value": -4},
+        fill=colour,
+        tooltip=[tip("c", "class")],
+    )
+
+
+def _frames(shown: SelectedValuesDisplay) -> dict[str, Any]:
+    """A frame around every row, seen when it is the chosen one."""
+    return layer(
+        [{"f": f} for f in range(len(shown.names))],
+        {"type": "rect", "filled": False, "stroke": INK, "strokeWidth": 2, "name": "frames"},
+        y={"field": "f", "type": "ordinal"},
+        strokeOpacity={"condition": {"test": "datum.f === chosen", "value": 1}, "value": 0},
+    )
+
+
+def cells_of(shown: SelectedValuesDisplay) -> dict[str, Any]:
+    """What the script needs to fill in the cells."""
+    return {
+        "places": _places(shown).tolist(),
+        "samples": shown.sample_names,
+        "classes": [shown.classes[k] for k in shown.labels],
+        "features": shown.names,
+        "values": shown.values.round(2).tolist(),
+    }

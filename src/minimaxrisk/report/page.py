@@ -1,0 +1,127 @@
+"""From findings to one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from minimaxrisk.report import passages, tables, verdicts, wording
+from minimaxrisk.report.bound_figures import history_figure, radius_figure
+from minimaxrisk.report.figures import comparison_figure, permutation_figure, suspects_figure
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
+from minimaxrisk.report.phrases import count, outward, p_value, share
+from minimaxrisk.report.scripts import asset, content_policy, json_island, require, vega_bundle
+from minimaxrisk.report.vega import CONFIG, Figure
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the findings come from. ``imputed`` says what was done about missing values, if anything."""
+
+    command: str
+    source: str
+    target: str
+    fingerprint: str
+    versions: Mapping[str, str]
+    remarks: Sequence[str] = field(default=())
+    imputed: str | None = None
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A key number."""
+
+    name: str
+    value: str
+    note: str
+
+
+def render_report(findings: Findings, provenance: Provenance) -> str:
+    """The page as one string of HTML. The same input gives the same page, to the letter."""
+    figures = {
+        figure.key: figure
+        for figure in (
+            permutation_figure(findings),
+            heat_map_figure(findings),
+            comparison_figure(findings),
+            None if verdicts.learned_nothing(findings) else suspects_figure(findings),
+            radius_figure(findings),
+            history_figure(findings),
+        )
+        if figure is not None
+    }
+    scripts = {"theme": asset("theme.js"), "vega": vega_bundle(), "report": asset("report.js")}
+    jinja2 = require("jinja2")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    markup = require("markupsafe").Markup
+    page: str = environment.from_string(asset("page.html")).render(
+        findings=findings,
+        provenance=provenance,
+        words=_words(findings),
+        tiles=_tiles(findings),
+        figures=figures,
+        feature_headers=tables.feature_headers(findings),
+        feature_rows=tables.feature_rows(findings),
+        class_table=tables.class_table(findings),
+        suspect_table=tables.suspect_table(findings),
+        data_facts=tables.data_facts(findings, provenance.imputed),
+        n_steps=N_STEPS,
+        policy=content_policy(list(scripts.values())),
+        style=markup(asset("report.css")),
+        scripts={name: markup(text) for name, text in scripts.items()},
+        island=markup(json_island(_drawings(findings, figures))),
+    )
+    return page
+
+
+def _words(findings: Findings) -> dict[str, Any]:
+    nothing = verdicts.learned_nothing(findings) or verdicts.selected_nothing(findings)
+    return {
+        "headline": wording.headline(findings),
+        "summary": wording.summary(findings),
+        "try": wording.what_to_try(findings) if nothing else [],
+        "meaning": wording.meaning(findings),
+        "features": [*passages.caution(findings), passages.about_features(findings)],
+        "cross_validation": passages.about_cross_validation(findings),
+        "suspects": passages.about_suspects(findings),
+        "path": passages.about_path(findings),
+    }
+
+
+def _tiles(findings: Findings) -> list[Tile]:
+    fit, data, test = findings.fit, findings.data, findings.permutation
+    low, high = outward(fit.lower, fit.upper)
+    kind = {"bound": "a bound", "score": "a score, not a bound", "given": "if the given radii hold"}
+    note = "that of guessing" if verdicts.learned_nothing(findings) else kind[verdicts.standing(findings)]
+    checked = "checked without the solver" if fit.certificate_valid else "NOT confirmed by the check"
+    tiles = [
+        Tile("Worst-case error R*", share(fit.upper), note),
+        Tile("Certified interval", f"{low} – {high}", checked),
+        Tile("Selected features", f"{fit.n_selected:,}", f"of {data.n_features:,}"),
+    ]
+    if test is None:
+        tiles.append(Tile("Against noise", "–", "not computed"))
+    else:
+        floor = "" if test.noise_floor is None else f"noise floor {share(test.noise_floor)}"
+        tiles.append(Tile("Against noise", f"p = {p_value(test.pvalue)}", floor))
+    folds = findings.cross_validation
+    if folds is None:
+        tiles.append(Tile("Cross-validated error", "–", "not computed"))
+    else:
+        wrong = f"predict: {folds.n_wrong} of {count(len(folds.own), 'sample')} wrong"
+        tiles.append(Tile("Cross-validated error", share(float(folds.errors[1])), wrong))
+    return tiles
+
+
+def _drawings(findings: Findings, figures: Mapping[str, Figure]) -> dict[str, Any]:
+    """What the page's script draws."""
+    plots = [
+        {"id": f"plot-{figure.key}-{i}", "spec": {**spec, "config": CONFIG}}
+        for figure in figures.values()
+        for i, spec in enumerate(figure.specs)
+    ]
+    return {"plots": plots, "cells": cells_of(findings.values) if "heatmap" in figures else None}

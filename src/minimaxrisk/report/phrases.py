@@ -1,0 +1,70 @@
+"""Numbers and names as they are written in sentences."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number with its name and what it says."""
+
+    name: str
+    value: str
+    text: str
+
+
+def isolate(name: str) -> str:
+    """Text from the data inside a sentence; right-to-left names must not turn the words around them."""
+    is_rtl = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name)
+    return f"\u2068{name}\u2069" if is_rtl else name
+
+
+def quoted(name: str) -> str:
+    """A name that might be read as a word of the sentence."""
+    return f"“{isolate(name)}”"
+
+
+def share(value: float) -> str:
+    """An error or another probability."""
+    return f"{value:.3f}"
+
+
+def count(value: int, one: str, many: str | None = None) -> str:
+    """``1,234 samples``."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def none_or(value: int) -> str:
+    """A number of samples or permutations in a sentence."""
+    return "none" if value == 0 else f"{value:,}"
+
+
+def p_value(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def shortened(name: str, limit: int = 22) -> str:
+    """For the axis of a figure. Cut in the middle, since long names often differ at the end."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit // 2]}…{name[-(limit - 1 - limit // 2) :]}"
+
+
+def listed(words: list[str]) -> str:
+    """``a, b and c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def outward(lower: float, upper: float, digits: int = 6) -> tuple[str, str]:
+    """Bounds rounded away from each other, so that what is printed is true as well."""
+    unit = 10**digits
+    return f"{math.floor(lower * unit) / unit:.{digits}f}", f"{math.ceil(upper * unit) / unit:.{digits}f}"
+
+
+def rounded(value: float) -> str:
+    """Two digits of a large number, for what is known roughly."""
+    digits = max(0, len(str(int(value))) - 2)
+    return f"{round(value, -digits):,.0f}"

@@ -1,0 +1,225 @@
+"""The parts of the findings that are counted or averaged from the data and the fitted model."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from minimaxrisk.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk.inspection.cross_validation import CrossValidatedError
+from minimaxrisk.uncertainty.radius import student_factor
+
+# Rows of the table of features; a page with more of them is slow to sort and of use to nobody.
+MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What the data look like."""
+
+    n_samples: int
+    n_features: int
+    classes: tuple[str, ...]
+    class_sizes: tuple[int, ...]
+    n_constant: int
+    is_sparse: bool
+    share_of_zeros: float
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def guessing(self) -> float:
+        """Error of a toss of a fair coin or die."""
+        return 1.0 - 1.0 / self.n_classes
+
+    @property
+    def majority_error(self) -> float:
+        """Share of the samples that always naming the most common class gets wrong."""
+        return 1.0 - max(self.class_sizes) / self.n_samples
+
+
+@dataclass(frozen=True)
+class RadiusSummary:
+    """How the radii were chosen.
+
+    ``needed`` is the factor of the union bound at the model's confidence, ``expected_outside`` how many true
+    means lie outside the radii on average, both for normal features; zero where there is no factor.
+    """
+
+    rule: str  # "number", "bootstrap", "bonferroni" or "array"
+    factor: float | None
+    coverage: float | None
+    remarks: tuple[str, ...]
+    needed: float
+    expected_outside: float
+    confidence: float
+
+    @property
+    def covers(self) -> bool:
+        """Whether all true means lie within the radii with a stated confidence."""
+        return self.coverage is not None or (self.factor is not None and self.factor >= self.needed)
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """The selected features, the most important first; ``coefficients`` in the units of the data."""
+
+    columns: IntArray
+    names: tuple[str, ...]
+    coefficients: FloatArray  # 1 or n_classes rows
+    importance: FloatArray
+    class_means: FloatArray  # n_classes rows
+    n_selected: int
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """One class: how its samples fare."""
+
+    name: str
+    n_samples: int
+    training_error: float
+    own_probability: float
+    recall: float | None
+    mass: float
+    mass_on_others: float
+
+
+@dataclass(frozen=True)
+class SuspectSample:
+    """A sample that the adversary would like to relabel."""
+
+    name: str
+    own: str
+    other: str
+    other_mass: float
+    own_mass: float
+    own_probability: float
+    predicted_when_left_out: str | None
+
+
+def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
+    """Counts; sparse data stay sparse."""
+    if sparse.issparse(X):
+        low, high = min_max_axis(sparse.csr_matrix(X), axis=0)
+        n_zeros = X.shape[0] * X.shape[1] - int(np.count_nonzero(X.data))
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+        n_zeros = X.size - int(np.count_nonzero(X))
+    return DataSummary(
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        classes=tuple(str(label) for label in model.classes_),
+        class_sizes=tuple(np.bincount(own, minlength=len(model.classes_)).tolist()),
+        n_constant=int((low == high).sum()),
+        is_sparse=bool(sparse.issparse(X)),
+        share_of_zeros=n_zeros / (X.shape[0] * X.shape[1]),
+    )
+
+
+def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
+    """What the radii are, and how large a factor would have to be to cover."""
+    given = model.radius
+    rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
+    delta = (1.0 - model.confidence) / (2.0 * model.lambda_.size)
+    return RadiusSummary(
+        rule=rule,
+        factor=None if model.radius_ is None else float(model.radius_),
+        coverage=model.coverage_,
+        remarks=tuple(model.coverage_remarks_),
+        needed=float(student_factor(delta, float(n_samples))) if n_samples > 1 else float("inf"),
+        expected_outside=_expected_outside(model.radius_, model.lambda_.size, n_samples),
+        confidence=float(model.confidence),
+    )
+
+
+def _expected_outside(factor: float | None, n_components: int, n: int) -> float:
+    if factor is None or n < 2:
+        return 0.0
+    return float(2.0 * n_components * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
+
+
+def tabulate_features(model: Any, X: DataMatrix, own: IntArray, names: Any) -> FeatureTable:
+    """Coefficients, importance and means by class."""
+    selected = np.asarray(model.selected_features_)
+    importance = np.asarray(model.feature_importances_)
+    columns = selected[np.argsort(-importance[selected], kind="stable")][:MOST_ROWS]
+    chosen = X[:, columns]
+    means = [np.asarray(chosen[own == k].mean(axis=0)).ravel() for k in range(len(model.classes_))]
+    return FeatureTable(
+        columns=columns,
+        names=tuple(str(names[j]) for j in columns),
+        coefficients=np.asarray(model.coef_)[:, columns],
+        importance=importance[columns],
+        class_means=np.array(means, dtype=float),
+        n_selected=len(selected),
+    )
+
+
+def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
+    """Whether the arg-max rule errs on each sample, and the probability that it gives to its own label."""
+    arg_max = copy(model).set_params(deterministic=True)
+    wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
+    return wrong, model.predict_proba(X)[np.arange(len(own)), own]
+
+
+def summarise_classes(
+    model: Any,
+    own: IntArray,
+    wrong: BoolArray,
+    own_probability: FloatArray,
+    *,
+    cross_validation: CrossValidatedError | None,
+) -> tuple[ClassSummary, ...]:
+    """How each class fares with the model, in cross-validation and against the adversary."""
+    mass = np.asarray(model.worst_case_distribution_)[: len(own)]
+    on_own = mass[np.arange(len(own)), own]
+    return tuple(
+        ClassSummary(
+            name=str(label),
+            n_samples=int((own == k).sum()),
+            training_error=float(wrong[own == k].mean()),
+            own_probability=float(own_probability[own == k].mean()),
+            recall=None if cross_validation is None else cross_validation.recall(k),
+            mass=float(mass[own == k].sum()),
+            mass_on_others=float((mass.sum(axis=1) - on_own)[own == k].sum()),
+        )
+        for k, label in enumerate(model.classes_)
+    )
+
+
+def list_suspects(
+    model: Any,
+    own: IntArray,
+    own_probability: FloatArray,
+    display: Any,
+    *,
+    cross_validation: CrossValidatedError | None,
+) -> tuple[SuspectSample, ...]:
+    """The samples of the worst-case display, with the label that the adversary prefers."""
+    mass = np.asarray(model.worst_case_distribution_)
+    names = [str(label) for label in model.classes_]
+    suspects = []
+    for place, i in enumerate(display.samples):
+        others = mass[i].copy()
+        others[own[i]] = -1.0
+        said = None if cross_validation is None else names[cross_validation.predicted[i]]
+        suspects.append(
+            SuspectSample(
+                name=display.names[place],
+                own=names[own[i]],
+                other=names[int(np.argmax(others))],
+                other_mass=float(display.other_mass[place]),
+                own_mass=float(display.own_mass[place]),
+                own_probability=float(own_probability[i]),
+                predicted_when_left_out=said,
+            )
+        )
+    return tuple(suspects)

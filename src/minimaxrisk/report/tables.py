@@ -1,0 +1,140 @@
+"""The tables of the page, as text ready to be escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.phrases import count, isolate, share
+
+
+@dataclass(frozen=True)
+class FeatureRow:
+    """One selected feature. ``cells`` are numbers; ``place`` is its row in the heat map, if it is there."""
+
+    name: str
+    place: int | None
+    supports: str
+    bar: float  # importance as a share of the largest
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headers, and rows of cells; ``caption`` is read out to those who do not see it."""
+
+    caption: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def number(value: float) -> str:
+    """Four digits, with a true minus sign, and thousands rather than powers of ten where that is readable."""
+    if value == 0.0:
+        return "0"
+    text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
+    return text.replace("-", "\u2212")
+
+
+def feature_headers(findings: Findings) -> list[str]:
+    """Of the numbers; the name and the class stand before them."""
+    classes = [isolate(name) for name in findings.data.classes]
+    one_row = len(findings.features.coefficients) == 1
+    coefficients = ["coefficient"] if one_row else [f"coefficient, {name}" for name in classes]
+    return ["importance", *coefficients, *(f"mean, {name}" for name in classes)]
+
+
+def feature_rows(findings: Findings) -> list[FeatureRow]:
+    table = findings.features
+    largest = float(table.importance.max(initial=0.0)) or 1.0
+    n_drawn = len(findings.values.names)
+    rows = []
+    for j, name in enumerate(table.names):
+        cells = [table.importance[j], *table.coefficients[:, j], *table.class_means[:, j]]
+        rows.append(
+            FeatureRow(
+                name=name,
+                place=j if j < n_drawn else None,
+                supports=_supported(findings, j),
+                bar=float(table.importance[j]) / largest,
+                cells=tuple(number(float(cell)) for cell in cells),
+            )
+        )
+    return rows
+
+
+def _supported(findings: Findings, j: int) -> str:
+    """The class that larger values speak for most, or against, where they speak for none."""
+    coefficients, classes = findings.features.coefficients[:, j], findings.data.classes
+    if len(coefficients) == 1:
+        return f"for {classes[int(coefficients[0] > 0)]}"
+    if coefficients.max() > 0:
+        return f"for {classes[int(np.argmax(coefficients))]}"
+    return f"against {classes[int(np.argmin(coefficients))]}"
+
+
+def class_table(findings: Findings) -> Table:
+    headers = [
+        "class",
+        "samples",
+        "training error of predict",
+        "mean probability given to own class",
+        "recall in cross-validation",
+        "adversary’s weight on its samples",
+        "of it on other labels",
+    ]
+    rows = [
+        [
+            one.name,
+            f"{one.n_samples:,}",
+            share(one.training_error),
+            share(one.own_probability),
+            "not computed" if one.recall is None else share(one.recall),
+            f"{one.mass:.1%}",
+            f"{one.mass_on_others:.1%}",
+        ]
+        for one in findings.classes
+    ]
+    return Table("How each class fares", headers, rows)
+
+
+def suspect_table(findings: Findings) -> Table:
+    headers = [
+        "sample",
+        "class",
+        "label preferred by the adversary",
+        "weight on other labels",
+        "weight on its own",
+        "probability given to own class",
+        "predicted when left out",
+    ]
+    rows = [
+        [
+            one.name,
+            one.own,
+            one.other,
+            f"{one.other_mass:.2%}",
+            f"{one.own_mass:.2%}",
+            share(one.own_probability),
+            one.predicted_when_left_out or "not computed",
+        ]
+        for one in findings.suspects
+    ]
+    return Table("Samples with the most weight on other labels", headers, rows)
+
+
+def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]:
+    data = findings.data
+    sizes = zip(data.classes, data.class_sizes, strict=True)
+    return [
+        ("samples", f"{data.n_samples:,}"),
+        ("features", f"{data.n_features:,}"),
+        ("classes", "; ".join(f"{isolate(name)}: {count(size, 'sample')}" for name, size in sizes)),
+        ("constant columns", f"{data.n_constant:,}"),
+        ("stored as", "sparse matrix" if data.is_sparse else "dense table"),
+        ("zeros", f"{data.share_of_zeros:.1%} of the values"),
+        ("missing values", imputed or "none imputed"),
+    ]

@@ -1,0 +1,17 @@
+"""Versions of packages, for what is written down beside results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+
+def package_versions(names: Sequence[str]) -> dict[str, str]:
+    """Versions of those that are installed."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,381 @@
+"""From a file to a model and back again, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from scipy import sparse
+
+from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk.cli import main
+from minimaxrisk.cli.app import app
+from minimaxrisk.model_file import load_model
+from tests import study_files
+from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+NAMES = [name.strip() for name in GENES]  # blanks around a name are an accident
+FORMATS = [
+    *("csv", "tsv", "csv.gz", "pipes", "no header", "genes in rows", "gct", "geo"),
+    *("npz", "npy", "sparse npz", "mat", "svmlight"),
+    *("parquet", "feather", "xlsx", "h5ad", "h5ad layer"),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, StudyFile]:
+    folder = tmp_path_factory.mktemp("studies")
+    return study_files.text_files(folder) | study_files.array_files(folder) | study_files.frame_files(folder)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """What Python says about the same numbers."""
+    return MinimaxRiskClassifier().fit(values(), labels())
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_rows(tmp_path / "study.csv", sample_rows())
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def fit_json(capsys, *arguments):
+    status, out, err = run(capsys, "fit", *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def probabilities(text):
+    rows = list(csv.reader(text.splitlines()))
+    return rows[0], [row[0] for row in rows[1:]], np.array([row[2:] for row in rows[1:]], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def predicted(files, tmp_path_factory):
+    """Models of all formats fitted here, and their predictions made by one new process."""
+    folder = tmp_path_factory.mktemp("models")
+    jobs = []
+    for i, name in enumerate(FORMATS):
+        file, model, table = files[name], folder / f"{i}.skops", folder / f"{i}.csv"
+        command = ["fit", str(file.path), *file.fit, *file.reading, "--out", str(model), "--quiet", "--json"]
+        assert main(command) == 0
+        jobs.append(["predict", str(model), str(file.path), *file.reading, "--out", str(table), "--quiet"])
+    code = (
+        "import json, sys; from minimaxrisk.cli import main; sys.exit(max(map(main, json.load(sys.stdin))))"
+    )
+    subprocess.run([sys.executable, "-c", code], input=json.dumps(jobs), text=True, check=True)
+    return {name: (folder / f"{i}.skops", folder / f"{i}.csv") for i, name in enumerate(FORMATS)}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_round_trip(name, files, predicted, fitted, capsys):
+    """fit, save, load in a new process, predict: the probabilities of every format are the same bits."""
+    model_file, table = predicted[name]
+    saved = load_model(model_file)
+    _, samples, found = probabilities(table.read_text(encoding="utf-8"))
+    X = values()
+    own = saved.classifier.predict_proba(sparse.csr_matrix(X) if files[name].is_sparse else X)
+    np.testing.assert_array_equal(found, own)
+    np.testing.assert_allclose(found, fitted.predict_proba(X), atol=1e-9)
+    if files[name].is_named:
+        assert saved.feature_names.tolist() == NAMES
+        assert samples == SAMPLES
+    arguments = ["verify", model_file, files[name].path, *files[name].reading, "--json"]
+    status, out, err = run(capsys, *arguments)
+    assert status == 0, err
+    verdict = json.loads(out)
+    assert verdict["valid"]
+    assert verdict["training_data"]
+    assert verdict["upper"] == pytest.approx(saved.classifier.worst_case_error_, abs=1e-9)
+
+
+class TestFit:
+    def test_words(self, table, fitted, capsys):
+        status, out, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 0
+        assert f"{fitted.worst_case_error_:.4f}" in out
+        assert "24 samples, 9 features" in out
+        assert "ill 12, well 12" in out
+        assert "confirmed without the solver" in out
+        assert "as the names of the samples" in err
+        assert list(table.parent.iterdir()) == [table]  # nothing was asked for
+
+    def test_json_has_all(self, table, fitted, capsys):
+        found = fit_json(capsys, table, "--target", "diagnosis", "--permutations", 19, "--seed", 3)
+        assert found["worst_case_error"] == fitted.worst_case_error_
+        assert found["worst_case_error_lower"] == fitted.worst_case_error_lower_
+        assert found["certificate"] == {"valid": True, "problems": []}
+        assert {entry["name"] for entry in found["selected_features"]} == {
+            NAMES[j] for j in fitted.selected_features_
+        }
+        importances = [entry["importance"] for entry in found["selected_features"]]
+        assert importances == sorted(importances, reverse=True)
+        test = permutation_test(MinimaxRiskClassifier(), values(), labels(), 19, random_state=3)
+        assert found["permutation_test"]["pvalue"] == test.pvalue
+        assert found["permutation_test"]["noise_floor"]["0.05"] == test.noise_floor[0.05]
+        assert any("names of the samples" in note for note in found["notes"])
+
+    def test_options_reach_the_classifier(self, table, capsys, tmp_path):
+        options = ["--radius", "bootstrap", "--confidence", "0.8", "--solver", "constraint-generation"]
+        options += ["--coding", "one-hot", "--class-weight", "balanced", "--seed", "7"]
+        out = tmp_path / "m.skops"
+        fit_json(capsys, table, "--target", "diagnosis", *options, "--out", out)
+        model = load_model(out).classifier
+        again = MinimaxRiskClassifier(
+            radius="bootstrap",
+            confidence=0.8,
+            solver="constraint-generation",
+            coding="one-hot",
+            class_weight="balanced",
+            random_state=7,
+        ).fit(values(), labels())
+        assert model.get_params() == again.get_params()
+        assert model.radius_ == again.radius_
+        np.testing.assert_array_equal(model.coef_, again.coef_)
+
+    def test_warnings_of_the_library_are_notes(self, tmp_path, capsys):
+        rows = [row[:8] + row[-1:] for row in sample_rows()[:7]]
+        rows += sample_rows()[-2:]  # more features than samples
+        table = write_rows(tmp_path / "few.csv", [[*row[:8], row[-1]] for row in rows])
+        _, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert "note:" in err
+        assert "UserWarning" not in err
+
+    def test_quiet(self, table, capsys):
+        _, out, err = run(capsys, "fit", table, "--target", "diagnosis", "--quiet")
+        assert out
+        assert not err
+
+    def test_missing_values_and_imputing(self, tmp_path, capsys):
+        X = values()
+        X[3, 2] = np.nan
+        rows = [["" if cell == "nan" else cell for cell in row] for row in sample_rows(X)]
+        table, model = write_rows(tmp_path / "gaps.csv", rows), tmp_path / "m.skops"
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "--impute median" in err
+        found = fit_json(capsys, table, "--target", "diagnosis", "--impute", "median", "--out", model)
+        X[3, 2] = np.nanmedian(X[:, 2])
+        assert found["worst_case_error"] == MinimaxRiskClassifier().fit(X, labels()).worst_case_error_
+        assert run(capsys, "verify", model, table)[0] == 0
+        status, out, _ = run(capsys, "predict", model, table)
+        assert status == 0
+        np.testing.assert_array_equal(probabilities(out)[2], load_model(model).classifier.predict_proba(X))
+
+    def test_destinations_are_checked_first(self, tmp_path, capsys):
+        """Before a long computation, and even before the file is read."""
+        arguments = ["fit", tmp_path / "none.csv", "--target", "y", "--out", tmp_path / "no" / "m.skops"]
+        status, _, err = run(capsys, *arguments)
+        assert status == 2
+        assert "there is no folder" in err
+
+    def test_an_interrupted_write_leaves_the_old_model(self, table, tmp_path, capsys, monkeypatch):
+        model = tmp_path / "m.skops"
+        arguments = ["fit", table, "--target", "diagnosis", "--out", model]
+        assert run(capsys, *arguments)[0] == 0
+        before = model.read_bytes()
+
+        def stop(self, content):
+            self.write_text("half")
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Path, "write_bytes", stop)
+        assert run(capsys, *arguments)[0] == 130
+        assert model.read_bytes() == before
+        assert sorted(tmp_path.iterdir()) == [model, table]
+
+    def test_write_back_needs_h5ad(self, table, capsys):
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--write-back")
+        assert status == 2
+        assert "needs an .h5ad file" in err
+
+
+def test_write_back(files, fitted, tmp_path, capsys):
+    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+    path = tmp_path / "cells.h5ad"
+    path.write_bytes(files["h5ad"].path.read_bytes())
+    for _ in range(2):  # the second time replaces the first
+        fit_json(capsys, path, "--target", "diagnosis", "--write-back")
+    data = anndata.read_h5ad(path)
+    selected = np.flatnonzero(data.var["minimaxrisk_selected"])
+    np.testing.assert_array_equal(selected, fitted.selected_features_)
+    np.testing.assert_allclose(data.var["minimaxrisk_coefficient_well"], fitted.coef_[0], atol=1e-9)
+    assert data.obs["minimaxrisk_prediction"].tolist() == fitted.predict(values()).tolist()
+    np.testing.assert_allclose(
+        data.obs["minimaxrisk_probability_ill"], fitted.predict_proba(values())[:, 0], atol=1e-9
+    )
+    mass = data.obs["minimaxrisk_worst_case_own_label"] + data.obs["minimaxrisk_worst_case_other_labels"]
+    assert mass.sum() == pytest.approx(1.0)
+    assert data.uns["minimaxrisk"]["worst_case_error"] == pytest.approx(fitted.worst_case_error_)
+    np.testing.assert_array_equal(data.X.toarray(), values())
+    assert data.obs["diagnosis"].tolist() == labels().tolist()
+
+
+class TestPredict:
+    @pytest.fixture
+    def model(self, table, tmp_path, capsys):
+        path = tmp_path / "m.skops"
+        assert run(capsys, "fit", table, "--target", "diagnosis", "--out", path)[0] == 0
+        return path
+
+    def test_columns_by_name(self, model, tmp_path, fitted, capsys):
+        """Another order, one column more and no labels."""
+        order = [0, *reversed(range(1, 10))]
+        rows = [[*(row[j] for j in order), "x" if i else "unknown"] for i, row in enumerate(sample_rows())]
+        status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
+        assert status == 0, err
+        header, samples, found = probabilities(out)
+        assert header == ["sample", "prediction", "probability_ill", "probability_well"]
+        assert samples == SAMPLES
+        np.testing.assert_array_equal(found, fitted.predict_proba(values()))
+        assert "unknown" in err
+
+    def test_missing_columns(self, model, tmp_path, capsys):
+        rows = [[row[0], *row[3:-1]] for row in sample_rows()]
+        status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
+        assert status == 2
+        assert not out
+        assert "plain" in err
+        assert "with, comma" in err
+
+    def test_labels_are_compared(self, model, table, fitted, capsys):
+        _, _, err = run(capsys, "predict", model, table)
+        wrong = int((fitted.predict(values()) != labels()).sum())
+        assert f"{wrong} of 24 predictions differ" in err
+
+    def test_json(self, model, table, fitted, capsys):
+        _, out, _ = run(capsys, "predict", model, table, "--json")
+        first = json.loads(out)["predictions"][0]
+        assert first["sample"] == SAMPLES[0]
+        assert first["probabilities"] == dict(
+            zip(["ill", "well"], fitted.predict_proba(values())[0].tolist(), strict=True)
+        )
+
+    def test_damaged_model(self, model, table, capsys):
+        model.write_bytes(model.read_bytes()[:-100])
+        status, _, err = run(capsys, "predict", model, table)
+        assert status == 2
+        assert "not a whole one" in err
+
+
+class TestVerify:
+    def test_other_data(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        status, out, _ = run(capsys, "verify", model, table)
+        assert status == 0
+        assert "the certificate holds" in out
+        X = values()
+        X[0, 0] += 1.0
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, out, err = run(capsys, "verify", model, other)
+        assert status == 1
+        assert "does NOT hold" in out
+        assert "does not hold the data that the model was learned from" in err
+
+    def test_labels_are_needed(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
+        status, _, err = run(capsys, "verify", model, bare)
+        assert status == 2
+        assert "diagnosis" in err
+
+
+class TestReport:
+    def test_fit_and_report_write_the_same_page(self, table, tmp_path, capsys):
+        model, page = tmp_path / "m.skops", tmp_path / "fit.html"
+        effort = ["--permutations", "19", "--folds", "3", "--radii", "3"]
+        arguments = ["fit", table, "--target", "diagnosis", "--out", model, "--report", page, *effort]
+        status, out, _ = run(capsys, *arguments)
+        assert status == 0
+        assert str(page) in out
+        status, out, _ = run(capsys, "report", model, table, *effort)
+        assert status == 0
+        again = tmp_path / "m.html"
+        assert out == f"{again}\n"
+        text = page.read_text(encoding="utf-8")
+        assert "minimaxrisk fit" in text
+        assert "<script>alert" not in text
+        # But for the commands that made them the pages are the same.
+        assert len(again.read_text(encoding="utf-8")) == pytest.approx(len(text), rel=0.001)
+
+    def test_other_data(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        X = values()
+        X[0, 0] += 1.0
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, _, err = run(capsys, "report", model, other, "--out", tmp_path / "r.html")
+        assert status == 1
+        assert "A report is about a model and its training data" in err
+        assert not (tmp_path / "r.html").exists()
+
+
+class TestTerminal:
+    def test_progress_on_a_terminal_only(self, table):
+        """The certified interval is shown while it closes, and only to a person."""
+        command = [sys.executable, "-m", "minimaxrisk", "fit", str(table), "--target", "diagnosis"]
+        main_end, other_end = pty.openpty()
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=other_end, check=True, env=os.environ | {"TERM": "xterm"}
+        )
+        os.close(other_end)
+        shown = os.read(main_end, 100_000).decode()
+        os.close(main_end)
+        assert "<= R* <=" in shown
+        assert b"iteration" not in done.stdout
+
+    def test_interrupt(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((60, 3000))
+        np.savez(tmp_path / "X.npz", X=X, y=rng.integers(0, 2, 60))
+        command = [sys.executable, "-m", "minimaxrisk", "fit", str(tmp_path / "X.npz")]
+        command += ["--permutations", "100000", "--out", str(tmp_path / "m.skops")]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "Traceback" not in err
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["X.npz"]
+
+
+def _commands():
+    group = typer.main.get_command(app)
+    for name in ("fit", "predict", "verify", "report", "demo"):
+        yield name, group.commands[name]
+
+
+@pytest.mark.parametrize(("name", "command"), list(_commands()))
+def test_every_option_is_documented_with_an_example(name, command):
+    assert f"minimaxrisk {name}" in command.help
+    for option in command.params:
+        if option.param_type_name == "argument" or option.is_flag:
+            assert option.help or option.name == "help"
+        else:
+            assert option.opts[0] in option.help, option.name
+
+
+def test_completion(capsys, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    status, out, _ = run(capsys, "--show-completion", "bash")
+    assert status == 0
+    assert "COMPLETE" in out

@@ -1,0 +1,337 @@
+"""Users' data files that are damaged, or not what is needed: each has a message, and no other exception."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import savemat
+
+from minimaxrisk.files import ReadOptions, read_sheet, read_study_for_model, read_training_study
+
+TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
+NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must hold a table, got an empty file"),
+        ("\n \n\n", "must hold a table, got an empty file"),
+        (",,\n,,\n", "got only blank lines"),
+        ("sample,class,a\n", "lines of values below its header, got only the header; .*--no-header"),
+        (TABLE + "p5,x,1\n", "line 6 must have 4 cells like the first, got 3; .*--delimiter"),
+        (TABLE + "p5,x,1,2,3\n", "line 6 must have 4 cells like the first, got 5"),
+        (TABLE + "p5,x,NA,2\np6,y,2\n", "must have 4 cells like the first, got 3"),
+        (TABLE.replace("sample,class", "sample,klass"), "no such column; did you mean 'klass'"),
+        (TABLE.replace(",y,", ",x,"), "'class' must have at least two classes, got only 'x'"),
+        (
+            TABLE.replace("p4", "p1"),
+            "sample names must be unique, got 'p1' more than once.*--ignore 'sample'",
+        ),
+        (TABLE.replace("p4", "p1").replace("sample", "w"), "sample names must be unique.*--ignore 'w'"),
+        (TABLE.replace("p4", ""), "every sample must have a name, got none for 1 of 4"),
+        (TABLE.replace("a,b", "a,a"), "the names in the header must be unique, got 'a' more than once"),
+        (TABLE.replace("a,b", "a,"), "every column after the first must have a name, got none for column 4"),
+        (TABLE.replace("4,5", "low,5"), r"got 1 column with text: 'a' \(such as 'low'\); pass --ignore 'a'"),
+        (TABLE.replace("4,5", "inf,5"), "values must be finite, got 1 infinite, the first at sample 'p2'"),
+        (TABLE.replace("4,5", "1e999,5"), "must be finite"),
+        (TABLE.replace("p2,y", "p2,"), "label in 'class', got 1 of 4 missing .*samples 'p2'"),
+        (TABLE.replace("p2,y", "p2,None"), "missing .written 'None'."),
+        ("sample,class\np1,x\np2,y\n", "must have columns of numbers beside names and labels, got none"),
+        ("class\nx\ny\n", "must have columns of numbers.*--delimiter"),
+        ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", "got none in 1 column: 'b'; pass --ignore 'b'"),
+        (
+            "class,a\nx,1\ny,2\nz,3\nw,4\n",
+            "classes with several samples each, got 4 different .*sample names",
+        ),
+        (NUMBERS.replace("score", "class"), "must hold classes, got 80 different numbers for 100 samples"),
+        ("a,class\n" + "".join(f"1,{i % 7}.5\n" for i in range(50)), "got 7 different numbers for 50"),
+        (TABLE + '"p5,x,1,2\np6,y,2,2\n', "must have 4 cells like the first, got 1"),
+        (
+            'a,class\n"' + "1" * 200_000 + ",x\n",
+            "cannot be read as a table .*a quotation mark may lack its pair",
+        ),
+        ("#1.2\n2\tx\n", "second line of a GCT file must hold 2 whole numbers"),
+        ("#1.2\n2\t2\nName\tDescription\ts1\n", "must have 4 cells as the second line says"),
+        ("#1.2\n3\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n", "must hold 3 genes .*got 1"),
+        ("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\tlow\n", "sample 't' must hold numbers, got 'low'"),
+        ("#1.2\n2\t2\nName\tDescription\ts\tt\ng\td\t1\t2\ng\td\t1\t2\n", "no such column|unique"),
+        ("#1.9\n2\t2\n", "must begin with #1.2 or #1.3, got '#1.9'"),
+        ('!Series_title\t"x"\n', "must have a line !series_matrix_table_begin"),
+        (
+            '!Series_title\t"x"\n!series_matrix_table_begin\n"ID_REF"\t"s"\n!series_matrix_table_end\n',
+            "values in supplementary files",
+        ),
+        (
+            '!Sample_title\t"x"\t"y"\n!series_matrix_table_begin\n"ID_REF"\t"s"\n"g"\t1\n!series_matrix_table_end\n',
+            "an entry for each of 1 samples, got 2",
+        ),
+    ],
+)
+def test_text(tmp_path, text, message):
+    (tmp_path / "t.txt").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_training_study(tmp_path / "t.txt", target="class")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": None}, "name the column with the classes by --target.*It could be 'class'"),
+        (
+            {"target": "diagnosis"},
+            "must have the column 'diagnosis' of --target.*The first are 'sample', 'class'",
+        ),
+        (
+            {"target": "class", "ignore": ["aa"]},
+            "--ignore must name columns of the table, got 'aa'.*did you mean 'a'",
+        ),
+        ({"target": "class", "ignore": ["meta_*"]}, "got 'meta_.', which none is; the first are"),
+    ],
+)
+def test_wrong_names(tmp_path, options, message):
+    (tmp_path / "t.csv").write_text(TABLE)
+    with pytest.raises(ValueError, match=message):
+        read_training_study(tmp_path / "t.csv", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        (
+            "id,class\nq1,x\nq2,y\n",
+            None,
+            "must name the samples of the data .*none of 'p1', 'p2', 'p3' and 1 more",
+        ),
+        ("id,class\np1,x\np2,y\n", None, "a label for every sample, got none for 2 of 4: 'p3', 'p4'; "),
+        ("id,class\np1,x\np2,y\np1,y\np3,x\np4,x\n", None, "one line per sample, got several for 'p1'"),
+        (
+            "id,class,sex\np1,x,m\np2,y,f\np3,x,m\np4,y,f\n",
+            None,
+            "one column beside .*got 2: 'class', 'sex'.*--target",
+        ),
+        (
+            "id,class\np1,x\np2,y\np3,x\np4,y\n",
+            "klass",
+            "'klass' of --target, got 'class'; did you mean 'class'",
+        ),
+        ("id,class\np1,x\np2,NA\np3,x\np4,y\n", None, "labels.csv: every sample must have a label .*1 of 4"),
+        ("id,class\np1,x\np2,x\np3,x\np4,x\n", None, "at least two classes"),
+        ("p1\np2\np3\np4\n", None, "one column beside the sample names, got 0"),
+    ],
+)
+def test_labels_file(tmp_path, text, target, message):
+    (tmp_path / "t.csv").write_text(TABLE.replace(",class", "").replace(",x", "").replace(",y", ""))
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_training_study(tmp_path / "t.csv", target=target, labels=tmp_path / "labels.csv")
+
+
+def test_repeated_genes_in_rows(tmp_path):
+    (tmp_path / "t.csv").write_text("gene,p1,p2,p3,p4\na,1,2,3,4\na,1,2,3,4\nb,1,2,3,4\n")
+    (tmp_path / "labels.csv").write_text("id,class\np1,x\np2,y\np3,x\np4,y\n")
+    with pytest.raises(
+        ValueError, match=r"features, here in rows, must be unique, got 'a'.*average the rows"
+    ):
+        read_training_study(tmp_path / "t.csv", target=None, labels=tmp_path / "labels.csv")
+
+
+def test_no_file_of_a_known_kind(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_training_study(tmp_path / "none.csv", target="class")
+    with pytest.raises(ValueError, match="must be a file, got a folder"):
+        read_training_study(tmp_path, target="class")
+    for name, got in {"t.docx": "'.docx'", "t": "'.none.'", "t.npz.gz": "'.gz'; decompress it first"}.items():
+        (tmp_path / name).write_text("x")
+        with pytest.raises(ValueError, match=f"must be of a known format, got the extension {got}"):
+            read_training_study(tmp_path / name, target="class")
+    with pytest.raises(ValueError, match="--delimiter must be one character or a word such as tab, got '::'"):
+        ReadOptions(delimiter="::")
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "name",
+    ["t.csv", "t.gct", "t.csv.gz", "t.parquet", "t.feather", "t.npy", "t.npz", "t.mat", "t.svm", "t.xlsx",
+     "t.xls", "t.ods", "t.h5ad"],
+)  # fmt: skip
+def test_binary_garbage(tmp_path, name, seed):
+    (tmp_path / name).write_bytes(random.Random(seed).randbytes(10 + 97 * seed))
+    with pytest.raises(ValueError, match=r"cannot be read|must be a text file|not a whole gzip|must hold"):
+        read_sheet(tmp_path / name, ReadOptions())
+
+
+def write_npz(path):
+    np.savez(path, X=np.random.default_rng(0).normal(size=(50, 40)), y=np.arange(50) % 2)
+
+
+def write_packed(path):
+    # Noise does not compress, so that half of the bytes are half of the lines.
+    noise = np.random.default_rng(0).normal(size=(500, 5))
+    text = "\n".join(["a,b,c,d,e", *(",".join(map(repr, row)) for row in noise.tolist())])
+    path.write_bytes(gzip.compress(text.encode()))
+
+
+def write_parquet(path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas").DataFrame({"a": np.arange(1000.0)}).to_parquet(path)
+
+
+def write_feather(path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas").DataFrame({"a": np.random.default_rng(0).normal(size=9000)}).to_feather(
+        path
+    )
+
+
+def write_mat(path):
+    savemat(path, {"X": np.random.default_rng(0).normal(size=(50, 40)), "Y": np.arange(50) % 2})
+
+
+def write_xlsx(path):
+    pytest.importorskip("python_calamine")
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in np.random.default_rng(0).normal(size=(50, 4)).tolist():
+        book.active.append(row)
+    book.save(path)
+
+
+def write_h5ad(path):
+    anndata = pytest.importorskip("anndata")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        np.ones((50, 40)), index=[f"p{i}" for i in range(50)], columns=[f"g{i}" for i in range(40)]
+    )
+    anndata.AnnData(frame).write_h5ad(path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("t.csv.gz", write_packed),
+        ("t.npz", write_npz),
+        ("t.parquet", write_parquet),
+        ("t.feather", write_feather),
+        ("t.mat", write_mat),
+        ("t.xlsx", write_xlsx),
+        ("t.h5ad", write_h5ad),
+    ],
+)
+def test_cut_off(tmp_path, name, write, share):
+    path = tmp_path / name
+    write(path)
+    read_sheet(path, ReadOptions())
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=r"t\..* (cannot be read as|is not a whole gzip file)"):
+        read_sheet(path, ReadOptions())
+
+
+class Harmful:
+    def __reduce__(self):
+        return (sys.exit, (1,))
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    np.save(tmp_path / "t.npy", np.array([Harmful()], dtype=object), allow_pickle=True)
+    np.savez(tmp_path / "t.npz", X=np.eye(2), y=np.array([Harmful(), 1], dtype=object), allow_pickle=True)
+    (tmp_path / "p.npy").write_bytes(pickle.dumps(Harmful()))
+    for name in ("t.npy", "t.npz", "p.npy"):
+        with pytest.raises(ValueError, match="got pickled objects, which are never loaded; save numbers"):
+            read_sheet(tmp_path / name, ReadOptions())
+
+
+def test_arrays_that_do_not_fit(tmp_path):
+    cases = [
+        ({"X": np.arange(3.0)}, r"X must be a matrix of real numbers .*got shape \(3,\)"),
+        ({"X": np.array([["a", "b"], ["c", "d"]])}, "X must be a matrix of real numbers"),
+        ({"X": np.eye(2) * 1j}, "X must be a matrix of real numbers"),
+        ({"X": np.empty((0, 3))}, "X must be a matrix of real numbers"),
+        ({"X": np.eye(3), "y": np.arange(2)}, "one label for each of 3 rows of X, got 2"),
+        ({"X": np.eye(3), "feature_names": ["a"]}, "feature_names must hold 3 names"),
+        ({"X": np.eye(3), "sample_names": ["a"]}, "sample_names must hold 3 names"),
+        ({"y": np.arange(2)}, "must hold the data as X, got 'y'"),
+    ]
+    for arrays, message in cases:
+        np.savez(tmp_path / "t.npz", **arrays)
+        with pytest.raises(ValueError, match=message):
+            read_sheet(tmp_path / "t.npz", ReadOptions())
+    np.savez(tmp_path / "t.npz", X=np.eye(4), y=[0, 1, 0, 1], feature_names=["a", "b", "a", "c"])
+    with pytest.raises(ValueError, match="names of features must be unique, got 'a'"):
+        read_training_study(tmp_path / "t.npz", target=None)
+    with pytest.raises(ValueError, match=r"got no such column.*labels of its own, 'y': leave out --target"):
+        read_training_study(tmp_path / "t.npz", target="class")
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_matrix(np.diag([1, np.inf, 2])))
+    with pytest.raises(
+        ValueError, match="must be finite, got 1 infinite, the first at sample '2', column 'column_2'"
+    ):
+        read_study_for_model(tmp_path / "s.npz", feature_names=["column_1", "column_2", "column_3"])
+
+
+def test_svmlight_that_is_wrong(tmp_path):
+    cases = {
+        "1 1:2 2:x\n": "cannot be read as svmlight",
+        "1 3:2 2:1\n": "cannot be read as svmlight",
+        "1 1:2 999999999:1\n": "indices must be at most 10000000, got 999999999",
+        "# nothing\n": "must hold lines 'label index:value ...', got none",
+    }
+    for text, message in cases.items():
+        (tmp_path / "t.svm").write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_sheet(tmp_path / "t.svm", ReadOptions())
+
+
+def test_matlab_of_version_7_3(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.mat", "w", userblock_size=512) as file:
+        file["X"] = np.eye(3)
+    block = b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM"
+    with (tmp_path / "t.mat").open("r+b") as file:
+        file.write(block)
+    with pytest.raises(ValueError, match=r"version 7\.3, which is not read; save it again .*-v7"):
+        read_sheet(tmp_path / "t.mat", ReadOptions())
+
+
+def test_hdf5_that_is_no_anndata(tmp_path):
+    pytest.importorskip("anndata")
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file["X"] = np.eye(3)
+    with pytest.raises(ValueError, match="cannot be read as an AnnData file"):
+        read_sheet(tmp_path / "t.h5ad", ReadOptions())
+
+
+def test_columns_of_parquet_that_are_no_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.to_datetime(["2020-01-01", "2020-01-02"] * 2)
+    frame = pandas.DataFrame(
+        {"class": list("xyxy"), "when": dates, "parts": [[1], [2], [3], [4]], "a": range(4)}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"2 columns with text: 'when' .such as '2020-01-01.*'parts'"):
+        read_training_study(tmp_path / "t.parquet", target="class")
+    frame.iloc[:0].to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="must hold rows and columns, got 0 x 4"):
+        read_sheet(tmp_path / "t.parquet", ReadOptions())
+
+
+def test_workbook_of_empty_sheets(tmp_path):
+    pytest.importorskip("python_calamine")
+    pytest.importorskip("openpyxl").Workbook().save(tmp_path / "t.xlsx")
+    with pytest.raises(ValueError, match="must hold a table, got only empty sheets"):
+        read_sheet(tmp_path / "t.xlsx", ReadOptions())
+
+
+def test_a_package_that_is_not_installed(tmp_path, monkeypatch):
+    (tmp_path / "t.parquet").write_text("x")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match=r'needs the package .pyarrow.*pip install "minimaxrisk\[app\]"'):
+        read_sheet(tmp_path / "t.parquet", ReadOptions())

@@ -1,0 +1,478 @@
+"""The report says what was computed, in words that fit the case, and nothing in the data can break it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.inspection.cross_validation import cross_validated_error
+from minimaxrisk.report import (
+    Provenance,
+    gather_findings,
+    passages,
+    phrases,
+    render_report,
+    verdicts,
+    wording,
+)
+from minimaxrisk.report.scripts import json_island, vega_bundle
+from minimaxrisk.report.tables import feature_rows, number
+
+pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
+
+PROVENANCE = Provenance(
+    command="minimaxrisk fit study.csv --target diagnosis",
+    source="study.csv",
+    target="diagnosis",
+    fingerprint="sha256:1234",
+    versions={"minimaxrisk": "0.1.0"},
+)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    'a "quoted", comma\'d name',
+    "IL6[1].beta",
+    "גן אחד",
+    "gene 🧬 & co",
+    "{{ 7 * 7 }}",
+    "line\u2028break",
+]
+SMALL = {"n_permutations": 19, "n_folds": 3, "n_radii": 5}
+
+
+@pytest.fixture(scope="module")
+def study():
+    data = make_expression(60, 300, n_informative=10, effect=1.5, random_state=0)
+    return data.data, np.array(["healthy", "ill"])[data.target]
+
+
+@pytest.fixture(scope="module")
+def noise_data():
+    random = np.random.default_rng(3)
+    return random.standard_normal((50, 400)), np.array(["a", "b"])[np.arange(50) % 2]
+
+
+@pytest.fixture(scope="module")
+def findings(study):
+    X, y = study
+    return gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **SMALL)
+
+
+def gather(model, X, y, **more):
+    return gather_findings(model.fit(X, y), X, y, **{**SMALL, **more})
+
+
+def text_of(page):
+    """What a reader sees, scripts and styles left out."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", body)))
+
+
+def entry(findings, name):
+    return next(one for one in wording.meaning(findings) if one.name == name)
+
+
+# ---- numbers
+
+
+def test_numbers_are_those_of_the_library(study, findings):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert findings.fit.certificate_valid == verify(model, X, y).valid
+    assert findings.fit.upper == model.worst_case_error_
+    assert findings.fit.lower == model.worst_case_error_lower_
+    assert findings.fit.argmax_bound == pytest.approx(error_bounds(model, X, y, rule="argmax").upper)
+    test = permutation_test(model, X, y, 19, random_state=0)
+    np.testing.assert_array_equal(findings.permutation.null_distribution, test.null_distribution)
+    assert findings.permutation.pvalue == test.pvalue
+    path = minimax_risk_path(X, y, findings.path.x)
+    np.testing.assert_allclose(findings.path.upper, path.worst_case_error, atol=1e-9)
+    assert len(findings.path.x) == 5
+    assert findings.path.x.min() == pytest.approx(0.25)
+    assert findings.path.x.max() == pytest.approx(2.0)
+    assert 1.0 in findings.path.x
+    folds = cross_validated_error(model, X, y, n_folds=3)
+    np.testing.assert_array_equal(findings.cross_validation.predicted, folds.predicted)
+
+
+def test_features_and_classes_are_averages_of_the_data(study, findings):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    table = findings.features
+    assert set(table.columns) == set(model.selected_features_)
+    assert (np.diff(table.importance) <= 0).all()
+    np.testing.assert_array_equal(table.coefficients, model.coef_[:, table.columns])
+    for k, label in enumerate(model.classes_):
+        rows = y == label
+        np.testing.assert_allclose(table.class_means[k], X[rows][:, table.columns].mean(axis=0))
+        one = findings.classes[k]
+        assert one.n_samples == rows.sum()
+        assert one.training_error == pytest.approx((model.predict(X[rows]) != label).mean())
+        assert one.own_probability == pytest.approx(model.predict_proba(X[rows])[:, k].mean())
+        assert one.recall == pytest.approx((findings.cross_validation.predicted[rows] == k).mean())
+        assert one.mass == pytest.approx(model.worst_case_distribution_[rows].sum())
+        others = np.delete(model.worst_case_distribution_[rows], k, axis=1)
+        assert one.mass_on_others == pytest.approx(others.sum())
+
+
+def test_suspects_name_the_label_that_the_adversary_prefers(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    found = gather_findings(model, X, y, sample_names=[f"p{i}" for i in range(40)], **SMALL)
+    mass = model.worst_case_distribution_
+    for one in found.suspects:
+        i = int(one.name[1:])
+        assert one.own == y[i]
+        best = max(
+            (label for label in model.classes_ if label != y[i]), key=lambda c: mass[i][model.classes_ == c]
+        )
+        assert one.other == best
+        assert one.own_mass == pytest.approx(mass[i, list(model.classes_).index(y[i])])
+
+
+def test_data_are_counted_sparse_or_dense(study):
+    X, y = study
+    X = np.where(X > 1.0, X, 0.0)
+    X[:, 7] = 2.5
+    X[:, 8] = 0.0
+    dense = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0)
+    thin = gather(MinimaxRiskClassifier(), sparse.csr_matrix(X), y, n_permutations=0, n_folds=0, n_radii=0)
+    constant = (X[0] == X).all(axis=0).sum()
+    assert dense.data.n_constant == thin.data.n_constant == constant >= 2
+    assert dense.data.share_of_zeros == thin.data.share_of_zeros == pytest.approx((X == 0).mean())
+    assert not dense.data.is_sparse
+    assert thin.data.is_sparse
+    np.testing.assert_allclose(thin.values.values, dense.values.values, atol=1e-9)
+    np.testing.assert_allclose(thin.features.class_means, dense.features.class_means, atol=1e-9)
+    assert "sparse matrix" in render_report(thin, PROVENANCE)
+
+
+def test_findings_become_json(findings):
+    again = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
+    assert again["fit"]["upper"] == findings.fit.upper
+    assert again["permutation"]["pvalue"] == findings.permutation.pvalue
+    assert len(again["values"]["values"]) == len(findings.values.names)
+
+
+def test_a_permutation_test_that_was_done_before_is_taken(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    test = permutation_test(model, X, y, 5, random_state=7)
+    found = gather_findings(model, X, y, permutation_result=test, n_folds=0, n_radii=0)
+    np.testing.assert_array_equal(found.permutation.null_distribution, test.null_distribution)
+
+
+def test_progress_is_told(study):
+    X, y = study
+    told = []
+    gather(MinimaxRiskClassifier(), X, y, progress=told.append)
+    assert "permutation test" in told
+    assert "cross-validation" in told
+
+
+def test_result_does_not_depend_on_the_number_of_processes(study, findings):
+    X, y = study
+    two = gather(MinimaxRiskClassifier(), X, y, n_jobs=2)
+    assert two.to_dict() == findings.to_dict()
+
+
+@pytest.mark.parametrize(("argument", "expected"), [("feature_names", 300), ("sample_names", 60)])
+def test_names_must_be_as_many_as_what_they_name(study, argument, expected):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=f"{argument} must hold {expected} names, got 2"):
+        gather_findings(model, X, y, **{argument: ["a", "b"]})
+
+
+# ---- words
+
+
+def test_signal_and_score(findings):
+    assert verdicts.noise_verdict(findings) == "signal"
+    assert verdicts.standing(findings) == "score"
+    assert "more closely than chance explains" in wording.headline(findings)
+    assert "another question" in wording.headline(findings)
+    assert "bound" not in wording.headline(findings)
+    assert "score and not a bound" in entry(findings, "Worst-case error R*").text
+    outside = findings.radius.expected_outside
+    assert 0.25 * 301 < outside < 0.4 * 301  # a third of the means lie beyond one standard error
+    assert "of the true means can be expected to lie outside" in entry(findings, "Worst-case error R*").text
+    noise = entry(findings, "Noise floor and p-value")
+    assert "probability of at most 0.05" in noise.text
+    assert "evidence of a relation, and no more" in noise.text
+    assert "smallest p-value that 19 permutations can give" in noise.text
+    assert "--radius bootstrap" in entry(findings, "Radius").text
+
+
+def test_noise(noise_data):
+    found = gather(MinimaxRiskClassifier(), *noise_data)
+    assert verdicts.noise_verdict(found) == "noise"
+    assert "no more than noise" in wording.headline(found)
+    warning = "would look much like this with shuffled labels"
+    assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
+    assert "should be relied on" in entry(found, "Noise floor and p-value").text
+    assert "no proof that there is no relation" in entry(found, "Noise floor and p-value").text
+
+
+@pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
+def test_bound(study, radius):
+    found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
+    assert verdicts.standing(found) == "bound"
+    assert "bounds the error of the randomized rule with 90% confidence" in wording.headline(found)
+    assert "Here it is a bound, with 90% confidence" in entry(found, "Worst-case error R*").text
+    assert "with 90% confidence" in entry(found, "Radius").text
+    assert "score" not in wording.summary(found)
+
+
+def test_a_bound_in_doubt_says_so(study):
+    found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study)
+    doubted = replace(found, radius=replace(found.radius, remarks=("the tails are heavy",)))
+    assert "cast doubt" in wording.headline(doubted)
+    assert "in doubt" in entry(doubted, "Radius").text
+    assert "The tails are heavy." in entry(doubted, "Radius").text
+    assert "caution" in wording.summary(doubted)
+    assert "doubt" not in wording.headline(found) + entry(found, "Radius").text
+
+
+def test_a_plain_number_that_covers_is_a_bound(study):
+    X, y = study
+    needed = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0).radius.needed
+    just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y)
+    too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y)
+    assert verdicts.standing(just_enough) == "bound"
+    assert "no smaller than" in entry(just_enough, "Radius").text
+    assert verdicts.standing(too_small) == "score"
+    assert "nothing says that all true means" in entry(too_small, "Worst-case error R*").text
+
+
+def test_given_radii(study):
+    X, y = study
+    radii = 2.0 * MinimaxRiskClassifier().fit(X, y).lambda_
+    found = gather(MinimaxRiskClassifier(radius=radii), X, y)
+    assert verdicts.standing(found) == "given"
+    assert "The data cannot tell" in entry(found, "Worst-case error R*").text
+    assert found.path is None
+    page = text_of(render_report(found, PROVENANCE))
+    assert "Not computed: the radii were given one by one" in page
+    assert "array of shape (1, 301)" in page
+
+
+def test_nothing_learned(noise_data):
+    found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
+    assert found.fit.n_selected == 0
+    assert wording.headline(found).startswith("Nothing was learned")
+    assert "toss of a fair coin" in wording.headline(found)
+    assert "promises nothing" in entry(found, "Worst-case error R*").text
+    page = render_report(found, PROVENANCE)
+    assert "What to try" in page
+    assert "--radius 1" in text_of(page)
+    assert "No feature was selected." in page
+    assert "plot-suspects" not in page
+
+
+def test_only_class_sizes_learned():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((60, 50)), np.array(["rare"] * 6 + ["common"] * 54)
+    found = gather(MinimaxRiskClassifier(radius=4.0), X, y)
+    assert found.fit.n_selected == 0
+    assert found.fit.upper < 0.5
+    assert "only the sizes of the classes" in wording.headline(found)
+    assert "does not undercut" in entry(found, "To compare with").text
+
+
+def test_three_classes(wide):
+    found = gather(MinimaxRiskClassifier(radius=2.0), *wide)
+    assert found.features.coefficients.shape[0] == 3
+    assert "throw of a fair die" in entry(found, "To compare with").text
+    assert entry(found, "To compare with").value == "0.667"
+    page = render_report(found, PROVENANCE)
+    assert "coefficient, gamma" in page
+    assert "speaks for the class" in text_of(page)
+    assert "two classes the worst case" not in text_of(page)
+
+
+def test_larger_values_may_speak_against_a_class(wide):
+    found = gather(MinimaxRiskClassifier(), *wide, n_permutations=0, n_folds=0, n_radii=0)
+    supports = [row.supports for row in feature_rows(found)]
+    for words, coefficients in zip(supports, found.features.coefficients.T, strict=True):
+        position = np.argmax(coefficients) if coefficients.max() > 0 else np.argmin(coefficients)
+        kind = "for" if coefficients.max() > 0 else "against"
+        assert words == f"{kind} {found.data.classes[position]}"
+
+
+def test_one_hot_coding_of_two_classes(study):
+    found = gather(MinimaxRiskClassifier(coding="one-hot"), *study)
+    page = text_of(render_report(found, PROVENANCE))
+    assert "coefficient, ill" in page
+    assert "many samples share the same weight" not in page
+
+
+def test_signed_ties_are_explained(findings):
+    assert any("many samples share the same weight" in text for text in passages.about_suspects(findings))
+    assert any("not as proof" in text for text in passages.about_suspects(findings))
+
+
+def test_few_permutations_cannot_tell(study):
+    found = gather(MinimaxRiskClassifier(), *study, n_permutations=5)
+    assert "too few permutations" in wording.headline(found)
+
+
+def test_a_certificate_that_fails_is_said_loudly(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    model.worst_case_error_ -= 0.01
+    found = gather_findings(model, X, y, **SMALL)
+    assert not found.fit.certificate_valid
+    page = text_of(render_report(found, PROVENANCE))
+    assert "NOT confirmed" in page
+    assert "did NOT confirm the model: worst_case_error_ is" in page
+
+
+def test_parts_left_out_say_so(study):
+    found = gather(MinimaxRiskClassifier(), *study, n_permutations=0, n_folds=0, n_radii=0)
+    assert found.permutation is found.cross_validation is found.path is None
+    assert "was not computed" in wording.headline(found)
+    page = text_of(render_report(found, PROVENANCE))
+    for option in ("--permutations 199", "--folds 10", "--radii 12"):
+        assert f"the option {option}" in page
+
+
+def test_a_class_of_one_sample_is_not_cross_validated(study):
+    X, y = study
+    y = y.copy()
+    y[np.flatnonzero(y == "ill")[1:]] = "healthy"
+    found = gather(MinimaxRiskClassifier(), X, y, n_permutations=0)
+    assert found.cross_validation is None
+    assert "class ill has a single sample" in text_of(render_report(found, PROVENANCE))
+
+
+def test_cross_validation_is_called_rough(findings):
+    wrong = findings.cross_validation.n_wrong
+    assert findings.cross_validation.errors[1] == wrong / 60
+    low, high = findings.cross_validation.binomial_interval()
+    text = " ".join(passages.about_cross_validation(findings))
+    assert f"from {low:.3f} to {high:.3f}" in text
+    assert "they are not" in text
+
+
+def test_printed_bounds_are_true():
+    assert phrases.outward(0.12345678, 0.12345679) == ("0.123456", "0.123457")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0388, "\u22120.03880"),
+        (14158.7, "14,159"),
+        (443.0, "443.0"),
+        (1.5e-7, "1.500e\u221207"),
+    ],
+)
+def test_numbers_in_tables(value, text):
+    assert number(value) == text
+
+
+# ---- the page
+
+
+def test_hostile_names_stay_text(study):
+    X, y = study
+    names = [f"gene {j}" for j in range(300)]
+    model = MinimaxRiskClassifier().fit(X, y)
+    for j, name in zip(model.selected_features_, HOSTILE, strict=False):
+        names[j] = name
+    labels = np.where(y == "ill", "</script><b>ill</b>", "<!-- healthy")
+    found = gather_findings(
+        clone(model).fit(X, labels), X, labels, feature_names=names, sample_names=(HOSTILE * 8)[:60], **SMALL
+    )
+    hostile = replace(
+        PROVENANCE, source="<b>x</b>.csv", target="{{ target }}", command="<i>", remarks=["<u>no</u>"]
+    )
+    page = render_report(found, hostile)
+    # Only the library's own elements: four scripts, one of them data.
+    assert page.count("<script") == page.count("</script>") == 4
+    for forbidden in ("<img", "<b>x", "<i>", "<u>", "<b>ill", "<!--"):
+        assert forbidden not in page.replace(vega_bundle(), "")
+    for name in HOSTILE:
+        assert html.escape(name, quote=False) in page.replace("&#34;", '"').replace("&#39;", "'")
+    assert "&lt;u&gt;no&lt;/u&gt;" in page
+    island = re.search(r'<script type="application/json" id="drawings">(.*?)</script>', page, re.DOTALL)
+    drawn = json.loads(island.group(1))
+    assert set(drawn["cells"]["features"]) <= set(names)
+    assert "\u2028" not in island.group(1)
+
+
+def test_right_to_left_names_are_isolated_in_sentences():
+    assert phrases.isolate("גן") == "\u2068גן\u2069"
+    assert phrases.isolate("gene") == "gene"
+
+
+def test_long_names_are_cut_in_the_middle():
+    assert phrases.shortened("a long name of probe number 178") == "a long name…number 178"
+    assert len(phrases.shortened("x" * 100)) == 22
+    assert phrases.shortened("x" * 22) == "x" * 22
+
+
+def test_data_for_scripts_cannot_end_them():
+    text = json_island({"a": ["</script>", "\u2028", float("nan"), np.float64(0.5)], "b": np.arange(2)})
+    assert "<" not in text
+    assert json.loads(text) == {"a": ["</script>", "\u2028", None, 0.5], "b": [0, 1]}
+
+
+def test_same_input_gives_the_same_bytes(study, findings):
+    again = gather(MinimaxRiskClassifier(), *study)
+    assert render_report(again, PROVENANCE).encode() == render_report(findings, PROVENANCE).encode()
+
+
+def test_policy_allows_nothing_but_the_scripts_of_the_page(findings):
+    page = render_report(findings, PROVENANCE)
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    assert policy.count("'sha256-") == 3
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page.replace(vega_bundle(), ""))
+
+
+def test_provenance_is_shown(findings):
+    told = replace(PROVENANCE, imputed="12 values, by medians", remarks=["two samples were dropped"])
+    page = text_of(render_report(findings, told))
+    for words in ("sha256:1234", "12 values, by medians", "two samples were dropped", told.command):
+        assert words in page
+    for name, value in findings.settings.items():
+        assert f"{name} {value}" in page
+
+
+def test_long_lists_are_cut_and_said_so():
+    random = np.random.default_rng(0)
+    y = np.arange(230) % 2
+    X = random.standard_normal((230, 400))
+    X[:, :100] += 0.4 * y[:, None]
+    found = gather(MinimaxRiskClassifier(radius=0.3), X, y, n_permutations=0, n_folds=0, n_radii=0)
+    assert found.fit.n_selected > 60
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"The 60 most important of {found.fit.n_selected} selected features" in page
+    assert "200 of 230 samples" in page
+
+
+def test_size_of_a_large_study():
+    study = make_expression(100, 20_000, n_informative=30, effect=1.5, random_state=0)
+    found = gather(MinimaxRiskClassifier(), study.data, study.target, feature_names=study.feature_names)
+    assert len(render_report(found, PROVENANCE).encode()) < 2_000_000
+
+
+def test_missing_packages_are_named(findings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(ImportError, match=r'vl_convert.*pip install "minimaxrisk\[app\]"'):
+        render_report(findings, PROVENANCE)

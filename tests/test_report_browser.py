@@ -1,0 +1,340 @@
+"""The report in a browser: it draws, reacts, prints, and asks for nothing from outside."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.report import Provenance, gather_findings, render_report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PLOTS = {
+    "plot-permutations-0",
+    "plot-heatmap-0",
+    "plot-comparison-0",
+    "plot-suspects-0",
+    "plot-radius-0",
+    "plot-radius-1",
+    "plot-history-0",
+}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    'a "quoted", comma\'d name',
+    "IL6[1].beta",
+    "גן אחד",
+    "gene 🧬 & co",
+    "a_very_long_name_without_any_place_to_break_it_" * 3,
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def study():
+    """A fitted model with names that try to break the page."""
+    data = make_expression(60, 300, n_informative=10, effect=1.5, random_state=0)
+    X, y = data.data, np.array(["healthy", "<b>ill</b>"])[data.target]
+    model = MinimaxRiskClassifier().fit(X, y)
+    names = [f"gene {j}" for j in range(300)]
+    important = np.argsort(-model.feature_importances_)
+    for j, name in zip(important[2:], HOSTILE, strict=False):
+        names[j] = name
+    samples = [f"patient {i} <i>" for i in range(60)]
+    return gather_findings(
+        model, X, y, feature_names=names, sample_names=samples, n_permutations=19, n_folds=3, n_radii=5
+    )
+
+
+@pytest.fixture(scope="module")
+def address(study, tmp_path_factory):
+    provenance = Provenance(
+        command="minimaxrisk fit x.csv --target '<img src=x onerror=alert(3)>' " + "very-long-option" * 20,
+        source="a_very_long_file_name_without_any_place_to_break_it_" * 2 + ".csv",
+        target="<img src=x onerror=alert(3)>",
+        fingerprint="sha256:" + "0123456789abcdef" * 4,
+        versions={"minimaxrisk": "0.1.0"},
+        remarks=["<script>alert(4)</script>"],
+    )
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_report(study, provenance), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens the report; at the end nothing may have gone wrong on any page."""
+    pages, troubles = [], []
+
+    def open_page(**options):
+        page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
+        page.on("console", lambda message: troubles.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: _note_request(request.url, address, troubles))
+        page.goto(address)
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert troubles == []
+
+
+def _note_request(url, address, troubles):
+    if url.split("#")[0] != address and not url.startswith("data:"):
+        troubles.append(f"request: {url}")
+
+
+def colour(page, selector, what):
+    return page.locator(selector).first.evaluate(f"element => getComputedStyle(element).{what}")
+
+
+def names_in_table(page):
+    return page.locator("#feature-table tbody tr:not([hidden]) th").all_inner_texts()
+
+
+def overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def cell(page, row, column):
+    """The middle of a cell of the heat map, in the window."""
+    cells = page.locator("#plot-heatmap-0 svg g.mark-rect.role-mark.layer_0_marks path")
+    n_samples = 60
+    place = cells.nth(row * n_samples + column)
+    place.scroll_into_view_if_needed()
+    box = place.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_every_figure_is_drawn(visit):
+    page = visit()
+    drawn = page.evaluate("[...document.querySelectorAll('.plot')].map(plot => plot.id)")
+    assert set(drawn) == PLOTS
+    for key in PLOTS:
+        marks = page.locator(f"#{key} svg .role-mark path, #{key} svg .role-mark line").count()
+        assert marks > 0, key
+        axis_titles = page.locator(f"#{key} svg .role-axis-title text").all_text_contents()
+        assert axis_titles or key == "plot-heatmap-0", key
+    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 6
+    # Colours that the style sheet does not know would be drawn black, or not at all.
+    unknown = page.evaluate(
+        """(() => {
+            const known = getComputedStyle(document.documentElement);
+            const used = [...document.querySelectorAll('.plot svg *')]
+                .flatMap(mark => [mark.getAttribute('fill'), mark.getAttribute('stroke')])
+                .filter(colour => colour && colour.startsWith('var('));
+            return [...new Set(used)].filter(colour => !known.getPropertyValue(colour.slice(4, -1)));
+        })()"""
+    )
+    assert unknown == []
+
+
+def test_labels_are_inside_their_figures(visit):
+    for width in (1280, 390):
+        page = visit(viewport={"width": width, "height": 900})
+        outside = page.evaluate(
+            """[...document.querySelectorAll('.plot svg')].flatMap(svg => {
+                const frame = svg.getBoundingClientRect();
+                return [...svg.querySelectorAll('text')].filter(text => {
+                    const box = text.getBoundingClientRect();
+                    return box.width && (box.left < frame.left - 2 || box.right > frame.right + 2
+                        || box.top < frame.top - 2 || box.bottom > frame.bottom + 2);
+                }).map(text => text.textContent);
+            })"""
+        )
+        assert outside == []
+
+
+def test_table_sorts_by_click_and_by_key(visit):
+    page = visit()
+    names = names_in_table(page)
+    header = page.locator("#feature-table th", has_text="importance")
+    assert header.get_attribute("aria-sort") == "descending"
+    header.get_by_role("button").click()
+    assert header.get_attribute("aria-sort") == "ascending"
+    assert names_in_table(page) == names[::-1]
+    coefficient = page.locator("#feature-table thead th", has_text="coefficient")
+    coefficient.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    assert coefficient.get_attribute("aria-sort") == "descending"
+    assert header.get_attribute("aria-sort") == "none"
+    texts = page.locator("#feature-table tbody td:nth-child(4)").all_inner_texts()
+    values = [float(text.replace("\u2212", "-")) for text in texts]
+    assert values == sorted(values, reverse=True)
+    assert min(values) < 0 < max(values)
+
+
+def test_table_filters(visit):
+    page = visit()
+    everything = len(names_in_table(page))
+    page.get_by_label("Find a feature").fill("ALERT(1)")
+    assert names_in_table(page) == ["<script>alert(1)</script>"]
+    assert page.locator("#feature-count").inner_text() == f"1 of {everything} rows"
+    page.get_by_label("Find a feature").fill("")
+    assert len(names_in_table(page)) == everything
+
+
+def test_hover_tells_the_sample(visit, study):
+    page = visit()
+    page.mouse.move(*cell(page, 2, 5))
+    tooltip = page.locator("#tooltip")
+    tooltip.wait_for(state="visible")
+    text = tooltip.inner_text()
+    assert study.values.sample_names[5] in text
+    assert study.values.classes[study.values.labels[5]] in text
+    assert "<script>alert(1)</script>" in text
+    assert f"{study.values.values[2, 5]:+.2f}".replace("-", "\u2212") in text
+    page.mouse.move(2, 2)
+    tooltip.wait_for(state="hidden")
+
+
+def frames(page):
+    """Opacity of the frames around the rows of the heat map."""
+    shapes = page.locator("#plot-heatmap-0 svg g.mark-rect.role-mark.layer_2_marks path")
+    return [shape.get_attribute("stroke-opacity") for shape in shapes.all()]
+
+
+def test_choosing_a_row_shows_it_in_the_heat_map(visit, study):
+    page = visit()
+    assert set(frames(page)) == {"0"}
+    button = page.get_by_role("button", name=study.values.names[3], exact=True)
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('#plot-heatmap-0 [stroke-opacity=\"1\"]')")
+    assert [k for k, opacity in enumerate(frames(page)) if opacity == "1"] == [3]
+    assert button.get_attribute("aria-pressed") == "true"
+    button.press("Enter")
+    page.wait_for_function("!document.querySelector('#plot-heatmap-0 [stroke-opacity=\"1\"]')")
+    assert button.get_attribute("aria-pressed") == "false"
+
+
+def test_choosing_a_cell_finds_its_row(visit, study):
+    page = visit()
+    page.mouse.click(*cell(page, 4, 10))
+    chosen = page.locator("#feature-table tr[data-chosen]")
+    chosen.wait_for()
+    assert chosen.count() == 1
+    assert chosen.locator("th").inner_text() == study.values.names[4]
+    playwright.expect(chosen).to_be_in_viewport()
+
+
+def test_print_has_all_figures_in_light_colours(visit):
+    page = visit(color_scheme="dark")
+    assert colour(page, "body", "backgroundColor") == "rgb(22, 24, 27)"
+    page.emulate_media(media="print")
+    # A printer tells nobody how wide its paper is.
+    page.add_style_tag(content="body { width: 690px }")
+    assert colour(page, "body", "backgroundColor") == "rgb(253, 253, 251)"
+    for key in PLOTS:
+        box = page.locator(f"#{key} svg").bounding_box()
+        assert box["width"] > 200
+        assert box["x"] + box["width"] <= 691
+    assert not page.locator("details").first.is_visible()
+    assert not page.locator("#feature-search").is_visible()
+    # Rows of long tables are not hidden in a box that scrolls.
+    assert page.locator(".scroll.tall").evaluate("box => box.scrollHeight - box.clientHeight") <= 1
+    document = page.pdf(format="A4")
+    assert document.startswith(b"%PDF")
+
+
+def test_dark_follows_the_system_and_the_button(visit):
+    light, dark = visit(color_scheme="light"), visit(color_scheme="dark")
+    for selector, what in [("body", "backgroundColor"), ("body", "color"), (".plot svg text", "fill")]:
+        assert colour(light, selector, what) != colour(dark, selector, what)
+    before = colour(light, ".plot svg text", "fill")
+    light.get_by_role("button", name="Light / dark").click()
+    assert colour(light, "body", "backgroundColor") == colour(dark, "body", "backgroundColor")
+    assert colour(light, ".plot svg text", "fill") == colour(dark, ".plot svg text", "fill") != before
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(visit, scheme):
+    page = visit(color_scheme=scheme)
+    for selector in ("p.lead", "figcaption", ".tiles dt", "nav a", "summary", ".legend", "button.name"):
+        back = page.locator(selector).first.evaluate(
+            """element => {
+                const back = () => getComputedStyle(element).backgroundColor;
+                while (back() === 'rgba(0, 0, 0, 0)') element = element.parentElement;
+                return back();
+            }"""
+        )
+        assert contrast(colour(page, selector, "color"), back) >= 4.5, selector
+
+
+def contrast(first, second):
+    """Ratio of luminances as in WCAG 2."""
+
+    def luminance(text):
+        channels = np.array([float(part) for part in text[text.index("(") + 1 : -1].split(",")[:3]]) / 255
+        linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_nothing_is_wider_than_the_page(visit, width):
+    page = visit(viewport={"width": width, "height": 844})
+    assert overflow(page) <= 0
+
+
+def test_hostile_names_are_text(visit):
+    page = visit()
+    shown = names_in_table(page)
+    for name in HOSTILE:
+        assert name in shown
+    assert page.locator("main img, main script, main b:not(dt b), main i:not(.legend i)").count() == 0
+    assert page.locator("h1").inner_text().startswith("<img src=x onerror=alert(3)>")
+    assert "<script>alert(4)</script>" in page.locator(".remarks").inner_text()
+    labels = page.locator("#plot-heatmap-0 svg .role-axis-label text").all_text_contents()
+    assert any(label.startswith("<script>ale") for label in labels)  # long ones are cut
+    assert "IL6[1].beta" in labels
+
+
+def test_skip_link_and_landmarks(visit):
+    page = visit()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    for landmark in ("banner", "navigation", "main", "contentinfo"):
+        assert page.get_by_role(landmark).count() == 1
+
+
+def test_without_scripts_the_text_and_tables_are_there(visit):
+    page = visit(java_script_enabled=False)
+    assert "The figures need JavaScript" in page.locator("noscript").inner_text()
+    assert len(names_in_table(page)) > 10
+    assert page.get_by_text("What the numbers mean").first.is_visible()
+    assert not page.locator("#feature-search").is_visible()
