@@ -67,6 +67,7 @@ $(VENV)/installed-bench: $(VENV)/installed
 # BENCH_FLAGS="--resume" goes on where an interrupted run stopped; benchmarks/make_mrcpy_env.sh adds a rival.
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks run $(BENCH_FLAGS)
+	$(BIN)/python -m benchmarks files
 
 bench-quick: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks run --quick --out benchmarks/results-quick $(BENCH_FLAGS)

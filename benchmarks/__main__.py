@@ -1,4 +1,4 @@
-"""Command line: ``run`` measures and reports, ``report`` renders again what a run measured."""
+"""Command line: ``run`` measures and reports, ``report`` renders it again, ``files`` measures the readers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks import ROOT
 from benchmarks.adapters import RIVALS
 from benchmarks.environment import describe_environment
+from benchmarks.files import fill_page, measure_files, render_files
 from benchmarks.measure import Effort
 from benchmarks.records import read_records
 from benchmarks.report import fill_docs, write_report
@@ -19,7 +20,7 @@ from benchmarks.runner import measure_all
 from benchmarks.workloads import workloads
 from minimaxrisk.datasets import list_datasets
 
-CSV, ENVIRONMENT = "results.csv", "environment.json"
+CSV, ENVIRONMENT, FILES = "results.csv", "environment.json", "files.json"
 QUICK = Effort(repeats=2, time_limit=20.0, repeat_seconds=2.0, accuracy_seconds=2.0)
 
 
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             _say("interrupted; --resume goes on from here.")
             return 130
+    if options.command == "files":
+        return _files(options)
     if not read_records(options.out / CSV):
         _say(f"there are no results in {options.out}; 'python -m benchmarks run' makes them.")
         return 2
@@ -53,7 +56,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--resume", action="store_true", help="keep what the CSV has and measure the rest")
     report = commands.add_parser("report", help="tables and plots from a CSV")
     report.add_argument("--docs", action="store_true", help="also fill docs/benchmarks.md")
-    for command in (run, report):
+    files = commands.add_parser("files", help="measure the reading of a wide table and the whole command")
+    files.add_argument("--docs", action="store_true", help="also fill docs/benchmarks.md")
+    files.add_argument("--quick", action="store_true", help="a small table, once")
+    for command in (run, report, files):
         command.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results", metavar="DIR")
     return parser
 
@@ -76,6 +82,19 @@ def _run(options: argparse.Namespace) -> int:
         return 2
     measure_all(loads, _present(options.rivals), effort, options.out / CSV, _say)
     return _report(options.out, docs=False)
+
+
+def _files(options: argparse.Namespace) -> int:
+    n_features, repeats = (2000, 1) if options.quick else (50_000, 5)
+    measured = measure_files(n_samples=100, n_features=n_features, repeats=repeats)
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / FILES
+    path.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+    print(render_files(measured))
+    if options.docs:
+        fill_page(measured, ROOT / "docs" / "benchmarks.md")
+    _say(f"wrote {path}")
+    return 0
 
 
 def _present(names: Sequence[str] | None) -> list[str]:

@@ -13,7 +13,7 @@ from benchmarks.adapters import mrcpy_interpreter
 from minimaxrisk.experiments.environment import describe_machine, source_revision
 from minimaxrisk.versions import package_versions
 
-PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skglm", "numba")
+PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skglm", "numba", "pandas", "pyarrow")
 MRCPY_PACKAGES = ("MRCpy", "gurobipy", "numpy", "scikit-learn")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

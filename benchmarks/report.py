@@ -67,7 +67,7 @@ def fill(text: str, name: str, content: str) -> str:
 def render_results(records: Sequence[Record], environment: dict[str, Any], pictures: Sequence[str]) -> str:
     """Everything but the losses."""
     parts = [
-        _render_environment(environment),
+        render_environment(environment),
         "### Ratios",
         _explain_ratios(records),
         _ratio_table(records),
@@ -122,7 +122,7 @@ def rivals_of(records: Iterable[Record]) -> list[str]:
     return [name for name in RIVALS if name in found] + sorted(found - set(RIVALS))
 
 
-def _render_environment(environment: dict[str, Any]) -> str:
+def render_environment(environment: dict[str, Any]) -> str:
     packages = environment["packages"] | {
         name: version
         for name, version in environment["mrcpy_environment"].items()
@@ -157,7 +157,7 @@ def _ratio_table(records: Sequence[Record]) -> str:
         ours = _row_of(rows, baseline)
         cells = [_ratio_cell(_row_of(rows, name), ours) for name in others]
         lines.append([_workload(rows[0]), _time_cell(ours), *cells])
-    return _markdown(["workload", f"`{baseline}`", *(f"`{name}`" for name in others)], lines)
+    return markdown_table(["workload", f"`{baseline}`", *(f"`{name}`" for name in others)], lines)
 
 
 def _growth_table(records: Sequence[Record]) -> str:
@@ -165,7 +165,7 @@ def _growth_table(records: Sequence[Record]) -> str:
     for name in rivals_of(records):
         found = [fit_growth(*sweep_curve(records, sweep, name)) for sweep in (OVER_FEATURES, OVER_SAMPLES)]
         lines.append([f"`{name}`", *(_growth_cell(growth) for growth in found)])
-    return _markdown(["rival", "exponent of d", "exponent of n"], lines)
+    return markdown_table(["rival", "exponent of d", "exponent of n"], lines)
 
 
 def _growth_cell(growth: Growth | None) -> str:
@@ -206,7 +206,7 @@ def _full_table(records: Sequence[Record]) -> str:
         "passes",
         "converged",
     ]
-    return _markdown(head, lines)
+    return markdown_table(head, lines)
 
 
 def _quality(row: Record, ours: Record | None) -> list[str]:
@@ -264,6 +264,6 @@ def _name(row: Record) -> str:
     return f"`{row.rival}`" + ("†" if row.converged is False else "")
 
 
-def _markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)

@@ -13,6 +13,7 @@ from scipy import sparse
 from benchmarks import ROOT, runner
 from benchmarks.__main__ import main
 from benchmarks.adapters import RIVALS, RefusedError, Rival
+from benchmarks.files import fill_page, measure_files
 from benchmarks.growth import fit_growth, sweep_curve
 from benchmarks.measure import Effort, follow
 from benchmarks.records import (
@@ -218,6 +219,18 @@ def test_the_linear_program_written_down_anew_agrees_with_ours(n_classes, contai
 def test_what_a_rival_does_not_take_is_refused_in_words():
     with pytest.raises(RefusedError, match="no sparse input"):
         RIVALS["mrcpy-gurobi"].fit(sparse.csr_matrix(np.eye(4)), np.arange(4) % 2)
+
+
+def test_reading_is_measured_and_goes_into_the_docs(tmp_path):
+    pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
+    measured = measure_files(n_samples=20, n_features=30, repeats=1)
+    assert all(found["seconds"] > 0 for found in measured["readers"].values())
+    assert measured["command"] > measured["fit"]["seconds"]
+    page = tmp_path / "page.md"
+    page.write_text("before <!-- files:begin --> old <!-- files:end --> after")
+    fill_page(measured, page)
+    assert "| `minimaxrisk.files` |" in page.read_text()
+    assert "old" not in page.read_text()
 
 
 def test_a_rival_that_is_not_there_says_how_to_get_it():

@@ -24,6 +24,7 @@ from minimaxrisk import (
     minimax_risk_path,
     permutation_test,
 )
+from minimaxrisk.cross_validation import cross_validated_error
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -33,7 +34,6 @@ from minimaxrisk.inspection import (
     StabilityDisplay,
     WorstCaseDistributionDisplay,
 )
-from minimaxrisk.inspection.cross_validation import cross_validated_error
 
 NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
 FROM_ESTIMATOR = [

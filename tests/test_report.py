@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk.cross_validation import cross_validated_error
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.inspection.cross_validation import cross_validated_error
 from minimaxrisk.report import (
     Provenance,
     gather_findings,

@@ -25,7 +25,7 @@ from minimaxrisk.cli.verify import verify_command
 
 FAILED, WRONG_INPUT = 1, 2
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
+app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True)
 app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("verify")(verify_command)

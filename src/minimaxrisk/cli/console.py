@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import typer
 
+from minimaxrisk.notices import UninformativeRadiusWarning
+
 
 class Console:
     """Says things once. Notes are kept, since reports and JSON hold them too."""
@@ -56,8 +58,10 @@ class Console:
             warnings.simplefilter("default")
             yield
         for warning in caught:
-            # What other packages warn about is for developers.
-            if issubclass(warning.category, UserWarning):
+            # What a radius is worth the result says in words of its own, not in those of Python; what other
+            # packages warn about is for developers.
+            is_ours = issubclass(warning.category, UserWarning)
+            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
                 self.note(str(warning.message))
 
 

@@ -22,7 +22,7 @@ from minimaxrisk.datasets.registry import near_match
 
 WIDTH = 100
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The data sets of the paper's Table 1.")
+app = typer.Typer(no_args_is_help=True, help="The data sets of the paper's Table 1.")
 
 
 @app.command("list")

@@ -100,7 +100,7 @@ def fit_command(
     radius: Annotated[
         str,
         typer.Option(
-            metavar="S",
+            metavar="S|RULE",
             help="Radius of the uncertainty set: a number of standard errors, or bootstrap or bonferroni for "
             "one that holds all true means with the given confidence: --radius bootstrap",
             rich_help_panel=FITTING,
@@ -129,6 +129,7 @@ def fit_command(
         int | None,
         typer.Option(
             metavar="N",
+            min=0,
             help=f"Compare R* with that of permuted labels; {PERMUTATIONS} with a report, else none: "
             "--permutations 999",
             rich_help_panel=PANEL,

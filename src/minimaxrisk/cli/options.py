@@ -17,6 +17,12 @@ class Options:
     command: str = "minimaxrisk"
 
 
+def _refuse_zero(value: int | None) -> int | None:
+    if value == 0:
+        raise typer.BadParameter("expected a number of processes, or -1 for one per core, got 0.")
+    return value
+
+
 Folder: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -99,10 +105,14 @@ Layer: TypeAlias = Annotated[
     ),
 ]
 Jobs: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", help="Processes, -1 for one per core: --jobs -1")
+    int | None,
+    typer.Option(metavar="N", help="Processes, -1 for one per core: --jobs -1", callback=_refuse_zero),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", help="Seed of permutations, folds and bootstrap: --seed 1")
+    int,
+    typer.Option(
+        metavar="N", min=0, max=2**32 - 1, help="Seed of permutations, folds and bootstrap: --seed 1"
+    ),
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]

@@ -43,6 +43,7 @@ def report_command(
         int,
         typer.Option(
             metavar="N",
+            min=0,
             help="Compare R* with that of permuted labels, 0 for no such test: --permutations 999",
             rich_help_panel=PANEL,
         ),

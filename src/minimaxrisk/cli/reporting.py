@@ -19,13 +19,13 @@ PERMUTATIONS, FOLDS, RADII = 199, 10, 12
 Folds: TypeAlias = Annotated[
     int,
     typer.Option(
-        metavar="N", help="Folds of the cross-validation, 0 for none: --folds 5", rich_help_panel=PANEL
+        metavar="N", min=0, help="Folds of the cross-validation, 0 for none: --folds 5", rich_help_panel=PANEL
     ),
 ]
 Radii: TypeAlias = Annotated[
     int,
     typer.Option(
-        metavar="N", help="Radii at which R* is shown, 0 for none: --radii 20", rich_help_panel=PANEL
+        metavar="N", min=0, help="Radii at which R* is shown, 0 for none: --radii 20", rich_help_panel=PANEL
     ),
 ]
 

@@ -25,12 +25,13 @@ def fit_as_text(trained: Trained, test: PermutationTestResult | None, written: M
     lines = [
         f"{study.source}: {n_samples} samples, {n_features} features, classes of {study.target!r}: {sizes}",
         "",
-        _line("worst-case error R*", f"{model.worst_case_error_:.4f}, {_meaning(trained)}"),
+        _line("worst-case error R*", f"{model.worst_case_error_:.4f}"),
+        _line("", _meaning(trained)),
         _line("certified", _certified(trained)),
         _line("radius", f"{model.radius_:.4g} standard errors"),
     ]
     if test is not None:
-        lines.append(_line("permutation test", str(test)))
+        lines += _noise(test)
     lines += [_line("selected features", f"{model.n_features_selected_} of {n_features}"), *_top(trained)]
     lines += [_line(what, str(path)) for what, path in written.items()]
     return "\n".join(lines)
@@ -109,7 +110,15 @@ def _meaning(trained: Trained) -> str:
     if is_bound(trained):
         doubt = ", with the doubts noted" if trained.classifier.coverage_remarks_ else ""
         return f"a bound on the error with {trained.classifier.confidence:.0%} confidence{doubt}"
-    return "a score and no bound on the error at this radius (--radius bootstrap)"
+    return "a score and no bound on the error, which --radius bootstrap gives; noise can score low too"
+
+
+def _noise(test: PermutationTestResult) -> list[str]:
+    n, floor = len(test.null_distribution), test.noise_floor
+    return [
+        _line("permutation test", f"p = {test.pvalue:.3g}, from {n} permutations of the labels"),
+        _line("", f"their R*: {floor[0.5]:.4f} in the median, below {floor[0.05]:.4f} in 5% of them"),
+    ]
 
 
 def _top(trained: Trained) -> list[str]:

@@ -11,17 +11,17 @@ from sklearn.base import clone
 
 from minimaxrisk.arrays import DataMatrix, FloatArray
 from minimaxrisk.assessment import error_bounds, verify
+from minimaxrisk.cross_validation import (
+    CrossValidatedError,
+    cross_validated_error,
+    n_folds_possible,
+)
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
     PermutationTestDisplay,
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
-)
-from minimaxrisk.inspection.cross_validation import (
-    CrossValidatedError,
-    cross_validated_error,
-    n_folds_possible,
 )
 from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
 from minimaxrisk.notices import quiet_fits

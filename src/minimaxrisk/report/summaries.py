@@ -11,7 +11,7 @@ from scipy import sparse, stats
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from minimaxrisk.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk.inspection.cross_validation import CrossValidatedError
+from minimaxrisk.cross_validation import CrossValidatedError
 from minimaxrisk.uncertainty.radius import student_factor
 
 # Rows of the table of features; a page with more of them is slow to sort and of use to nobody.
