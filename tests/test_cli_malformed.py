@@ -182,7 +182,7 @@ class TestLabelsFile:
         (["--samples", "nobody"], "nobody"),
         (["--radius", "nan"], "radius"),
         (["--radius", "-1"], "radius"),
-        (["--radius", "large"], "expected a number, bootstrap or bonferroni"),
+        (["--radius", "large"], "expected a positive number"),
         (["--confidence", "95"], "confidence"),
         (["--permutations", "-5"], "permutations"),
         (["--solver", "gurobi"], "gurobi"),

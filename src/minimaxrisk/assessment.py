@@ -70,7 +70,7 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: A
     check_model(model)
     data = training_data_of(model, X, y, sample_weight, X_unlabeled)
     if not np.array_equal(data.classes, model.classes_):
-        problem = f"the labels are {list(data.classes)}, the model knows {list(model.classes_)}"
+        problem = f"the labels are {data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
     posed = _pose_as_fitted(model, data)
     problems: list[str] = []
@@ -189,7 +189,7 @@ def check_model(model: Any) -> None:
 def check_classes(model: Any, data: TrainingData) -> None:
     if not np.array_equal(data.classes, model.classes_):
         raise ValueError(
-            f"y must hold the classes of the model, {list(model.classes_)}, got {list(data.classes)}."
+            f"y must hold the classes of the model, {model.classes_.tolist()}, got {data.classes.tolist()}."
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,6 +34,18 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write text (UTF-8, line ends as they are) or bytes."""
     with whole_file(path) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def checked_destinations(results: Sequence[str | Path | None], sources: Sequence[str | Path | None]) -> None:
+    """Refuse, before the work, results that cannot be written, or would overwrite a source or each other."""
+    taken = {os.path.realpath(path): path for path in sources if path is not None}
+    for path in results:
+        if path is None:
+            continue
+        final = checked_destination(path)
+        if str(final) in taken and (not final.exists() or final.is_file()):
+            raise ValueError(f"{path} would overwrite {taken[str(final)]}; give it another name.")
+        taken[str(final)] = path
 
 
 def checked_destination(path: str | Path) -> Path:

@@ -58,6 +58,8 @@ class SavedModel:
         Digest of the training data, as ``fingerprint`` computes it.
     imputer : SimpleImputer or None
         Fills missing values with what they were replaced by in training; None refuses them.
+    reading : mapping of str to str
+        The layer or sheet of the file that the training data come from, as options of reading.
     command : str
         How the model was made.
     versions : mapping of str to str
@@ -69,6 +71,7 @@ class SavedModel:
     target: str
     fingerprint: str
     imputer: SimpleImputer | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -121,6 +124,7 @@ def load_model(path: str | Path) -> SavedModel:
             target=manifest["target"],
             fingerprint=manifest["fingerprint"],
             imputer=parts["imputer"],
+            reading=manifest["reading"],
             command=manifest["command"],
             versions=manifest["versions"],
         )
@@ -144,6 +148,7 @@ def _packed(model: SavedModel) -> bytes:
         "classes": np.asarray(classifier.classes_).tolist(),
         "certificate": {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_},
         "fingerprint": model.fingerprint,
+        "reading": dict(model.reading),
         "command": model.command,
         "feature_names": list(map(str, model.feature_names)),
     }

@@ -55,7 +55,9 @@ def minimaxrisk(
 ) -> None:
     """Classifiers with a certified worst-case error, for few samples and very many features.
 
-    Start with: minimaxrisk fit expression.csv --target diagnosis --report report.html
+    \b
+    Start with:
+      minimaxrisk fit expression.csv --target diagnosis --report report.html
     """
     context.ensure_object(Options).debug = debug
 

@@ -12,10 +12,10 @@ CHECKOUT = Path(__file__).parents[3]
 
 
 def bench_command(context: typer.Context) -> None:
-    """Measure times against other solvers and learners, and write a report; a small version with --quick.
+    """Measure times against other solvers and learners.
 
-    All further options go to the benchmark; 'python -m benchmarks run --help' lists them. It is part of the
-    source tree and needs the extra "bench".
+    Writes a report; a small version with --quick. All further options go to the benchmark, and
+    'python -m benchmarks run --help' lists them. It is part of the source tree and needs the extra "bench".
 
     \b
     Examples:

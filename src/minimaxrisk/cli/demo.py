@@ -25,7 +25,9 @@ def demo_command(
         Path, typer.Option(metavar="FOLDER", help="For table, model and report: --out tour")
     ] = Path("minimaxrisk-demo"),
 ) -> None:
-    """Show what the library does, on simulated and on real data; ends with a report to look at.
+    """Show the library at work; ends with a report to look at.
+
+    A tour on simulated and on real data, then the command fit on a file.
 
     \b
     Example:
@@ -33,6 +35,8 @@ def demo_command(
     """
     from minimaxrisk import demo  # noqa: PLC0415
 
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file; --out must name a folder.")
     out.mkdir(parents=True, exist_ok=True)
     demo.main()
     table, model, report = out / "expression.csv", out / "model.skops", out / "report.html"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from minimaxrisk.atomic import checked_destination, write_whole
+from minimaxrisk.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
@@ -26,7 +27,7 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, report_page
+from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, make_report
 from minimaxrisk.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.cli.training import permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
@@ -56,6 +57,12 @@ class Impute(StrEnum):
 
 class ClassWeight(StrEnum):
     BALANCED = "balanced"
+
+
+def _confidence(value: float) -> float:
+    if not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"expected a probability such as 0.95, got {value:g}.")
+    return value
 
 
 def fit_command(
@@ -109,7 +116,10 @@ def fit_command(
     confidence: Annotated[
         float,
         typer.Option(
-            metavar="P", help="Confidence of the named radii: --confidence 0.9", rich_help_panel=FITTING
+            metavar="P",
+            help="Confidence of the named radii: --confidence 0.9",
+            callback=_confidence,
+            rich_help_panel=FITTING,
         ),
     ] = 0.95,
     solver: Annotated[
@@ -146,7 +156,7 @@ def fit_command(
     sheet: Sheet = None,
     layer: Layer = None,
 ) -> None:
-    """Learn a classifier from a table, with a certified bound on its worst-case error.
+    """Learn a classifier from a table, with a certified error.
 
     \b
     Examples:
@@ -157,9 +167,7 @@ def fit_command(
       minimaxrisk fit table.xlsx --target class --impute median --permutations 999 --jobs -1 --json
     """
     console = Console(quiet=quiet)
-    for path in (out, report):
-        if path is not None:
-            checked_destination(path)
+    checked_destinations([out, report], sources=[data, labels])
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     classifier = MinimaxRiskClassifier(
@@ -185,10 +193,11 @@ def fit_command(
         permutations = PERMUTATIONS if report is not None else 0
     test = permutation_of(trained, permutations, jobs=jobs, seed=seed, console=console)
     command = context.ensure_object(Options).command
-    model = saved_model(trained, command=command)
+    model = saved_model(trained, reading=reading, command=command)
     written: dict[str, Path] = {}
+    findings = None
     if report is not None:
-        page = report_page(
+        findings, page = make_report(
             model,
             study,
             trained.X,
@@ -206,9 +215,9 @@ def fit_command(
         write_back_fit(data, trained)
         written["data"] = data
     typer.echo(
-        as_json(fit_as_json(trained, test, written, console.notes))
+        as_json(fit_as_json(trained, test, findings, written=written, notes=console.notes))
         if json
-        else fit_as_text(trained, test, written)
+        else fit_as_text(trained, test, findings, written=written)
     )
     if not trained.certificate.valid:
         raise typer.Exit(1)
@@ -218,7 +227,10 @@ def _radius(text: str) -> float | str:
     if text in ("bootstrap", "bonferroni"):
         return text
     try:
-        return float(text)
-    except ValueError as error:
-        message = f"expected a number, bootstrap or bonferroni, got {text!r}."
-        raise typer.BadParameter(message, param_hint="--radius") from error
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0.0 < number < math.inf:
+        message = f"expected a positive number, bootstrap or bonferroni, got {text!r}."
+        raise typer.BadParameter(message, param_hint="--radius")
+    return number

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from scipy import sparse
 
-from minimaxrisk.atomic import checked_destination, write_whole
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
     Delimiter,
     Header,
+    Ignore,
     Json,
     Labels,
     Layer,
@@ -25,9 +29,43 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.stored import prepared, read_for_model
+from minimaxrisk.cli.stored import is_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions, Study
-from minimaxrisk.model_file import load_model
+from minimaxrisk.guarantee import GuaranteedError
+from minimaxrisk.model_file import SavedModel, load_model
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One row per sample; ``bound`` is on the error of the randomized rule, where the radii allow one."""
+
+    samples: np.ndarray
+    labels: np.ndarray
+    probabilities: np.ndarray
+    classes: np.ndarray
+    bound: GuaranteedError | None
+
+    def as_csv(self) -> str:
+        """Probabilities in full, so that reading them gives the same numbers."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["sample", "prediction", *(f"probability_{c}" for c in self.classes)])
+        writer.writerows(
+            [name, label, *map(repr, row)]
+            for name, label, row in zip(self.samples, self.labels, self.probabilities.tolist(), strict=True)
+        )
+        return text.getvalue()
+
+    def as_dict(self) -> dict[str, Any]:
+        names = [str(label) for label in self.classes]
+        rows = zip(self.samples, self.labels.tolist(), self.probabilities.tolist(), strict=True)
+        return {
+            "predictions": [
+                {"sample": name, "prediction": label, "probabilities": dict(zip(names, row, strict=True))}
+                for name, label, row in rows
+            ],
+            "guaranteed_error": self.bound and self.bound.value,
+        }
 
 
 def predict_command(
@@ -36,13 +74,19 @@ def predict_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the table there: --out predictions.csv; else it is printed."
-        ),
+        typer.Option(metavar="FILE", help="Write the table there, else it is printed: --out new.csv"),
     ] = None,
+    only_used: Annotated[
+        bool,
+        typer.Option(
+            "--only-used",
+            help="Ask only for the columns that the model gives a coefficient; others may be absent.",
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     labels: Labels = None,
+    ignore: Ignore = None,
     samples: Samples = None,
     transpose: Transpose = None,
     delimiter: Delimiter = None,
@@ -50,63 +94,90 @@ def predict_command(
     sheet: Sheet = None,
     layer: Layer = None,
 ) -> None:
-    """Predict the classes of new samples: CSV with sample, prediction and one probability per class.
+    """Predict the classes of new samples, as CSV.
 
-    Columns are matched by name, in any order. The probabilities are those with which the randomized rule
-    picks a label, not how probable a label is.
+    A line per sample: its name, the prediction, and one probability per class. Columns are matched by name,
+    in any order. The probabilities are those with which the randomized rule picks a label, not how probable
+    a label is.
 
     \b
     Examples:
       minimaxrisk predict model.skops new_patients.csv
       minimaxrisk predict model.skops new_patients.gct --out predictions.csv
+      minimaxrisk predict model.skops few_genes.csv --only-used
       minimaxrisk predict model.skops new_cells.h5ad --layer logcounts --json
     """
     console = Console(quiet=quiet)
-    if out is not None:
-        checked_destination(out)
+    checked_destinations([out], sources=[model, data, labels])
     saved = load_model(model)
     reading = ReadOptions(
         delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
     )
-    study = read_for_model(saved, data, reading, labels=labels, needs_labels=False, console=console)
-    X = prepared(saved, study)
-    predictions, probabilities = saved.classifier.predict(X), saved.classifier.predict_proba(X)
+    columns = saved.classifier.selected_features_ if only_used else None
+    study = read_for_model(
+        saved,
+        data,
+        reading,
+        labels=labels,
+        ignore=ignore,
+        console=console,
+        needs_labels=False,
+        columns=columns,
+    )
+    if columns is None:
+        X = prepared(saved, study, console)
+    else:
+        X = _prepared_columns(saved, study, columns, console)
+    found = _predict(saved, study, X)
     if study.y is not None:
-        _note_error(study, predictions, console)
-    table = (study.sample_names, predictions, probabilities, saved.classifier.classes_)
-    text = as_json({"predictions": _records(*table), "notes": console.notes}) if json else _csv(*table)
+        console.note(_comparison(saved, study, X, found.labels))
+    if found.bound is not None:
+        console.say(f"randomized rule: {found.bound.statement}")
+    text = as_json(found.as_dict() | {"notes": console.notes}) if json else found.as_csv()
     if out is None:
         typer.echo(text, nl=json)
     else:
         write_whole(out, text)
-        console.say(f"{len(predictions)} predictions in {out}")
+        console.say(f"{len(found.labels)} predictions in {out}")
 
 
-def _csv(names: np.ndarray, predictions: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> str:
-    """Probabilities in full, so that reading them gives the same numbers."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["sample", "prediction", *(f"probability_{c}" for c in classes)])
-    writer.writerows(
-        [name, label, *map(repr, row)]
-        for name, label, row in zip(names, predictions, probabilities.tolist(), strict=True)
+def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
+    """All columns of the model: those that it does not use may hold anything, so zeros."""
+    n_samples, n_features = study.X.shape[0], len(saved.feature_names)
+    if sparse.issparse(study.X):
+        place = sparse.csr_matrix(
+            (np.ones(len(columns)), (np.arange(len(columns)), columns)), (len(columns), n_features)
+        )
+        full = sparse.csr_matrix(study.X @ place)
+    else:
+        full = np.zeros((n_samples, n_features))
+        full[:, columns] = study.X
+    return prepared(saved, replace(study, X=full, feature_names=saved.feature_names), console)
+
+
+def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
+    classifier = saved.classifier
+    return Predictions(
+        samples=study.sample_names,
+        labels=classifier.predict(X),
+        probabilities=classifier.predict_proba(X),
+        classes=classifier.classes_,
+        bound=None if classifier.coverage_ is None else classifier.guaranteed_error(X),
     )
-    return text.getvalue()
 
 
-def _records(
-    names: np.ndarray, predictions: np.ndarray, probabilities: np.ndarray, classes: np.ndarray
-) -> list[dict[str, Any]]:
-    return [
-        {"sample": name, "prediction": label, "probabilities": dict(zip(map(str, classes), row, strict=True))}
-        for name, label, row in zip(names, predictions.tolist(), probabilities.tolist(), strict=True)
-    ]
-
-
-def _note_error(study: Study, predictions: np.ndarray, console: Console) -> None:
-    """The data have labels too: say how many were predicted wrongly."""
-    wrong = int((predictions != study.y).sum())
-    console.note(
-        f"the file has the column {study.target!r}: {wrong} of {len(predictions)} predictions differ from it "
+def _comparison(saved: SavedModel, study: Study, X: DataMatrix, predictions: np.ndarray) -> str:
+    """The data have labels too: how many were predicted wrongly. As text, since 1 may be read as a word."""
+    known = {str(label) for label in saved.classifier.classes_}
+    own = np.asarray(study.y).astype(str)
+    wrong = int((predictions.astype(str) != own).sum())
+    said = (
+        f"The file has the column {study.target!r}: {wrong} of {len(predictions)} predictions differ from it "
         f"({wrong / len(predictions):.1%})."
     )
+    strange = sorted(set(own) - known)
+    if strange:
+        said += f" The model does not know its labels {', '.join(strange[:5])}."
+    if is_training_data(saved, study, X):
+        said += " These are the training data, so that is no forecast."
+    return said

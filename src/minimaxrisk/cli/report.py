@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from minimaxrisk.atomic import checked_destination, write_whole
+from minimaxrisk.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import (
     Data,
     Delimiter,
     Header,
+    Ignore,
     Jobs,
     Labels,
     Layer,
@@ -24,8 +25,8 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, report_page
-from minimaxrisk.cli.stored import prepared, read_for_model, training_data_problem
+from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, make_report
+from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions
 from minimaxrisk.model_file import load_model
 
@@ -54,6 +55,7 @@ def report_command(
     seed: Seed = 0,
     quiet: Quiet = False,
     labels: Labels = None,
+    ignore: Ignore = None,
     samples: Samples = None,
     transpose: Transpose = None,
     delimiter: Delimiter = None,
@@ -61,7 +63,9 @@ def report_command(
     sheet: Sheet = None,
     layer: Layer = None,
 ) -> None:
-    """Write the report of a stored model and its training data: one page that opens in any browser, offline.
+    """Write the report of a stored model and its training data.
+
+    One page that opens in any browser, offline.
 
     \b
     Examples:
@@ -70,18 +74,19 @@ def report_command(
     """
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
-    checked_destination(page)
+    checked_destinations([page], sources=[model, data, labels])
     saved = load_model(model)
     reading = ReadOptions(
         delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
     )
-    study = read_for_model(saved, data, reading, labels=labels, needs_labels=True, console=console)
-    X = prepared(saved, study)
-    stranger = training_data_problem(saved, study, X)
-    if stranger:
-        typer.echo(f"minimaxrisk: {stranger} A report is about a model and its training data.", err=True)
+    study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
+    X = prepared(saved, study, console)
+    if not is_training_data(saved, study, X):
+        message = f"{not_training_data(study)} A report is about a model and its training data."
+        typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
     effort = Effort(permutations, folds, radii, jobs, seed)
     command = context.ensure_object(Options).command
-    write_whole(page, report_page(saved, study, X, effort, command=command, console=console))
+    _, html = make_report(saved, study, X, effort, command=command, console=console)
+    write_whole(page, html)
     typer.echo(str(page))

@@ -9,23 +9,40 @@ import typer
 
 from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
-from minimaxrisk.files import Study
+from minimaxrisk.cli.stored import filled_gaps
+from minimaxrisk.files import Study, count_missing
 from minimaxrisk.model_file import SavedModel
 from minimaxrisk.permutation import PermutationTestResult
+from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
 
 PANEL = "What a report computes"
 PERMUTATIONS, FOLDS, RADII = 199, 10, 12
 
+
+def _refuse_one(value: int) -> int:
+    if value == 1:
+        raise typer.BadParameter("expected at least 2 folds, or 0 for none, got 1.")
+    return value
+
+
 Folds: TypeAlias = Annotated[
     int,
     typer.Option(
-        metavar="N", min=0, help="Folds of the cross-validation, 0 for none: --folds 5", rich_help_panel=PANEL
+        metavar="N",
+        min=0,
+        help="Folds of the cross-validation, 0 for none: --folds 5",
+        callback=_refuse_one,
+        rich_help_panel=PANEL,
     ),
 ]
 Radii: TypeAlias = Annotated[
     int,
     typer.Option(
-        metavar="N", min=0, help="Radii at which R* is shown, 0 for none: --radii 20", rich_help_panel=PANEL
+        metavar="N",
+        min=0,
+        max=1000,
+        help="Radii at which R* is shown, 0 for none: --radii 20",
+        rich_help_panel=PANEL,
     ),
 ]
 
@@ -41,7 +58,7 @@ class Effort:
     seed: int
 
 
-def report_page(
+def make_report(
     saved: SavedModel,
     study: Study,
     X: DataMatrix,
@@ -50,11 +67,8 @@ def report_page(
     command: str,
     console: Console,
     permutation_result: PermutationTestResult | None = None,
-) -> str:
-    """The page as HTML; ``X`` is that of the study without gaps."""
-    # Only now: the page needs packages that other commands do without.
-    from minimaxrisk.report import Provenance, gather_findings, render_report  # noqa: PLC0415
-
+) -> tuple[Findings, str]:
+    """The numbers and the page as HTML; ``X`` is that of the study without gaps."""
     with console.progress("report") as show, console.warnings_as_notes():
         findings = gather_findings(
             saved.classifier,
@@ -77,8 +91,6 @@ def report_page(
         fingerprint=saved.fingerprint,
         versions=saved.versions,
         remarks=console.notes,
-        imputed=None
-        if saved.imputer is None
-        else "missing values were replaced by the median of their column",
+        imputed=filled_gaps(study) if count_missing(study) else None,
     )
-    return render_report(findings, provenance)
+    return findings, render_report(findings, provenance)

@@ -80,7 +80,9 @@ def reproduce_command(
         int | None, _option("Guarantees: simulated studies for the stability selection.")
     ] = None,
 ) -> None:
-    """Measure a table or figure of the paper again and put the result beside the printed numbers.
+    """Measure a table or figure of the paper again.
+
+    The result stands beside the printed numbers.
 
     "all" is all of these; "guarantees" measures coverage, noise floor, radius rules, the path over the
     radius and stability selection, beyond the paper.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,29 +11,41 @@ import numpy as np
 
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.permutation import PermutationTestResult
+from minimaxrisk.report import Findings
+from minimaxrisk.report.phrases import outward
 from minimaxrisk.report.summaries import summarise_radius
+from minimaxrisk.report.wording import headline
 
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
-WIDEST_NAME = 40
+WIDEST_NAME, WIDTH = 40, 100
 
 
-def fit_as_text(trained: Trained, test: PermutationTestResult | None, written: Mapping[str, Path]) -> str:
+def fit_as_text(
+    trained: Trained,
+    test: PermutationTestResult | None,
+    findings: Findings | None,
+    *,
+    written: Mapping[str, Path],
+) -> str:
     """What a person reads at the terminal."""
-    model, study = trained.classifier, trained.study
-    n_samples, n_features = trained.X.shape
-    sizes = ", ".join(f"{label} {count}" for label, count in class_sizes(trained).items())
-    lines = [
-        f"{study.source}: {n_samples} samples, {n_features} features, classes of {study.target!r}: {sizes}",
-        "",
-        _line("worst-case error R*", f"{model.worst_case_error_:.4f}"),
-        _line("", _meaning(trained)),
-        _line("certified", _certified(trained)),
-        _line("radius", f"{model.radius_:.4g} standard errors"),
-    ]
+    study, (n_samples, n_features) = trained.study, trained.X.shape
+    sizes = class_sizes(trained)
+    classes = ", ".join(f"{label} {count}" for label, count in sizes.items())
+    lines = [f"{study.source}: {n_samples} samples, {n_features} features, {study.target!r}: {classes}", ""]
+    if findings is not None:
+        lines += [textwrap.fill(headline(findings), WIDTH), ""]
+    lines += _worst_case(trained)
     if test is not None:
         lines += _noise(test)
-    lines += [_line("selected features", f"{model.n_features_selected_} of {n_features}"), *_top(trained)]
+    if findings is not None and findings.cross_validation is not None:
+        found = findings.cross_validation
+        lines.append(
+            _line("cross-validation", f"{found.n_wrong} of {n_samples} left-out samples predicted wrongly")
+        )
+    most_common = max(sizes, key=lambda label: sizes[label])
+    lines.append(_line("to compare", f"always {most_common!r} errs in {majority_error(trained):.1%} of them"))
+    lines += _selection(trained)
     lines += [_line(what, str(path)) for what, path in written.items()]
     return "\n".join(lines)
 
@@ -40,23 +53,28 @@ def fit_as_text(trained: Trained, test: PermutationTestResult | None, written: M
 def fit_as_json(
     trained: Trained,
     test: PermutationTestResult | None,
+    findings: Findings | None,
+    *,
     written: Mapping[str, Path],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """What a program reads."""
+    """What a program reads; what was not computed is null."""
     model, study, certificate = trained.classifier, trained.study, trained.certificate
+    folds = None if findings is None else findings.cross_validation
     return {
         "data": str(study.source),
         "target": study.target,
         "n_samples": trained.X.shape[0],
         "n_features": trained.X.shape[1],
         "classes": class_sizes(trained),
+        "verdict": None if findings is None else headline(findings),
         "worst_case_error": model.worst_case_error_,
         "worst_case_error_lower": model.worst_case_error_lower_,
         "certificate": {"valid": certificate.valid, "problems": list(certificate.problems)},
-        "deterministic_error_bound": model.deterministic_error_bound_,
-        "radius": model.radius_,
         "is_bound": is_bound(trained),
+        "deterministic_error_bound": model.deterministic_error_bound_,
+        "majority_error": majority_error(trained),
+        "radius": model.radius_,
         "coverage": model.coverage_,
         "solver": model.solver_,
         "coding": model.coding_,
@@ -65,8 +83,9 @@ def fit_as_json(
         "selected_features": [
             {
                 "name": str(study.feature_names[j]),
-                "coefficients": model.coef_[:, j].tolist(),
                 "importance": model.feature_importances_[j],
+                "towards": str(_towards(trained, j)),
+                "coefficients": model.coef_[:, j].tolist(),
             }
             for j in by_importance(trained)
         ],
@@ -76,6 +95,13 @@ def fit_as_json(
             "statistic": test.statistic,
             "pvalue": test.pvalue,
             "noise_floor": {str(level): value for level, value in test.noise_floor.items()},
+        },
+        "cross_validation": folds
+        and {
+            "n_folds": folds.n_folds,
+            "n_wrong": folds.n_wrong,
+            "randomized_error": folds.errors[0],
+            "argmax_error": folds.errors[1],
         },
         "written": {what: str(path) for what, path in written.items()},
         "notes": list(notes),
@@ -87,18 +113,15 @@ def class_sizes(trained: Trained) -> dict[str, int]:
     return {str(label): int(count) for label, count in zip(labels, counts, strict=True)}
 
 
+def majority_error(trained: Trained) -> float:
+    """Share of the samples that always naming the most common class gets wrong."""
+    return 1.0 - max(class_sizes(trained).values()) / len(trained.y)
+
+
 def by_importance(trained: Trained) -> np.ndarray:
     """Selected columns, the most important first."""
     selected = trained.classifier.selected_features_
     return selected[np.argsort(-trained.classifier.feature_importances_[selected], kind="stable")]
-
-
-def _certified(trained: Trained) -> str:
-    model = trained.classifier
-    interval = f"{model.worst_case_error_lower_:.6f} <= R* <= {model.worst_case_error_:.6f}"
-    if trained.certificate.valid:
-        return f"{interval}, confirmed without the solver"
-    return f"{interval}, NOT CONFIRMED: {'; '.join(trained.certificate.problems)}"
 
 
 def is_bound(trained: Trained) -> bool:
@@ -106,11 +129,36 @@ def is_bound(trained: Trained) -> bool:
     return summarise_radius(trained.classifier, trained.X.shape[0]).covers
 
 
-def _meaning(trained: Trained) -> str:
-    if is_bound(trained):
-        doubt = ", with the doubts noted" if trained.classifier.coverage_remarks_ else ""
-        return f"a bound on the error with {trained.classifier.confidence:.0%} confidence{doubt}"
-    return "a score and no bound on the error, which --radius bootstrap gives; noise can score low too"
+def _worst_case(trained: Trained) -> list[str]:
+    model, certificate = trained.classifier, trained.certificate
+    lower, upper = outward(model.worst_case_error_lower_, model.worst_case_error_)
+    verdict = (
+        "confirmed without the solver"
+        if certificate.valid
+        else f"NOT CONFIRMED: {'; '.join(certificate.problems)}"
+    )
+    plural = "" if model.radius_ == 1 else "s"
+    return [
+        _line("worst-case error R*", f"{upper[:-2]}, of the rule that draws its answers"),
+        *(_line("", line) for line in _meaning(trained)),
+        _line("certified", f"{lower} <= R* <= {upper}, {verdict}"),
+        _line("radius", f"{model.radius_:.4g} standard error{plural}"),
+    ]
+
+
+def _meaning(trained: Trained) -> list[str]:
+    model = trained.classifier
+    error = "error" if model.class_weight is None else "class-balanced error"
+    if not is_bound(trained):
+        return [
+            f"a score and no bound on the {error}, which --radius bootstrap gives;",
+            "noise can score low too: --permutations 199 tells how low",
+        ]
+    doubt = ", with the doubts noted above" if model.coverage_remarks_ else ""
+    return [
+        f"bounds its {error} on samples like these with {100 * model.confidence:g}% confidence{doubt};",
+        f"that of predict, which names the most probable class, by {model.deterministic_error_bound_:.4f}",
+    ]
 
 
 def _noise(test: PermutationTestResult) -> list[str]:
@@ -121,23 +169,35 @@ def _noise(test: PermutationTestResult) -> list[str]:
     ]
 
 
-def _top(trained: Trained) -> list[str]:
+def _selection(trained: Trained) -> list[str]:
     """The most important features, with the class that large values speak for."""
     model, names = trained.classifier, trained.study.feature_names
     columns = by_importance(trained)
-    shown = [str(names[j])[:WIDEST_NAME] for j in columns[:MOST_NAMED]]
-    width = max(map(len, shown), default=0)
-    lines = []
-    for j, name in zip(columns, shown, strict=False):
-        coefficients = model.coef_[:, j]
-        if len(coefficients) == 1:
-            towards, size = model.classes_[int(coefficients[0] > 0)], abs(coefficients[0])
-        else:
-            strongest = int(np.argmax(coefficients))
-            towards, size = model.classes_[strongest], coefficients[strongest]
-        lines.append(f"    {name:<{width}}  {size:8.4g} towards {towards}")
+    lines = [_line("selected features", f"{len(columns)} of {trained.X.shape[1]}")]
+    if not len(columns):
+        return lines
+    shown = [_printable(str(names[j]))[:WIDEST_NAME] for j in columns[:MOST_NAMED]]
+    width = max(map(len, [*shown, "feature"]))
+    lines.append(f"    {'feature':<{width}}  importance  large values speak for")
+    lines += [
+        f"    {name:<{width}}  {model.feature_importances_[j]:10.4f}  {_towards(trained, j)}"
+        for j, name in zip(columns, shown, strict=False)
+    ]
     left = len(columns) - len(shown)
     return [*lines, f"    and {left} more"] if left else lines
+
+
+def _towards(trained: Trained, column: int) -> Any:
+    model = trained.classifier
+    coefficients = model.coef_[:, column]
+    if len(coefficients) == 1:
+        return model.classes_[int(coefficients[0] > 0)]
+    return model.classes_[int(np.argmax(coefficients))]
+
+
+def _printable(name: str) -> str:
+    """Without what would move the cursor or change colours."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _line(what: str, value: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
-from minimaxrisk.files import ReadOptions, Study, read_study_for_model, refuse_missing
+from minimaxrisk.files import ReadOptions, Study, count_missing, read_study_for_model, refuse_missing
 from minimaxrisk.model_file import SavedModel, fingerprint
+
+NO_MEDIANS = "the model was fitted without --impute and knows no medians: complete them, or fit again with it"
 
 
 def read_for_model(
@@ -18,17 +21,22 @@ def read_for_model(
     reading: ReadOptions,
     *,
     labels: Path | None,
-    needs_labels: bool,
+    ignore: list[str] | None,
     console: Console,
+    needs_labels: bool = True,
+    columns: np.ndarray | None = None,
 ) -> Study:
-    """The columns that the model knows, in its order."""
+    """The columns that the model knows, in its order, or only some of them."""
+    names = saved.feature_names if columns is None else saved.feature_names[columns]
+    options = _as_in_training(saved, reading, console)
     with console.progress(f"reading {data}"):
         study = read_study_for_model(
             data,
-            feature_names=list(saved.feature_names),
+            feature_names=list(names),
             target=saved.target,
             labels=labels,
-            options=reading,
+            ignore=ignore or (),
+            options=options,
             needs_labels=needs_labels,
         )
     for remark in study.remarks:
@@ -36,17 +44,41 @@ def read_for_model(
     return study
 
 
-def prepared(saved: SavedModel, study: Study) -> DataMatrix:
+def _as_in_training(saved: SavedModel, reading: ReadOptions, console: Console) -> ReadOptions:
+    """The layer or sheet of the training data, unless another one is asked for."""
+    for key in ("layer", "sheet"):
+        if key in saved.reading and getattr(reading, key) is None:
+            value = saved.reading[key]
+            console.note(f"Took the {key} {value!r}, as for the training data; --{key} names another one.")
+    return replace(
+        reading,
+        layer=reading.layer or saved.reading.get("layer"),
+        sheet=reading.sheet or saved.reading.get("sheet"),
+    )
+
+
+def prepared(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
     """Without gaps: filled as in training, or refused if the model has learned nothing about filling."""
     if saved.imputer is None:
-        refuse_missing(study)
+        refuse_missing(study, advice=NO_MEDIANS)
+    elif count_missing(study):
+        console.note(filled_gaps(study))
     return saved.prepared(study.X)
 
 
-def training_data_problem(saved: SavedModel, study: Study, X: DataMatrix) -> str | None:
-    """What is wrong if these are not the data that the model was learned from, in the same order."""
-    if fingerprint(X, np.asarray(study.y), study.feature_names) == saved.fingerprint:
-        return None
+def filled_gaps(study: Study) -> str:
+    """What was done about missing values."""
+    n = count_missing(study)
+    return f"{n} missing value{'s' * (n > 1)} replaced by the median of the column in the training data."
+
+
+def is_training_data(saved: SavedModel, study: Study, X: DataMatrix) -> bool:
+    """Whether these are the data that the model was learned from, in the same order."""
+    return study.y is not None and fingerprint(X, study.y, study.feature_names) == saved.fingerprint
+
+
+def not_training_data(study: Study) -> str:
+    """The message for those that must be."""
     return (
         f"{study.source} does not hold the data that the model was learned from (or not in that order): "
         "values, labels or names differ."

@@ -10,9 +10,10 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.assessment import Certificate, verify
 from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators import MinimaxRiskClassifier
-from minimaxrisk.files import Study, count_missing, refuse_missing
+from minimaxrisk.files import ReadOptions, Study, count_missing, refuse_missing
 from minimaxrisk.model_file import SavedModel, current_versions, fingerprint
 from minimaxrisk.permutation import PermutationTestResult, permutation_test
 
@@ -48,8 +49,10 @@ def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[Simp
     if not impute:
         refuse_missing(study)
         return None, study.X
-    imputer = SimpleImputer(strategy="median").fit(study.X)
-    console.note(f"{count_missing(study)} missing values replaced by the median of their column.")
+    # Columns without any value were refused; if one came through, names must not move.
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
+    if count_missing(study):
+        console.note(filled_gaps(study))
     return imputer, imputer.transform(study.X)
 
 
@@ -70,7 +73,7 @@ def permutation_of(
     )
 
 
-def saved_model(trained: Trained, *, command: str) -> SavedModel:
+def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> SavedModel:
     """What goes into a model file."""
     study = trained.study
     return SavedModel(
@@ -79,6 +82,7 @@ def saved_model(trained: Trained, *, command: str) -> SavedModel:
         target=study.target or "class",
         fingerprint=fingerprint(trained.X, trained.y, study.feature_names),
         imputer=trained.imputer,
+        reading={key: value for key in ("layer", "sheet") if (value := getattr(reading, key)) is not None},
         command=command,
         versions=current_versions(),
     )

@@ -10,6 +10,7 @@ from minimaxrisk.cli.options import (
     Data,
     Delimiter,
     Header,
+    Ignore,
     Json,
     Labels,
     Layer,
@@ -19,9 +20,10 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.stored import prepared, read_for_model, training_data_problem
+from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions
 from minimaxrisk.model_file import load_model
+from minimaxrisk.report.phrases import outward
 
 
 def verify_command(
@@ -31,6 +33,7 @@ def verify_command(
     json: Json = False,
     quiet: Quiet = False,
     labels: Labels = None,
+    ignore: Ignore = None,
     samples: Samples = None,
     transpose: Transpose = None,
     delimiter: Delimiter = None,
@@ -38,7 +41,9 @@ def verify_command(
     sheet: Sheet = None,
     layer: Layer = None,
 ) -> None:
-    """Check the certificate of a model with its training data; no solver is called.
+    """Check the certificate of a model with its training data.
+
+    The bounds are recomputed from the data and the coefficients; no solver is called.
 
     Exit status 0: the bounds hold. 1: they do not, or these are not the training data.
 
@@ -52,28 +57,28 @@ def verify_command(
     reading = ReadOptions(
         delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
     )
-    study = read_for_model(saved, data, reading, labels=labels, needs_labels=True, console=console)
-    X = prepared(saved, study)
-    stranger = training_data_problem(saved, study, X)
-    if stranger:
-        console.note(stranger)
+    study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
+    X = prepared(saved, study, console)
+    is_training = is_training_data(saved, study, X)
     certificate = verify(saved.classifier, X, study.y)
+    holds = certificate.valid and is_training
     if json:
         verdict = {
-            "valid": certificate.valid,
+            "valid": holds,
             "lower": certificate.lower,
             "upper": certificate.upper,
             "problems": list(certificate.problems),
-            "training_data": stranger is None,
+            "training_data": is_training,
             "notes": console.notes,
         }
         typer.echo(as_json(verdict))
-    elif certificate.valid:
-        interval = f"{certificate.lower:.9f} <= R* <= {certificate.upper:.9f}"
+    elif holds:
+        lower, upper = outward(certificate.lower, certificate.upper, digits=9)
+        interval = f"{lower} <= R* <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
     else:
         typer.echo("the certificate does NOT hold for these data:")
-        for problem in certificate.problems:
+        for problem in [*certificate.problems, *([] if is_training else [not_training_data(study)])]:
             typer.echo(f"  {problem}")
-    if not certificate.valid:
+    if not holds:
         raise typer.Exit(1)

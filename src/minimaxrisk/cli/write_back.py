@@ -28,6 +28,7 @@ def write_back_fit(path: Path, trained: Trained) -> None:
             "minimaxrisk_worst_case_own_label": own,
             "minimaxrisk_worst_case_other_labels": distribution.sum(axis=1) - own,
         },
+        var_names=study.feature_names,
         var={"minimaxrisk_selected": selected} | coefficients,
         uns={
             "target": study.target,
