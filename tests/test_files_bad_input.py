@@ -26,20 +26,35 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
         (",,\n,,\n", "got only blank lines"),
         ("sample,class,a\n", "lines of values below its header, got only the header; .*--no-header"),
         (TABLE + "p5,x,1\n", "line 6 must have 4 cells like the first, got 3; .*--delimiter"),
+        (TABLE + "p5,x,1\n", r"t\.txt: line 6 .* split at the wrong character\.$"),
+        ("class\nx\ny,1\nx\n", "row 3 must have 1 cell like the first, got 2"),
+        ("# two\n\n" + TABLE + "p5,x,1\n", "line 8 must have 4 cells like the first, got 3"),
+        (
+            "A study\n" + TABLE,
+            r"^[^ ]*t\.txt: line 1 has 1 cell and line 2 has 4\. If the lines above the header are a title "
+            r"or comment, delete them\.$",
+        ),
+        ("A study,,,\nof 2020,,,\n\n" + TABLE, "line 1 has 1 cell and line 4 has 4"),
+        ("a,b\n" + TABLE.replace(",", ",0,"), "line 1 has 2 cells and line 2 has 7"),
+        ("# c\nA study\n" + TABLE, "line 2 has 1 cell and line 3 has 4"),
+        ("# c\n# d\n", "got only blank lines|got none"),
         (TABLE + "p5,x,1,2,3\n", "line 6 must have 4 cells like the first, got 5"),
         (TABLE + "p5,x,NA,2\np6,y,2\n", "must have 4 cells like the first, got 3"),
         (TABLE.replace("sample,class", "sample,klass"), "no such column; did you mean 'klass'"),
         (TABLE.replace(",y,", ",x,"), "'class' must have at least two classes, got only 'x'"),
         (
             TABLE.replace("p4", "p1"),
-            "sample names must be unique, got 'p1' more than once.*--ignore 'sample'",
+            "sample names must be unique, got 'p1' more than once.*unique, or pass --ignore 'sample'",
         ),
         (TABLE.replace("p4", "p1").replace("sample", "w"), "sample names must be unique.*--ignore 'w'"),
         (TABLE.replace("p4", ""), "every sample must have a name, got none for 1 of 4"),
         (TABLE.replace("a,b", "a,a"), "the names in the header must be unique, got 'a' more than once"),
         (TABLE.replace("a,b", "a,"), "every column after the first must have a name, got none for column 4"),
         (TABLE.replace("4,5", "low,5"), r"got 1 column with text: 'a' \(such as 'low'\); pass --ignore 'a'"),
-        (TABLE.replace("4,5", "inf,5"), "values must be finite, got 1 infinite, the first at sample 'p2'"),
+        (
+            TABLE.replace("4,5", "inf,5"),
+            "must be finite, got 1 infinite, the first at sample 'p2'.*correct them, or pass --ignore for",
+        ),
         (TABLE.replace("4,5", "1e999,5"), "must be finite"),
         (TABLE.replace("p2,y", "p2,"), "label in 'class', got 1 of 4 missing .*samples 'p2'"),
         (TABLE.replace("p2,y", "p2,None"), "missing .written 'None'."),
@@ -86,7 +101,7 @@ def test_text(tmp_path, text, message):
         ({"target": None}, "name the column with the classes by --target.*It could be 'class'"),
         (
             {"target": "diagnosis"},
-            "must have the column 'diagnosis' of --target.*The first are 'sample', 'class'",
+            "must have the column 'diagnosis' of --target, .*The first are 'sample', 'class'.*--labels FILE",
         ),
         (
             {"target": "class", "ignore": ["aa"]},
@@ -107,7 +122,15 @@ def test_wrong_names(tmp_path, options, message):
         (
             "id,class\nq1,x\nq2,y\n",
             None,
-            "must name the samples of the data .*none of 'p1', 'p2', 'p3' and 1 more",
+            r"must name the samples of .*t\.csv in one of its columns, got none\. The first column of t\.csv "
+            r"has 'p1', 'p2', 'p3' and 1 more\. The header of t\.csv has 'a', 'b'\. The first column of "
+            r"labels\.csv has 'q1', 'q2'\. Make the names equal\.$",
+        ),
+        (
+            "id,class\nP-1,x\nP-2,y\nP-3,x\nP-4,y\n",
+            None,
+            r"^The first column of t\.csv has 'p1', labels\.csv has 'P-1': the same names, spelt "
+            r"differently\? Make them equal\.$",
         ),
         ("id,class\np1,x\np2,y\n", None, "a label for every sample, got none for 2 of 4: 'p3', 'p4'; "),
         ("id,class\np1,x\np2,y\np1,y\np3,x\np4,x\n", None, "one line per sample, got several for 'p1'"),
@@ -119,7 +142,13 @@ def test_wrong_names(tmp_path, options, message):
         (
             "id,class\np1,x\np2,y\np3,x\np4,y\n",
             "klass",
-            "'klass' of --target, got 'class'; did you mean 'class'",
+            "must have the column 'klass' of --target, got 'class'; did you mean 'class'",
+        ),
+        ("id,class\np1,x\np2,y\np3,x\np4,y\n", "dx", "'dx' of --target, got 'class'; rename the one with"),
+        (
+            "id,class\np1,x\np2,y\n",
+            None,
+            r"remove these samples from the data \(--ignore leaves them out if samples are in columns\)\.$",
         ),
         ("id,class\np1,x\np2,NA\np3,x\np4,y\n", None, "labels.csv: every sample must have a label .*1 of 4"),
         ("id,class\np1,x\np2,x\np3,x\np4,x\n", None, "at least two classes"),
@@ -140,6 +169,90 @@ def test_repeated_genes_in_rows(tmp_path):
         ValueError, match=r"features, here in rows, must be unique, got 'a'.*average the rows"
     ):
         read_training_study(tmp_path / "t.csv", target=None, labels=tmp_path / "labels.csv")
+
+
+GENES = "Symbol,Title,PT-001,PT-002,PT-003\nTP53,t,1,2,3\nBRCA1,u,1,2,3\n{},v,1,2,3\nMYC,w,1,2,3\n"
+CLINICAL = "patient,class\npt_003,x\npt_001,y\npt_002,x\n"
+
+
+class TestNamesOfGenesInRows:
+    @pytest.fixture
+    def paths(self, tmp_path):
+        (tmp_path / "genes.csv").write_text(GENES.format("EGFR"))
+        (tmp_path / "clinical.csv").write_text(CLINICAL)
+        return tmp_path / "genes.csv", tmp_path / "clinical.csv"
+
+    @pytest.mark.parametrize("third", ["EGFR", "TP53", ""])
+    def test_header_spelt_otherwise_whether_or_not_genes_are_unique(self, paths, third):
+        data, labels = paths
+        data.write_text(GENES.format(third))
+        for read in (read_training_study, _for_genes):
+            with pytest.raises(
+                ValueError,
+                match=r"^The header of genes\.csv has 'PT-001', clinical\.csv has 'pt_001': the same names, "
+                r"spelt differently\? Make them equal\.$",
+            ):
+                read(data, target="class", labels=labels)
+
+    def test_numbers_as_names_of_genes(self, paths):
+        data, labels = paths
+        data.write_text("entrez,PT-001,PT-002\n7157,1,2\n672,1,2\n1956,1,2\n")
+        with pytest.raises(ValueError, match=r"^The header of genes\.csv has 'PT-001', clinical"):
+            read_training_study(data, target=None, labels=labels)
+
+    def test_as_the_options_have_it(self, paths):
+        data, labels = paths
+        cases = {
+            r"^genes\.csv has 'PT-001', clinical\.csv has 'pt_001'": {"transpose": True},
+            r"^The column 'Title' of genes\.csv has 't', clinical\.csv has 'T\.'": {"samples": "Title"},
+            r"The first column of genes\.csv has 'TP53', .* The first column of clin": {"transpose": False},
+        }
+        for message, options in cases.items():
+            labels.write_text(CLINICAL if "transpose" in options else "id,class\nT.,x\nU.,y\nV.,x\n")
+            ignore = ["Title"] if "transpose" in options else []
+            with pytest.raises(ValueError, match=message) as caught:
+                read_training_study(
+                    data, target=None, labels=labels, ignore=ignore, options=ReadOptions(**options)
+                )
+            assert "header" not in str(caught.value)
+
+    def test_other_names_with_repeated_genes(self, paths):
+        data, labels = paths
+        data.write_text(GENES.format("TP53"))
+        labels.write_text("id,class\na1,x\na2,y\nmyc,y\n")  # one name alike is chance
+        with pytest.raises(
+            ValueError,
+            match=r"clinical\.csv must name the samples of .*The first column of genes\.csv has 'TP53', "
+            r"'BRCA1', 'TP53' and 1 more\. The header of genes\.csv has 'Title', 'PT-001', 'PT-002' and 1 "
+            r"more\. The first column of clinical\.csv has 'a1', 'a2', 'myc'\.",
+        ):
+            read_training_study(data, target=None, labels=labels)
+
+    def test_repeated_names_are_never_to_be_ignored(self, paths):
+        data, labels = paths
+        data.write_text(GENES.format("TP53"))
+        with pytest.raises(
+            ValueError,
+            match=r"'TP53' more than once.*average the rows of one name and pass .*--labels FILE\.$",
+        ):
+            read_training_study(data, target="class")
+        labels.write_text("id,class\nTP53,x\nBRCA1,y\nMYC,y\n")
+        with pytest.raises(ValueError, match=r"make them unique, or pass --samples with another column\.$"):
+            read_training_study(data, target="class", labels=labels)
+        with pytest.raises(ValueError, match=r"make them unique, or pass --samples with another column\.$"):
+            read_study_for_model(data, feature_names=["PT-001"])
+
+    def test_no_target(self, tmp_path, paths):
+        (tmp_path / "t.gct").write_text("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n")
+        for path in (tmp_path / "t.gct", paths[0]):
+            with pytest.raises(
+                ValueError, match="If the labels are in another file, pass it by --labels FILE"
+            ):
+                read_training_study(path, target="class")
+
+
+def _for_genes(path, *, target, labels):
+    return read_study_for_model(path, feature_names=["PIK3CA"], target=target, labels=labels)
 
 
 def test_no_file_of_a_known_kind(tmp_path):
@@ -328,6 +441,59 @@ def test_workbook_of_empty_sheets(tmp_path):
     pytest.importorskip("openpyxl").Workbook().save(tmp_path / "t.xlsx")
     with pytest.raises(ValueError, match="must hold a table, got only empty sheets"):
         read_sheet(tmp_path / "t.xlsx", ReadOptions())
+
+
+class TestSheetsOfWorkbooks:
+    @pytest.fixture
+    def path(self, tmp_path):
+        pytest.importorskip("python_calamine")
+        book = pytest.importorskip("openpyxl").Workbook()
+        book.active.title = "Notes"
+        for row in (["who", "n"], ["p1", 1], ["p2", 2], ["p3", 3]):
+            book.active.append(row)
+        for sheet in (book.create_sheet("My data"), book.create_sheet("More")):
+            for row in (["a", "class"], [1, "x"], [2, "y"], [3, "x"]):
+                sheet.append(row)
+        book.save(tmp_path / "t.xlsx")
+        return tmp_path / "t.xlsx"
+
+    def test_others_are_named_where_something_is_not_there(self, path, tmp_path):
+        others = r" Other sheets: 'My data', 'More' \(--sheet 'My data'\)\.$"
+        (tmp_path / "l.csv").write_text("id,class\nq1,x\nq2,y\n")
+        cases = [
+            ("'class' of --target", {"target": "class"}),
+            ("by --target, or a file", {"target": None}),
+            ("--ignore must name", {"target": "class", "ignore": ["b"]}),
+            ("--samples must name", {"target": "class", "options": ReadOptions(samples="b")}),
+            ("must name the samples", {"target": "class", "labels": tmp_path / "l.csv"}),
+            ("must have columns of numbers", {"target": "n", "ignore": ["who"]}),
+            ("features must be numbers", {"target": "n", "options": ReadOptions(samples="n")}),
+        ]
+        for message, options in cases:
+            with pytest.raises(ValueError, match=message + ".*" + others):
+                read_training_study(path, **options)
+        with pytest.raises(ValueError, match="got none for 1: 'b'.*" + others):
+            read_study_for_model(path, feature_names=["b"])
+        with pytest.raises(ValueError, match=r"Other sheets: 'Notes', 'My data' \(--sheet Notes\)\.$"):
+            read_training_study(path, target="b", options=ReadOptions(sheet="More"))
+
+    def test_others_are_named_for_a_table_turned_over_too(self, path):
+        with pytest.raises(ValueError, match=r"'class' of --target.* Other sheets: 'My data', 'More' "):
+            read_training_study(path, target="class", options=ReadOptions(transpose=True))
+
+    def test_title_above_the_header(self, path):
+        book = pytest.importorskip("openpyxl").load_workbook(path)
+        book["Notes"].insert_rows(1, 4)
+        book["Notes"]["A3"] = "A study"
+        for row in book["Notes"].iter_rows(min_row=5):
+            row[0].offset(0, 3).value = 1
+            row[0].offset(0, 2).value = 1
+        book.save(path)
+        with pytest.raises(
+            ValueError,
+            match=r"sheet 'Notes': line 3 has 1 cell and line 5 has 4\. .*delete them\. Other sheets: ",
+        ):
+            read_training_study(path, target="class")
 
 
 def test_a_package_that_is_not_installed(tmp_path, monkeypatch):

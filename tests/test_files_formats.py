@@ -434,6 +434,49 @@ def test_what_spreadsheets_leave_behind(tmp_path):
     study = read_training_study(tmp_path / "t.csv", target="class")
     assert study.X.ravel().tolist() == [1, 2, 4, 5]
     assert any("Left out 2 empty columns without a name" in remark for remark in study.remarks)
+    (tmp_path / "t.csv").write_text(text.replace(",,\n", ",\n"))
+    study = read_training_study(tmp_path / "t.csv", target="class")
+    assert any("Left out 1 empty column without a name" in remark for remark in study.remarks)
+
+
+class TestCommentsAboveTheTable:
+    @pytest.mark.parametrize("delimiter", [",", "\t", " "])
+    @pytest.mark.parametrize(
+        ("comments", "n"),
+        [
+            ("# made by a program\n", "1 line"),
+            ("#a, b\n\n#c; d\te\n\n", "2 lines"),
+            ("# made,,,,\n", "1 line"),
+            ("#1. a list\n#Who,What,A,B,C\n", "2 lines"),
+            ("#2\n", "1 line"),
+        ],
+    )
+    def test_are_skipped_and_said(self, tmp_path, delimiter, comments, n):
+        (tmp_path / "t.txt").write_text(comments.replace(",", delimiter) + joined(delimiter))
+        study = read_training_study(tmp_path / "t.txt", target="diagnosis")
+        np.testing.assert_array_equal(study.X, X)
+        assert study.feature_names.tolist() == GENES
+        assert f"Skipped {n} above the table, beginning with #." in study.remarks
+
+    @pytest.mark.parametrize("spoken", [None, ","])
+    @pytest.mark.parametrize("comments", ["", "##version=4\n"])
+    def test_a_header_may_begin_so(self, tmp_path, comments, spoken):
+        (tmp_path / "t.csv").write_text(comments + "#" + joined())
+        study = read_training_study(
+            tmp_path / "t.csv", target="diagnosis", options=ReadOptions(delimiter=spoken)
+        )
+        assert study.feature_names.tolist() == GENES
+        assert study.sample_names.tolist() == SAMPLES
+        assert any("Skipped" in remark for remark in study.remarks) == bool(comments)
+
+    def test_of_a_table_without_header(self, tmp_path):
+        (tmp_path / "t.csv").write_text("#made,,,,\n" + joined(table=rows()[1:]))
+        study = read_training_study(tmp_path / "t.csv", target="column_2")
+        np.testing.assert_array_equal(study.X, X)
+
+    def test_words_below_a_nameless_first_column_are_the_header(self, tmp_path):
+        (tmp_path / "t.csv").write_text("#i,j,k,l,m\n" + joined(table=rows(("", "diagnosis", *GENES))))
+        assert read_training_study(tmp_path / "t.csv", target="diagnosis").feature_names.tolist() == GENES
 
 
 WORDS = st.text(st.sampled_from("ab,;\"' \n\t|é_"), max_size=6).map(lambda text: f"w{text.strip()}w")

@@ -10,6 +10,7 @@ from sklearn.datasets import dump_svmlight_file
 from minimaxrisk.files import (
     ReadOptions,
     looks_like_counts,
+    quality,
     read_study_for_model,
     read_training_study,
     refuse_missing,
@@ -145,7 +146,31 @@ class TestTargetAndColumns:
 
     def test_a_class_of_one_sample_is_said(self, write):
         study = read_training_study(write(TABLE + "p5,z,1,1,1\np6,x,1,2,2\n"), target="class")
-        assert said(study, "Only one sample has the label 'z'")
+        assert said(study, "Only one sample has the label 'z'.")
+        study = read_training_study(write(TABLE + "p5,z,1,1,1\np6,w,1,2,2\np7,x,1,2,2\n"), target="class")
+        assert said(study, "Only one sample each has the labels 'w', 'z'.")
+
+    @pytest.mark.parametrize(
+        ("labels", "remarks"),
+        [
+            (["tumor", "Tumor"], ["'Tumor' and 'tumor' are taken as different classes; is that meant?"]),
+            (
+                ["tumor", "TUMOR", "tumor-"],
+                ["'TUMOR', 'tumor' and 'tumor-' are taken as different classes; is"],
+            ),
+            (["T 1", "t_1", "n", "N"], ["'T 1' and 't_1' are", "'N' and 'n' are"]),
+            (["ER+", "ER-"], []),
+            (["<5", ">5", "=5"], []),
+            (["+", "--", "~"], []),
+            (["-1.5", "15", "1.5"], []),
+        ],
+    )
+    def test_labels_that_may_be_the_same_are_said(self, write, labels, remarks):
+        rows = [f"p{i},{label},{i}" for i, label in enumerate(labels * 10)]
+        study = read_training_study(write("\n".join(["id,class,a", *rows])), target="class")
+        found = [remark for remark in study.remarks if "different classes" in remark]
+        assert len(found) == len(remarks)
+        assert all(said(study, remark) for remark in remarks)
 
     def test_missing_values_are_told_with_their_places(self, write):
         study = read_training_study(write(TABLE.replace("4,5,6", "NA,5,?")), target="class")
@@ -154,7 +179,57 @@ class TestTargetAndColumns:
             match=r"got 2 missing in 2 of 3 columns, the first at sample 'p2', column 'a'; .*--impute median",
         ):
             refuse_missing(study)
+        with pytest.raises(
+            ValueError, match=r"sample 'p2', column 'a'; sample 'p2', column 'c'; measure again\.$"
+        ):
+            refuse_missing(study, advice="measure again")
         refuse_missing(read_training_study(write(TABLE), target="class"))
+
+    def test_whole_numbers_among_decimals_are_told(self, tmp_path):
+        decimals = np.random.default_rng(0).normal(size=(30, 40))
+        decimals[:5] = 3  # whole numbers in the first rows
+        zeros = np.zeros((30, 1))
+        zeros[3] = np.nan
+
+        def remark(*columns, values=decimals):
+            whole = [np.resize(column, 30) for column in columns]
+            X = np.column_stack([values, zeros, *whole])
+            names = [
+                *(f"g{j}" for j in range(values.shape[1])),
+                "off",
+                *("age", "batch no", "c", "d", "e", "f"),
+            ]
+            np.savez(tmp_path / "t.npz", X=X, y=[0, 1] * 15, feature_names=names[: X.shape[1]])
+            study = read_training_study(tmp_path / "t.npz", target=None)
+            assert study.feature_names.tolist() == names[: X.shape[1]]
+            return next((text for text in study.remarks if "whole numbers and" in text), None)
+
+        assert remark() is None
+        assert remark([50, 61, np.nan]) == (
+            "'age' holds whole numbers and 40 other columns decimals; it is used as a feature. "
+            "If it is no measurement: --ignore age"
+        )
+        assert remark([50, 61], [1, 2]) == (
+            "'age', 'batch no' hold whole numbers and 40 other columns decimals; they are used as features. "
+            "If they are no measurements: --ignore age --ignore 'batch no'"
+        )
+        assert remark(*[[1, 2]] * 6).startswith("'age', 'batch no', 'c', 'd', 'e' and 1 more hold whole")
+        assert remark(*[[1, 2]] * 6).endswith("--ignore d --ignore e ...")
+        # Too few decimals, in number or in share.
+        assert remark([1, 2], values=decimals[:, :20]) is not None
+        assert remark([1, 2], values=decimals[:, :19]) is None
+        assert remark(*[[1, 2]] * 5, values=decimals[:, :20]) is not None
+        assert remark(*[[1, 2]] * 6, values=decimals[:, :20]) is None
+
+    def test_whole_numbers_are_looked_for_in_all_rows(self, write, monkeypatch):
+        monkeypatch.setattr(quality, "LOOKED_AT", 1)
+        names = [f"g{j}" for j in range(25)]
+        rows = [f"{'xy'[i % 2]},{i % 3},{'1,' * 24}{1 if i < 9 else 1.5}" for i in range(10)]
+        text = "\n".join([",".join(["class", "n", *names]), *rows]).replace("1,", "1.5,", 3)
+        assert not said(read_training_study(write(text), target="class"), "hold")
+        rows = [f"{'xy'[i % 2]},{i % 3},{'1.5,' * 24}{1 if i < 9 else 1.5}" for i in range(10)]
+        text = "\n".join([",".join(["class", "n", *names]), *rows])
+        assert said(read_training_study(write(text), target="class"), "'n' holds whole numbers and 25 other")
 
     def test_counts_are_told(self, tmp_path, write):
         study = read_training_study(write(TABLE.replace("3.5", "900")), target="class")
@@ -175,7 +250,7 @@ class TestLabelsFile:
         labels = write(LABELS, "labels.csv")
         study = read_training_study(data, target="class", labels=labels)
         assert is_the_study(study)
-        assert said(study, "1 samples that the data lacks: 'p9'")
+        assert said(study, "The labels file has 1 sample that the data lacks: 'p9'.")
         study = read_training_study(data, target=None, labels=write("p3,x\np2,y\np1,x\np4,y\n", "l.tsv"))
         assert is_the_study(study)
         assert study.target == "label"
@@ -269,6 +344,8 @@ class TestForModel:
         assert is_the_study(study)
         assert said(study, "Ignored 2 columns that the model does not know: 'note', 'extra'")
         assert not said(study, "'class'")
+        study = read_study_for_model(write(text), feature_names=["a", "b", "c", "extra"], target="class")
+        assert said(study, "Ignored 1 column that the model does not know: 'note'.")
         assert study.X.flags.c_contiguous
         one = read_study_for_model(write("a,b,c\n1,2,3\n"), feature_names=["a", "b", "c"], target="class")
         assert one.y is None
@@ -292,24 +369,59 @@ class TestForModel:
         )
         assert is_the_study(study)
         with pytest.raises(
-            ValueError, match=r"must have the column 'klass' of --target.*did you mean 'class'"
+            ValueError, match=r"t\.csv must have the model's target 'klass', got no .*did you mean 'class'"
         ):
             read_study_for_model(data, feature_names=["a"], target="klass", needs_labels=True)
+        with pytest.raises(ValueError, match="name a file with the labels by --labels, got none"):
+            read_study_for_model(data, feature_names=["a"], target="a", needs_labels=True)
+
+    def test_labels_file_of_it(self, write):
+        def read(text, target):
+            labels = write(text, "l.csv")
+            return read_study_for_model(write(TABLE), feature_names=["a"], target=target, labels=labels)
+
+        with pytest.raises(
+            ValueError, match=r"l\.csv must have the model's target 'klass', got 'class', 'age'; "
+        ):
+            read(LABELS, "klass")
+        with pytest.raises(ValueError, match=r"got 2: 'class', 'age'; keep only the one with the labels\.$"):
+            read(LABELS, None)
+        with pytest.raises(ValueError, match=r"or remove these samples from the data\.$"):
+            read("who,class\np1,x\n", "class")
 
     def test_features_that_are_not_there(self, write):
         with pytest.raises(
-            ValueError, match="3 columns of the model, got none for 1: 'CC'; did you mean 'c'"
+            ValueError,
+            match=r"the 3 columns of the model, got none for 1: 'CC'; did you mean 'c'\? They must be "
+            r"measured: fit again without them if they cannot be\.$",
         ):
             read_study_for_model(write(TABLE), feature_names=["a", "b", "CC"])
-        with pytest.raises(ValueError, match="features must be numbers, got 1 column with text: 'class'"):
+        with pytest.raises(
+            ValueError,
+            match="the 1 column of the model, got none for 1: 'TP53'; they must be measured: fit again",
+        ):
+            read_study_for_model(write(TABLE), feature_names=["TP53"])
+        with pytest.raises(
+            ValueError,
+            match=r"got 1 column with text: 'class' .*; the model needs their numbers: correct them",
+        ):
             read_study_for_model(write(TABLE), feature_names=["a", "class"])
+
+    def test_nothing_is_to_be_ignored(self, write):
+        """Commands that read for a model have no option for that."""
+        with pytest.raises(ValueError, match=r"infinite, .*common cause: correct them\.$"):
+            read_study_for_model(write(TABLE.replace("3.5", "inf")), feature_names=["c"])
+        genes = GENES.replace("gene", "gene,symbol").replace("a,1", "a,s,1").replace("b,2", "b,t,2")
+        with pytest.raises(ValueError, match=r"columns of text 'symbol' \(1\); remove them\.$"):
+            read_study_for_model(write(genes.replace("c,3.5", "c,u,3.5")), feature_names=["a"])
 
     def test_columns_without_names_go_by_their_places(self, tmp_path, write):
         names = ["column_1", "column_2", "column_3"]
         np.save(tmp_path / "t.npy", X)
         np.testing.assert_array_equal(read_study_for_model(tmp_path / "t.npy", feature_names=names).X, X)
         with pytest.raises(
-            ValueError, match="the 2 columns of the model, which go by their places, got 1 more"
+            ValueError,
+            match=r"the 2 columns of the model, which go by their places, got 1 more: .*remove them",
         ):
             read_study_for_model(tmp_path / "t.npy", feature_names=names[:2])
         with pytest.raises(ValueError, match="got none for 1: 'column_4'; columns without names go by"):
@@ -332,6 +444,12 @@ class TestForModel:
         assert study.y.tolist() == [1, 2, 1, 2]
         with pytest.raises(ValueError, match="got none for 1: 'TP53'"):
             read_study_for_model(path, feature_names=["TP53"])
+
+    def test_labels_of_the_format_serve_where_the_target_is_not_there(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=X, y=[1, 2, 1, 2], grade=[3, 3, 4, 4], feature_names=["a", "b", "c"])
+        for target, labels in {"class": [1, 2, 1, 2], "grade": [3, 3, 4, 4]}.items():
+            study = read_study_for_model(tmp_path / "t.npz", feature_names=["a"], target=target)
+            assert study.y.tolist() == labels
 
     def test_sparse_stays_sparse(self, tmp_path):
         path = tmp_path / "t.npz"

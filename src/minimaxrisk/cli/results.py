@@ -35,7 +35,7 @@ def fit_as_text(
     lines = [f"{study.source}: {n_samples} samples, {n_features} features, {study.target!r}: {classes}", ""]
     if findings is not None:
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
-    lines += _worst_case(trained)
+    lines += _worst_case(trained, is_tested=test is not None)
     if test is not None:
         lines += _noise(test)
     if findings is not None and findings.cross_validation is not None:
@@ -129,7 +129,7 @@ def is_bound(trained: Trained) -> bool:
     return summarise_radius(trained.classifier, trained.X.shape[0]).covers
 
 
-def _worst_case(trained: Trained) -> list[str]:
+def _worst_case(trained: Trained, *, is_tested: bool) -> list[str]:
     model, certificate = trained.classifier, trained.certificate
     lower, upper = outward(model.worst_case_error_lower_, model.worst_case_error_)
     verdict = (
@@ -139,21 +139,19 @@ def _worst_case(trained: Trained) -> list[str]:
     )
     plural = "" if model.radius_ == 1 else "s"
     return [
-        _line("worst-case error R*", f"{upper[:-2]}, of the rule that draws its answers"),
-        *(_line("", line) for line in _meaning(trained)),
+        _line("worst-case error R*", f"{model.worst_case_error_:.4f}, of the rule that draws its answers"),
+        *(_line("", line) for line in _meaning(trained, is_tested=is_tested)),
         _line("certified", f"{lower} <= R* <= {upper}, {verdict}"),
         _line("radius", f"{model.radius_:.4g} standard error{plural}"),
     ]
 
 
-def _meaning(trained: Trained) -> list[str]:
+def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
     model = trained.classifier
     error = "error" if model.class_weight is None else "class-balanced error"
     if not is_bound(trained):
-        return [
-            f"a score and no bound on the {error}, which --radius bootstrap gives;",
-            "noise can score low too: --permutations 199 tells how low",
-        ]
+        noise = [] if is_tested else ["noise can score low too: --permutations 199 tells how low"]
+        return [f"a score and no bound on the {error}, which --radius bootstrap gives", *noise]
     doubt = ", with the doubts noted above" if model.coverage_remarks_ else ""
     return [
         f"bounds its {error} on samples like these with {100 * model.confidence:g}% confidence{doubt};",

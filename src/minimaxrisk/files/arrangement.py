@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
 from minimaxrisk.files.labels_file import LabelBook
-from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed, nearest, require_unique
 from minimaxrisk.files.sheet import FirstColumn, Sheet, turned_over
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the caller looks for in a table, which shows how it lies."""
-
-    where: object
-    target: str | None
-    ignore: Sequence[str]
-    options: ReadOptions
-    book: LabelBook | None = None
-    features: Collection[str] = ()
+from minimaxrisk.files.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -38,7 +26,7 @@ class Arranged:
 def arrange(sheet: Sheet, wanted: Wanted) -> Arranged:
     sheet, ignored = _oriented(sheet, wanted)
     if sheet.lines:
-        _refuse_lines(sheet, wanted.where)
+        _refuse_lines(sheet, wanted)
     return _with_sample_names(sheet, ignored, wanted)
 
 
@@ -73,7 +61,7 @@ def _reason_to_turn(sheet: Sheet, rows: set[str], wanted: Wanted) -> str | None:
     if not sheet.named or not rows:
         return None
     reason = None
-    if wanted.features:
+    if wanted.for_model:
         if not columns.intersection(wanted.features) and rows.intersection(wanted.features):
             reason = "since the model's features are rows"
     elif wanted.book is not None:
@@ -91,10 +79,10 @@ def _ignored(wanted: Wanted, sheet: Sheet, rows: Sequence[str]) -> set[str]:
     for pattern in wanted.ignore:
         matching = {pattern} & known or {name for name in known if fnmatchcase(name, pattern)}
         # A model's features are looked for by name: what else there is does not matter.
-        if not matching and not wanted.features:
+        if not matching and not wanted.for_model:
             raise ValueError(
                 f"{wanted.where}: --ignore must name columns of the table, got {pattern!r}, which none is"
-                f"{nearest(pattern, known) or f'; the first are {listed(sheet.columns())}.'}"
+                f"{nearest(pattern, known) or f'; the first are {listed(sheet.columns())}.'}{sheet.elsewhere}"
             )
         found |= matching
     return found
@@ -116,15 +104,16 @@ def _without_columns(sheet: Sheet, names: set[str]) -> Sheet:
     )
 
 
-def _refuse_lines(sheet: Sheet, where: object) -> None:
+def _refuse_lines(sheet: Sheet, wanted: Wanted) -> None:
     names = list(sheet.lines)
     if sheet.settled:
+        ignore = f"pass --ignore for each, such as --ignore {names[0]!r}"
         raise ValueError(
-            f"{where}: with samples in columns, all other columns must be left out, got columns of text "
-            f"{listed(names)} ({len(names)}); pass --ignore for each, such as --ignore {names[0]!r}."
+            f"{wanted.where}: with samples in columns, all other columns must be left out, got columns of "
+            f"text {listed(names)} ({len(names)}); {'remove them' if wanted.for_model else ignore}."
         )
     raise ValueError(
-        f"{where}: lines must hold numbers, got text throughout the lines {listed(names)}; "
+        f"{wanted.where}: lines must hold numbers, got text throughout the lines {listed(names)}; "
         "if these tell about samples in columns, pass --transpose, else remove them."
     )
 
@@ -133,6 +122,7 @@ def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arran
     column = wanted.options.samples
     reserved = {*ignored, *wanted.features, wanted.target}
     aside, remedy = set(ignored), "make them unique"
+    place = wanted.where.name
     samples = sheet.samples
     if column is not None:
         samples = sheet.column(column)
@@ -140,18 +130,22 @@ def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arran
             raise ValueError(
                 f"{wanted.where}: --samples must name a column of the table, got {column!r}"
                 f"{nearest(column, sheet.columns()) or f'; the first are {listed(sheet.columns())}.'}"
+                f"{sheet.elsewhere}"
             )
         aside.add(column)
+        place = f"The column {column!r} of {place}"
     elif samples is None and (first := sheet.first) is not None and first.name not in reserved:
-        name = first.name
+        name, place = first.name, f"The first column of {place}"
         if sheet.names_its_rows():
             samples = first.cells
             aside.add(name)
             shown = repr(name) if name else "without a name"
             sheet = sheet.said(f"Took the first column, {shown}, as the names of the samples.")
-        elif _meant_as_names(first, sheet, strictly=bool(wanted.features)):
+        elif _meant_as_names(first, sheet, strictly=wanted.for_model):
             samples = first.cells
-            remedy = f"{remedy}, or pass --ignore {name!r} if they are none"
+            remedy = _remedy(sheet, name, wanted)
+    if wanted.book is not None:
+        _refuse_unmatched(wanted.book, samples, place, sheet, wanted)
     if samples is None:
         numbered = text_array(str(i + 1) for i in range(sheet.n_rows))
         return Arranged(sheet, numbered, has_names=False, aside=aside)
@@ -163,6 +157,44 @@ def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arran
         )
     require_unique(list(samples), wanted.where, what="sample names", remedy=remedy)
     return Arranged(sheet, samples, has_names=True, aside=aside)
+
+
+def _remedy(sheet: Sheet, name: str, wanted: Wanted) -> str:
+    """What to do about names in the first column that are not unique."""
+    if wanted.for_model or wanted.book is not None:
+        return "make them unique, or pass --samples with another column"
+    if wanted.target in sheet.columns():
+        return f"make them unique, or pass --ignore {name!r} if they are none"
+    return (
+        "make them unique; if they are features and the samples in columns, average the rows of one name "
+        "and pass a file with the labels by --labels FILE"
+    )
+
+
+def _refuse_unmatched(
+    book: LabelBook, samples: TextArray | None, place: str, sheet: Sheet, wanted: Wanted
+) -> None:
+    """Raise ValueError if the labels file has none of the names, and tell where they may be."""
+    if samples is not None and book.matches(samples):
+        return
+    places = {} if samples is None else {place: list(samples)}
+    if not sheet.settled and sheet.named and wanted.options.transpose is None:
+        first = {sheet.first.name} if sheet.first is not None else set()
+        places[f"The header of {wanted.where.name}"] = [name for name in sheet.columns() if name not in first]
+    for where, names in places.items():
+        pair = book.spelt_differently(names)
+        if pair is not None:
+            raise ValueError(
+                f"{where} has {pair[0]!r}, {book.path.name} has {pair[1]!r}: the same names, spelt "
+                "differently? Make them equal."
+            )
+    if samples is not None:
+        places[f"The first column of {book.path.name}"] = list(next(iter(book.columns.values())))
+        shown = " ".join(f"{where} has {listed(names, 3)}." for where, names in places.items())
+        raise ValueError(
+            f"{book.path} must name the samples of {wanted.where} in one of its columns, got none. {shown} "
+            f"Make the names equal.{sheet.elsewhere}"
+        )
 
 
 def _meant_as_names(first: FirstColumn, sheet: Sheet, *, strictly: bool) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from minimaxrisk.arrays import FloatArray
 from minimaxrisk.files.cells import AS_NAN, is_missing, number, text_array
 from minimaxrisk.files.layout import Layout, Records, is_line_of_words
-from minimaxrisk.files.problems import listed
+from minimaxrisk.files.problems import counted, listed
 from minimaxrisk.files.sheet import FirstColumn, Sheet
 
 
@@ -105,7 +105,7 @@ def _move_to_texts(records: Records, layout: Layout, body: Body, late: Sequence[
 
 def ragged(where: object, line: str, expected: int, got: int) -> ValueError:
     return ValueError(
-        f"{where}: {line} must have {expected} cells like the first, got {got}; "
+        f"{where}: {line} must have {counted(expected, 'cell')} like the first, got {got}; "
         "correct it, or pass --delimiter if the cells are split at the wrong character."
     )
 
@@ -116,7 +116,9 @@ def sheet_of_body(body: Body, layout: Layout, where: object) -> Sheet:
         raise ValueError(f"{where} must hold lines of values, got none.")
     empty = [j for j, cells in body.texts.items() if j and not any(cells) and _is_dropped(j, layout)]
     if empty:
-        remarks.append(f"Left out {len(empty)} empty columns without a name at the end of the table.")
+        remarks.append(
+            f"Left out {counted(len(empty), 'empty column')} without a name at the end of the table."
+        )
     for j in empty:
         del body.texts[j]
     nameless = [j for j in sorted(body.texts) if j and not names[j]]

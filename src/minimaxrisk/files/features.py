@@ -9,7 +9,8 @@ from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray
 from minimaxrisk.files.cells import TextArray, is_missing, is_word
-from minimaxrisk.files.problems import listed, nearest, require_unique
+from minimaxrisk.files.problems import counted, listed, nearest, require_unique
+from minimaxrisk.files.quality import odd_whole_numbers
 from minimaxrisk.files.sheet import Sheet, counts_lines
 from minimaxrisk.files.target import transpose_hint
 
@@ -23,9 +24,14 @@ def training_features(
     remarks = []
     words = {name: column for name, column in sheet.texts.items() if name not in aside}
     truths = {name: column for name, column in words.items() if _is_truth(column)}
-    _refuse_words({name: words[name] for name in words if name not in truths}, sheet, where)
+    others = {name: words[name] for name in words if name not in truths}
+    advice = f"pass --ignore {next(iter(others), '')!r} for each that is no feature, and correct the others"
+    _refuse_words(others, sheet, where, advice)
     keep = [j for j, name in enumerate(sheet.names) if name not in aside]
     X, names = columns_of(sheet.numbers, keep), [sheet.names[j] for j in keep]
+    whole = odd_whole_numbers(X, names)
+    if whole is not None:
+        remarks.append(whole)
     if truths:
         X = with_columns(X, np.column_stack([truth_numbers(column) for column in truths.values()]))
         names += truths
@@ -33,7 +39,7 @@ def training_features(
     if not names:
         raise ValueError(
             f"{where} must have columns of numbers beside names and labels, got none; "
-            f"pass --delimiter if columns were not split.{transpose_hint(sheet)}"
+            f"pass --delimiter if columns were not split.{transpose_hint(sheet)}{sheet.elsewhere}"
         )
     require_unique(names, where, what="names of features", remedy="rename them or pass --ignore")
     _refuse_empty(X, names, where)
@@ -55,19 +61,21 @@ def model_features(
     wanted = set(features)
     truths = {name: column for name, column in sheet.texts.items() if name in wanted and _is_truth(column)}
     words = {name: sheet.texts[name] for name in sheet.texts if name in wanted and name not in truths}
-    _refuse_words(words, sheet, where)
+    _refuse_words(words, sheet, where, "the model needs their numbers: correct them")
     missing = [name for name in features if name not in places and name not in truths]
     unknown = [name for name in sheet.columns() if name not in wanted and name not in aside]
     if missing and not (sheet.zeros_left_out and _are_generated(features)):
         _refuse_missing_features(missing, features, sheet, where)
     if unknown and not sheet.named and not sheet.texts and _are_generated(features):
         raise ValueError(
-            f"{where} must have the {len(wanted)} columns of the model, which go by their places, "
-            f"got {len(unknown)} more: {listed(unknown)}; pass --ignore if they are no features."
+            f"{where} must have the {counted(len(wanted), 'column')} of the model, which go by their places, "
+            f"got {len(unknown)} more: {listed(unknown)}; remove them if they are no features."
         )
     remarks = []
     if unknown:
-        remarks.append(f"Ignored {len(unknown)} columns that the model does not know: {listed(unknown, 3)}.")
+        remarks.append(
+            f"Ignored {counted(len(unknown), 'column')} that the model does not know: {listed(unknown, 3)}."
+        )
     if truths:
         remarks.append(f"Columns of true and false were read as 1 and 0: {listed(truths)}.")
     X = sheet.numbers
@@ -100,7 +108,7 @@ def _is_truth(column: TextArray) -> bool:
     return bool(found) and found <= set(TRUTH)
 
 
-def _refuse_words(words: dict[str, TextArray], sheet: Sheet, where: object) -> None:
+def _refuse_words(words: dict[str, TextArray], sheet: Sheet, where: object, advice: str) -> None:
     if not words:
         return
     examples = []
@@ -109,9 +117,8 @@ def _refuse_words(words: dict[str, TextArray], sheet: Sheet, where: object) -> N
         examples.append(f"{name!r} (such as {word!r})")
     more = f" and {len(words) - 5} more" if len(words) > 5 else ""
     raise ValueError(
-        f"{where}: features must be numbers, got {len(words)} column{'s' * (len(words) > 1)} with text: "
-        f"{', '.join(examples)}{more}; pass --ignore {next(iter(words))!r} for each that is no feature, "
-        f"and correct the others.{transpose_hint(sheet)}"
+        f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
+        f"{', '.join(examples)}{more}; {advice}.{transpose_hint(sheet)}{sheet.elsewhere}"
     )
 
 
@@ -122,8 +129,8 @@ def _refuse_empty(X: DataMatrix, names: Sequence[str], where: object) -> None:
     empty = [names[j] for j in candidates[np.isnan(X[:, candidates]).all(axis=0)]]
     if empty:
         raise ValueError(
-            f"{where}: every feature must have values, got none in {len(empty)} "
-            f"column{'s' * (len(empty) > 1)}: {listed(empty)}; pass --ignore {empty[0]!r}."
+            f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
+            f"{listed(empty)}; pass --ignore {empty[0]!r}."
         )
 
 
@@ -140,8 +147,10 @@ def _refuse_missing_features(
             "give the file the same columns as the one that the model was made from."
         )
     else:
-        advice = nearest(missing[0], sheet.columns()) or "; add them."
+        near = nearest(missing[0], sheet.columns())
+        they = f"{near} They" if near else "; they"
+        advice = f"{they} must be measured: fit again without them if they cannot be."
     raise ValueError(
-        f"{where} must have the {len(features)} columns of the model, got none for {len(missing)}: "
-        f"{listed(missing)}{advice}{transpose_hint(sheet)}"
+        f"{where} must have the {counted(len(features), 'column')} of the model, got none for "
+        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(sheet)}{sheet.elsewhere}"
     )

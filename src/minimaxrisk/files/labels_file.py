@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from minimaxrisk.files.cells import TextArray
 from minimaxrisk.files.options import ReadOptions
-from minimaxrisk.files.problems import listed, nearest, repeated
+from minimaxrisk.files.problems import counted, folded, listed, nearest, repeated
 from minimaxrisk.files.reading import read_sheet
 from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.wanted import Wanted
 
 INDEX = "(index)"
 
@@ -30,46 +31,50 @@ class LabelBook:
         wanted = set(names)
         return max(len(wanted.intersection(column)) for column in self.columns.values())
 
-    def joined(self, samples: TextArray, target: str | None) -> tuple[TextArray, str, tuple[str, ...]]:
+    def spelt_differently(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """One of the names and how this file spells it, if a column of it has most of them otherwise."""
+        theirs = {folded(name): name for name in names}
+        for column in self.columns.values():
+            ours = {folded(name): name for name in column}
+            common = [key for key in theirs if key and key in ours]
+            if 2 * len(common) >= min(len(theirs), len(ours)):
+                return theirs[common[0]], ours[common[0]]
+        return None
+
+    def joined(self, samples: TextArray, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
         """Labels in the order of the samples, the name of their column, and remarks."""
-        wanted = set(samples)
-        key = max(self.columns, key=lambda name: len(wanted.intersection(self.columns[name])))
-        if not wanted.intersection(self.columns[key]):
-            raise ValueError(
-                f"{self.path} must name the samples of the data in one of its columns, got none of "
-                f"{listed(samples, 3)}: its first column begins with "
-                f"{listed(next(iter(self.columns.values()))[:3])}."
-            )
-        target = self._target(target, {key})
+        known = set(samples)
+        key = max(self.columns, key=lambda name: len(known.intersection(self.columns[name])))
+        target = self._target(wanted, {key})
         names, labels = self.columns[key], self.columns[target]
-        twice = [name for name in repeated(names) if name in wanted]
+        twice = [name for name in repeated(names) if name in known]
         if twice:
             raise ValueError(f"{self.path} must have one line per sample, got several for {listed(twice)}.")
         book = dict(zip(names, labels, strict=True))
         without = [name for name in samples if name not in book]
         if without:
+            ignore = "" if wanted.for_model else " (--ignore leaves them out if samples are in columns)"
             raise ValueError(
                 f"{self.path} must hold a label for every sample, got none for {len(without)} of "
-                f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data "
-                "(--ignore leaves them out if samples are in columns)."
+                f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data{ignore}."
             )
-        unused = [name for name in names if name not in wanted]
+        unused = [name for name in names if name not in known]
         remarks: tuple[str, ...] = ()
         if unused:
-            remarks = (
-                f"The labels file has {len(unused)} samples that the data lacks: {listed(unused, 3)}.",
-            )
+            n_unused = counted(len(unused), "sample")
+            remarks = (f"The labels file has {n_unused} that the data lacks: {listed(unused, 3)}.",)
         column = np.empty(len(samples), dtype=object)
         column[:] = [book[name] for name in samples]
         return column, self._shown(target), remarks
 
-    def in_order(self, n: int, target: str | None) -> tuple[TextArray, str, tuple[str, ...]]:
+    def in_order(self, n: int, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
         """Labels for data without names: the lines must be as many as the samples."""
         first = next(iter(self.columns.values()))
-        target = self._target(target, self._name_columns())
+        target = self._target(wanted, self._name_columns())
         if len(first) != n:
             raise ValueError(
-                f"{self.path} must hold {n} labels since the data has {n} rows without names, "
+                f"{self.path} must hold {counted(n, 'label')} since the data has {counted(n, 'row')} without "
+                f"names, "
                 f"got {len(first)}; if samples are in columns of the data, pass --transpose."
             )
         remark = (
@@ -86,19 +91,22 @@ class LabelBook:
         name, first = next(iter(self.columns.items()))
         return {name} if len(self.columns) > 1 and len(set(first)) == len(first) else set()
 
-    def _target(self, target: str | None, keys: set[str]) -> str:
+    def _target(self, wanted: Wanted, keys: set[str]) -> str:
+        target = wanted.target
         others = [name for name in self.columns if name not in keys]
         if target is None and len(others) == 1:
             return others[0]
         if target is None:
+            got = f"{len(others)}: {listed(others, 8)}" if others else "0"
+            advice = "keep only" if wanted.for_model else "name by --target"
             raise ValueError(
-                f"{self.path} must have one column beside the sample names, got {len(others)}: "
-                f"{listed(others, 8)}; pass the one with the labels as --target."
+                f"{self.path} must have one column beside the sample names, got {got}; "
+                f"{advice} the one with the labels."
             )
         if target not in self.columns:
             raise ValueError(
-                f"{self.path} must have the column {target!r} of --target, got {listed(others)}"
-                f"{nearest(target, others)}"
+                f"{self.path} must have {wanted.target_shown()}, got {listed(others)}"
+                f"{nearest(target, others) or '; rename the one with the labels.'}"
             )
         return target
 

@@ -7,15 +7,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from statistics import mode
 
 from minimaxrisk.files.cells import generated_names, is_identifier, is_missing, is_word
-from minimaxrisk.files.problems import require_unique
+from minimaxrisk.files.problems import counted, require_unique
 
 Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
 
 DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 400_000  # cells
+TITLES = 8  # lines looked at for one
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
 THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+$")
 
@@ -76,12 +78,38 @@ def _some_lines(lines: Iterable[str]) -> list[str]:
 
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     """Rows of cells without blanks around them, and without lines that hold nothing."""
+    return (cells for _, cells in numbered_records(lines, delimiter))
+
+
+def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """As ``split_records``, each row with the number of its line."""
     if delimiter == " ":
         lines = (" ".join(line.split()) for line in lines)
-    for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    for row in reader:
         cells = [cell.strip() for cell in row]
         if any(cells):
-            yield cells
+            yield reader.line_num, cells
+
+
+def refuse_title(numbered: Iterable[tuple[int, Sequence[str]]], where: object) -> None:
+    """Raise ValueError if the first line has far fewer cells than most lines below it."""
+    lines = [(number, _filled_width(row)) for number, row in islice(numbered, TITLES)]
+    if len(lines) < 2:
+        return
+    first, width = lines.pop(0)
+    usual = mode(other for _, other in lines)
+    if 2 * width < usual:
+        wide = next(number for number, other in lines if other == usual)
+        raise ValueError(
+            f"{where}: line {first} has {counted(width, 'cell')} and line {wide} has {usual}. "
+            "If the lines above the header are a title or comment, delete them."
+        )
+
+
+def _filled_width(row: Sequence[str]) -> int:
+    """Without the empty cells at the end, which spreadsheets leave behind."""
+    return max((j + 1 for j, cell in enumerate(row) if cell), default=0)
 
 
 def find_layout(records: Records, where: object, *, header: bool | None, commas: bool = False) -> Layout:

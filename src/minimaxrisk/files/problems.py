@@ -18,6 +18,15 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(repr(str(name)) for name in names[:most]) + more
 
 
+def counted(n: int, thing: str) -> str:
+    return f"{n} {thing}{'s' * (n != 1)}"
+
+
+def folded(name: str, keep: str = "") -> str:
+    """Letters and digits alone, in lower case, and the characters to keep."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum() or letter in keep)
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """``; did you mean 'x'?`` where a name is close, else nothing."""
     folded: dict[str, str] = {}

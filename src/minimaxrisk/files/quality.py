@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.files.problems import listed
+from minimaxrisk.arrays import DataMatrix
+from minimaxrisk.files.problems import counted, listed
 
 if TYPE_CHECKING:
     from minimaxrisk.files.study import Study
 
 LARGE_COUNT = 50
+LOOKED_AT = 1_000_000  # cells at once
+FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
+NAMED = 5
 
 
 def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -35,8 +41,12 @@ def count_missing(study: Study) -> int:
     return int(np.isnan(study.X.data if sparse.issparse(study.X) else study.X).sum())
 
 
-def refuse_missing(study: Study) -> None:
-    """Raise ValueError if a value is missing, telling how many are and the first places."""
+def refuse_missing(
+    study: Study,
+    *,
+    advice: str = "pass --impute median to fill each with the median of its column, or --ignore the columns",
+) -> None:
+    """Raise ValueError if a value is missing, telling how many are, the first places and what to do."""
     values = study.X.data if sparse.issparse(study.X) else study.X
     wrong = np.isnan(values)
     if not wrong.any():
@@ -44,12 +54,13 @@ def refuse_missing(study: Study) -> None:
     rows, columns = _places(study, wrong)
     raise ValueError(
         f"{study.source}: every value must be there, got {len(rows)} missing in {len(np.unique(columns))} "
-        f"of {study.X.shape[1]} columns, the first at {_shown(study, rows, columns)}; pass --impute median "
-        "to fill each with the median of its column, or --ignore the columns."
+        f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; {advice}."
     )
 
 
-def refuse_infinite(study: Study) -> None:
+def refuse_infinite(
+    study: Study, *, advice: str = "correct them, or pass --ignore for their columns"
+) -> None:
     values = study.X.data if sparse.issparse(study.X) else study.X
     wrong = np.isinf(values)
     if not wrong.any():
@@ -57,8 +68,7 @@ def refuse_infinite(study: Study) -> None:
     rows, columns = _places(study, wrong)
     raise ValueError(
         f"{study.source}: values must be finite, got {len(rows)} infinite, the first at "
-        f"{_shown(study, rows, columns)}; logarithms of 0 are a common cause: correct them, "
-        f"or pass --ignore for the columns, such as {listed([str(study.feature_names[columns[0]])])}."
+        f"{_shown(study, rows, columns)}; logarithms of 0 are a common cause: {advice}."
     )
 
 
@@ -76,4 +86,33 @@ def looks_like_counts(study: Study) -> str | None:
         f"All values are whole numbers up to {np.nanmax(values):g}, as raw counts are: means are then ruled "
         "by the largest values and by how much was sequenced per sample; it is usual to normalise for that "
         "and take logarithms first."
+    )
+
+
+def odd_whole_numbers(X: DataMatrix, names: Sequence[str]) -> str | None:
+    """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
+
+    Columns of zeros are left aside, since many genes are not expressed.
+    """
+    if sparse.issparse(X) or not len(names):
+        return None
+    n, p = X.shape
+    whole, filled = np.arange(p), np.zeros(p, dtype=bool)
+    step = max(1, LOOKED_AT // p)
+    for start in range(0, n, step):
+        # Most columns are out after the first lines.
+        cells = X[start : start + step, whole]
+        filled[whole] |= (np.abs(cells) > 0).any(axis=0)
+        whole = whole[((cells == np.trunc(cells)) | np.isnan(cells)).all(axis=0)]
+    n_decimals = p - len(whole)
+    odd = [names[j] for j in whole if filled[j]]
+    if not odd or n_decimals < max(FEW, MOST * (n_decimals + len(odd))):
+        return None
+    they = "it is used as a feature. If it is no measurement"
+    if len(odd) > 1:
+        they = "they are used as features. If they are no measurements"
+    options = " ".join(f"--ignore {shlex.quote(name)}" for name in odd[:NAMED])
+    return (
+        f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
+        f"decimals; {they}: {options}{' ...' * (len(odd) > NAMED)}"
     )

@@ -85,7 +85,7 @@ def _read_svmlight(path: Path, options: ReadOptions) -> Sheet:
 
 def _read_lines(file: TextFile, options: ReadOptions) -> Sheet:
     start = next((line for line in file.lines() if line.strip()), "")
-    if start.startswith("#1.") or file.path.name.lower().removesuffix(".gz").endswith(".gct"):
+    if re.match(r"#1\.\d\s*$", start) or file.path.name.lower().removesuffix(".gz").endswith(".gct"):
         return read_gct(file)
     if re.match(r'"?!(series|sample)_', start, re.IGNORECASE):
         return read_series_matrix(file)

@@ -33,6 +33,7 @@ class Sheet:
     settled: bool = False  # whether the format says that samples are in rows
     label: str | None = None  # the annotation that the format itself calls the label
     zeros_left_out: bool = False  # whether an absent column is one of zeros
+    elsewhere: str = ""  # where else in the file to look for what is not here
     remarks: tuple[str, ...] = ()
 
     @property
@@ -102,5 +103,6 @@ def turned_over(sheet: Sheet) -> Sheet:
         samples=text_array(columns) if sheet.named else None,
         named=names is not None,
         settled=True,
+        elsewhere=sheet.elsewhere,
         remarks=sheet.remarks,
     )

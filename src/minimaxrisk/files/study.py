@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from minimaxrisk.arrays import DataMatrix
-from minimaxrisk.files.arrangement import Arranged, Wanted, arrange
+from minimaxrisk.files.arrangement import Arranged, arrange
 from minimaxrisk.files.cells import TextArray, text_array
 from minimaxrisk.files.features import model_features, training_features
 from minimaxrisk.files.labels_file import LabelBook, read_labels
@@ -23,6 +23,7 @@ from minimaxrisk.files.target import (
     missing_labels,
     refuse_missing_labels,
 )
+from minimaxrisk.files.wanted import Wanted
 
 DEFAULTS = ReadOptions()
 
@@ -53,8 +54,9 @@ def read_training_study(
     path = Path(path)
     book = None if labels is None else read_labels(labels)
     sheet = read_sheet(path, options)
-    table = arrange(sheet, Wanted(path, target, ignore, options, book))
-    column, target, aside, remarks = _labels(table, target, book, path)
+    wanted = Wanted(path, target, ignore, options, book)
+    table = arrange(sheet, wanted)
+    column, target, aside, remarks = _labels(table, wanted)
     X, names, more = training_features(table.sheet, aside, path)
     where = path if book is None else book.path
     refuse_missing_labels(column, table.samples, target, where)
@@ -79,27 +81,23 @@ def _checked(study: Study) -> Study:
     return study if counts is None else replace(study, remarks=(*study.remarks, counts))
 
 
-def _labels(
-    table: Arranged, target: str | None, book: LabelBook | None, path: Path
-) -> tuple[TextArray, str, set[str], tuple[str, ...]]:
+def _labels(table: Arranged, wanted: Wanted) -> tuple[TextArray, str, set[str], tuple[str, ...]]:
     """Labels as text, the name of their column, all columns that are no features, and remarks."""
-    if book is None:
-        target = find_target(table.sheet, target, path)
+    if wanted.book is None:
+        target = find_target(table.sheet, wanted)
         column = table.sheet.column(target)
         assert column is not None
         return column, target, {*table.aside, target}, ()
-    column, target, remarks = _from_book(table, target, book)
+    column, target, remarks = _from_book(table, wanted.book, wanted)
     if target in table.sheet.columns() and target not in table.aside:
         remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
     return column, target, {*table.aside, target}, remarks
 
 
-def _from_book(
-    table: Arranged, target: str | None, book: LabelBook
-) -> tuple[TextArray, str, tuple[str, ...]]:
+def _from_book(table: Arranged, book: LabelBook, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
     if table.has_names:
-        return book.joined(table.samples, target)
-    return book.in_order(len(table.samples), target)
+        return book.joined(table.samples, wanted)
+    return book.in_order(len(table.samples), wanted)
 
 
 def read_study_for_model(
@@ -117,9 +115,10 @@ def read_study_for_model(
     features = [str(name) for name in feature_names]
     book = None if labels is None else read_labels(labels)
     sheet = read_sheet(path, options)
-    table = arrange(sheet, Wanted(path, target, ignore, options, book, frozenset(features)))
-    target = None if target in set(features) else target
-    column, found, remarks = _labels_if_any(table, target, book, path, needs_labels=needs_labels)
+    known = frozenset(features)
+    wanted = Wanted(path, None if target in known else target, ignore, options, book, known)
+    table = arrange(sheet, wanted)
+    column, found, remarks = _labels_if_any(table, wanted, needs_labels=needs_labels)
     aside = table.aside if found is None else {*table.aside, found}
     X, more = model_features(table.sheet, aside, features, path)
     study = Study(
@@ -132,28 +131,27 @@ def read_study_for_model(
         path,
         (*table.sheet.remarks, *remarks, *more),
     )
-    refuse_infinite(study)
+    refuse_infinite(study, advice="correct them")
     return study
 
 
 def _labels_if_any(
-    table: Arranged, target: str | None, book: LabelBook | None, path: Path, *, needs_labels: bool
+    table: Arranged, wanted: Wanted, *, needs_labels: bool
 ) -> tuple[TextArray | None, str | None, tuple[str, ...]]:
     """Labels as text and the name of their column, where they are there or must be."""
     sheet = table.sheet
-    if book is not None:
-        column, target, remarks = _from_book(table, target, book)
-        refuse_missing_labels(column, table.samples, target, book.path)
+    if wanted.book is not None:
+        column, target, remarks = _from_book(table, wanted.book, wanted)
+        refuse_missing_labels(column, table.samples, target, wanted.book.path)
         return column, target, remarks
-    if target is None or sheet.column(target) is None:
-        target = sheet.label or (target if needs_labels else None)
-    if target is None and not needs_labels:
+    is_there = wanted.target is not None and sheet.column(wanted.target) is not None
+    if not is_there and sheet.label is None and not needs_labels:
         return None, None, ()
-    target = find_target(sheet, target, path)
+    target = (None if is_there else sheet.label) or find_target(sheet, wanted)
     labels = sheet.column(target)
     assert labels is not None
     if needs_labels:
-        refuse_missing_labels(labels, table.samples, target, path)
+        refuse_missing_labels(labels, table.samples, target, wanted.where)
     gone = missing_labels(labels)
     if gone:
         said = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."

@@ -5,28 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
-from minimaxrisk.files.problems import listed, nearest
+from minimaxrisk.files.problems import folded, listed, nearest
 from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.wanted import Wanted
 
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
 
-def find_target(sheet: Sheet, target: str | None, where: object) -> str:
+def find_target(sheet: Sheet, wanted: Wanted) -> str:
     """The name of the target; the format's own label if none is asked for."""
+    target = wanted.target
     if target is None:
         if sheet.label is not None:
             return sheet.label
+        if wanted.for_model:
+            raise ValueError(f"{wanted.where}: name a file with the labels by --labels, got none.")
         raise ValueError(
-            f"{where}: name the column with the classes by --target, or a file with them by --labels. "
-            f"{_suggestion(sheet)}{transpose_hint(sheet)}"
+            f"{wanted.where}: name the column with the classes by --target, or a file with them by --labels. "
+            f"{_suggestion(sheet)}{transpose_hint(sheet)}{sheet.elsewhere}"
         )
     if target in sheet.texts or target in sheet.annotations or target in set(sheet.names):
         return target
     known = [*sheet.annotations, *sheet.columns()]
     own = f" The file has labels of its own, {sheet.label!r}: leave out --target." if sheet.label else ""
     raise ValueError(
-        f"{where} must have the column {target!r} of --target, got no such column"
-        f"{nearest(target, known) or '.'} The first are {listed(known)}.{own}{transpose_hint(sheet)}"
+        f"{wanted.where} must have {wanted.target_shown()}, got no such column"
+        f"{nearest(target, known) or '.'} The first are {listed(known)}.{own} If the labels are in another "
+        f"file, pass it by --labels FILE.{transpose_hint(sheet)}{sheet.elsewhere}"
     )
 
 
@@ -81,7 +86,7 @@ def refuse_missing_labels(column: TextArray, samples: TextArray, target: str, wh
 
 
 def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) -> tuple[str, ...]:
-    """Refuse what is no set of classes; returns a remark if a class has but one sample."""
+    """Refuse what is no set of classes; returns remarks on those that may be mistakes."""
     classes, counts = np.unique(y, return_counts=True)
     n, k = len(y), len(classes)
     if k == 1:
@@ -100,7 +105,25 @@ def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) 
             f"{where}: the target {target!r} must hold classes with several samples each, got {k} different "
             f"values for {n} samples; is it the column of sample names? Choose another column."
         )
-    alone = classes[counts == 1]
-    if len(alone):
-        return (f"Only one sample has the label {listed([str(name) for name in alone])}.",)
-    return ()
+    return (*_alike(classes), *_alone(classes[counts == 1]))
+
+
+def _alike(classes: np.ndarray) -> list[str]:
+    """A remark on each set of words that are the same but for case, spaces or punctuation."""
+    groups: dict[str, list[str]] = {}
+    for name in map(str, classes):
+        # ER+ and ER- are different things, as are <5 and >5.
+        if is_word(name):
+            groups.setdefault(folded(name, keep="+<>="), []).append(name)
+    return [
+        f"{listed(names[:-1])} and {names[-1]!r} are taken as different classes; is that meant?"
+        for key, names in groups.items()
+        if key and len(names) > 1
+    ]
+
+
+def _alone(classes: np.ndarray) -> list[str]:
+    if not len(classes):
+        return []
+    each = "has the label" if len(classes) == 1 else "each has the labels"
+    return [f"Only one sample {each} {listed(classes)}."]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
 
 import numpy as np
 
 from minimaxrisk.files.cell_table import Body, ragged, sheet_of_body, sheet_of_records
-from minimaxrisk.files.layout import Layout, find_delimiter, find_layout, split_records
+from minimaxrisk.files.cells import is_missing, is_word
+from minimaxrisk.files.layout import (
+    Layout,
+    find_delimiter,
+    find_layout,
+    numbered_records,
+    refuse_title,
+    split_records,
+)
 from minimaxrisk.files.options import ReadOptions
-from minimaxrisk.files.problems import brief
+from minimaxrisk.files.problems import brief, counted
 from minimaxrisk.files.sheet import Sheet
 from minimaxrisk.files.text_file import TextFile
 
@@ -22,14 +31,44 @@ class _NeedsCellsError(Exception):
 
 
 def read_text_table(file: TextFile, options: ReadOptions) -> Sheet:
-    """A table of a text file whose delimiter and header are found or given."""
+    """A table of a text file whose delimiter and header are found or given, below any comments."""
     try:
-        delimiter = options.delimiter or find_delimiter(file.lines())
-        return sheet_of_lines(file.lines, file.path, delimiter=delimiter, header=options.header)
+        begin, n_comments = _find_begin(file.lines(), options.delimiter)
+
+        def lines() -> Iterator[str]:
+            # Blank lines in place of comments, so that lines keep their numbers.
+            return chain(repeat("\n", begin), islice(file.lines(), begin, None))
+
+        delimiter = options.delimiter or find_delimiter(lines())
+        refuse_title(numbered_records(lines(), delimiter), file.path)
+        sheet = sheet_of_lines(lines, file.path, delimiter=delimiter, header=options.header)
+        skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
+        return sheet.said(*skipped) if n_comments else sheet
     except csv.Error as error:
         raise ValueError(
             f"{file.path} cannot be read as a table ({brief(error)}); a quotation mark may lack its pair."
         ) from error
+
+
+def _find_begin(lines: Iterable[str], delimiter: str | None) -> tuple[int, int]:
+    """Where the table begins below comments and blank lines, and how many comments there are."""
+    comments: list[tuple[int, str]] = []
+    for i, line in enumerate(lines):
+        if line.startswith("#"):
+            comments.append((i, line))
+        elif line.strip():
+            if comments and _is_header_of(comments[-1][1], line, delimiter):
+                comments.pop()
+            break
+    return (comments[-1][0] + 1 if comments else 0), len(comments)
+
+
+def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
+    """Whether a line that begins with # names as many columns as the line of values below it has."""
+    delimiter = delimiter or find_delimiter([line])
+    names, values = (next(split_records([text], delimiter), []) for text in (comment, line))
+    holds_numbers = any(not is_word(cell) and not is_missing(cell) for cell in values)
+    return len(names) == len(values) > 1 and all(names) and holds_numbers
 
 
 def sheet_of_lines(lines: Lines, where: object, *, delimiter: str, header: bool | None = None) -> Sheet:
@@ -50,24 +89,25 @@ def sheet_of_lines(lines: Lines, where: object, *, delimiter: str, header: bool 
 def _read_quickly(lines: Lines, layout: Layout, delimiter: str, where: object) -> Body:
     """Numbers by np.loadtxt while the cells of text are taken from the lines on their way to it."""
     body = Body(layout.number_columns(), {j: [] for j in {0, *layout.texts}})
-    feed = _feed(lines(), layout, delimiter, body, where)
+    feed = _feed(lines(), layout, delimiter, body)
     columns: Sequence[int] | None = body.columns if len(body.columns) < layout.width else None
     try:
         body.numbers = np.loadtxt(
             feed, delimiter=delimiter, usecols=columns, quotechar='"', comments=None, ndmin=2
         )
+    except _RaggedError as error:
+        number, width = error.args
+        raise ragged(where, f"line {number}", layout.width, width) from None
     except (ValueError, _NeedsCellsError) as error:
-        if isinstance(error, _RaggedError):
-            raise
         raise _NeedsCellsError from error
     return body
 
 
-class _RaggedError(ValueError):
-    """A line of another length: no other parser will like it better."""
+class _RaggedError(Exception):
+    """Number and width of a line of another length: no other parser will like it better."""
 
 
-def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body, where: object) -> Iterator[str]:
+def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> Iterator[str]:
     """The lines below the header as NumPy is to see them, their texts appended to ``body``."""
     numbered = enumerate(lines, start=1)
     blank = delimiter + " \t\r\n"
@@ -83,7 +123,7 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body, wher
         if width != layout.width and '"' in line:
             width = len(next(csv.reader([line], delimiter=delimiter)))
         if width != layout.width:
-            raise _RaggedError(str(ragged(where, f"line {number}", layout.width, width)))
+            raise _RaggedError(number, width)
         for column, cell in zip(texts, _pick(line, delimiter, wanted, width), strict=True):
             column.append(cell.strip())
         yield line.replace(",", ".") if layout.decimal_comma else line

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from minimaxrisk.files.cell_table import sheet_of_records
 from minimaxrisk.files.cells import text_of
-from minimaxrisk.files.layout import find_layout
+from minimaxrisk.files.layout import find_layout, refuse_title
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed, nearest, needed, parsing
 from minimaxrisk.files.sheet import Sheet
@@ -17,24 +19,32 @@ from minimaxrisk.files.sheet import Sheet
 
 def read_workbook(path: Path, options: ReadOptions) -> Sheet:
     """The first sheet that holds something, or the one named."""
-    title, rows, others = _rows(path, options.sheet)
-    where = f"{path}, sheet {title!r},"
+    title, start, rows, others = _rows(path, options.sheet)
+    where = f"{path}, sheet {title!r}"
 
-    def records() -> Iterator[list[str]]:
-        for row in rows:
+    def numbered() -> Iterator[tuple[int, list[str]]]:
+        for number, row in enumerate(rows, start):
             cells = [text_of(cell) for cell in row]
             if any(cells):
-                yield cells
+                yield number, cells
 
-    layout = find_layout(records, where, header=options.header)
-    sheet = sheet_of_records(records, layout, where)
+    def records() -> Iterator[list[str]]:
+        return (cells for _, cells in numbered())
+
+    elsewhere = f" Other sheets: {listed(others)} (--sheet {shlex.quote(others[0])})." if others else ""
+    try:
+        refuse_title(numbered(), where)
+        layout = find_layout(records, where, header=options.header)
+        sheet = replace(sheet_of_records(records, layout, where), elsewhere=elsewhere)
+    except ValueError as error:
+        raise ValueError(f"{error}{elsewhere}") from error
     if others and options.sheet is None:
         sheet = sheet.said(f"Read the sheet {title!r}; the workbook has others: {listed(others)} (--sheet).")
     return sheet
 
 
-def _rows(path: Path, wanted: str | None) -> tuple[str, list[list[Any]], list[str]]:
-    """Title and rows of the sheet, and the titles of the others."""
+def _rows(path: Path, wanted: str | None) -> tuple[str, int, list[list[Any]], list[str]]:
+    """Title, number of the first row and rows of the sheet, and the titles of the others."""
     calamine = needed("python_calamine", "Reading workbooks")
     with _calmed(path):
         workbook = calamine.CalamineWorkbook.from_path(str(path))
@@ -45,9 +55,10 @@ def _rows(path: Path, wanted: str | None) -> tuple[str, list[list[Any]], list[st
         )
     for title in titles if wanted is None else [wanted]:
         with _calmed(path):
-            rows = workbook.get_sheet_by_name(title).to_python(skip_empty_area=True)
+            sheet = workbook.get_sheet_by_name(title)
+            start, rows = sheet.start, sheet.to_python(skip_empty_area=True)
         if rows:
-            return title, rows, [other for other in titles if other != title]
+            return title, start[0] + 1 if start else 1, rows, [other for other in titles if other != title]
     raise ValueError(f"{path} must hold a table, got only empty sheets.")
 
 
