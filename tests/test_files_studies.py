@@ -381,7 +381,7 @@ class TestForModel:
             return read_study_for_model(write(TABLE), feature_names=["a"], target=target, labels=labels)
 
         with pytest.raises(
-            ValueError, match=r"l\.csv must have the model's target 'klass', got 'class', 'age'; "
+            ValueError, match=r"l\.csv must have the model's target 'klass', got 'age', 'class'; "
         ):
             read(LABELS, "klass")
         with pytest.raises(ValueError, match=r"got 2: 'class', 'age'; keep only the one with the labels\.$"):

@@ -21,6 +21,7 @@ class Arranged:
     samples: TextArray
     has_names: bool
     aside: set[str]
+    names_column: str | None = None  # the one that the names come from
 
 
 def arrange(sheet: Sheet, wanted: Wanted) -> Arranged:
@@ -121,7 +122,7 @@ def _refuse_lines(sheet: Sheet, wanted: Wanted) -> None:
 def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arranged:
     column = wanted.options.samples
     reserved = {*ignored, *wanted.features, wanted.target}
-    aside, remedy = set(ignored), "make them unique"
+    aside, remedy, key = set(ignored), "make them unique", column
     place = wanted.where.name
     samples = sheet.samples
     if column is not None:
@@ -137,7 +138,7 @@ def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arran
     elif samples is None and (first := sheet.first) is not None and first.name not in reserved:
         name, place = first.name, f"The first column of {place}"
         if sheet.names_its_rows():
-            samples = first.cells
+            samples, key = first.cells, name
             aside.add(name)
             shown = repr(name) if name else "without a name"
             sheet = sheet.said(f"Took the first column, {shown}, as the names of the samples.")
@@ -156,7 +157,7 @@ def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arran
             "complete them, or pass --samples with another column."
         )
     require_unique(list(samples), wanted.where, what="sample names", remedy=remedy)
-    return Arranged(sheet, samples, has_names=True, aside=aside)
+    return Arranged(sheet, samples, has_names=True, aside=aside, names_column=key)
 
 
 def _remedy(sheet: Sheet, name: str, wanted: Wanted) -> str:

@@ -23,6 +23,7 @@ LABELS = ("y", "Y", "target", "labels", "label")
 FEATURE_NAMES = ("feature_names", "features", "columns", "var_names", "gene_names", "genes")
 SAMPLE_NAMES = ("sample_names", "samples", "index", "obs_names", "sample_ids")
 MOST_COLUMNS = 10_000_000  # each has a name
+NUMPY = (b"\x93NUMPY", b"PK")
 SPARSE_MEMBERS = {"format", "shape", "data"}
 
 
@@ -34,6 +35,9 @@ def read_npz(path: Path, options: ReadOptions) -> Sheet:
     """One array of NumPy, a matrix of SciPy, or several arrays with names."""
     # NumPy leaves the file open at some errors.
     with _unpickled(path), path.open("rb") as file:
+        if not file.read(6).startswith(NUMPY):
+            raise ValueError("it begins like no file of NumPy")
+        file.seek(0)
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             arrays = {"X": loaded}

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix, FloatArray
-from minimaxrisk.files.cells import TextArray, is_missing, is_word
+from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
 from minimaxrisk.files.problems import counted, listed, nearest, require_unique
 from minimaxrisk.files.quality import odd_whole_numbers
 from minimaxrisk.files.sheet import Sheet, counts_lines
@@ -59,10 +59,15 @@ def model_features(
     require_unique(sheet.names, where, what="names of columns", remedy="rename them")
     places = {name: j for j, name in enumerate(sheet.names)}
     wanted = set(features)
-    truths = {name: column for name, column in sheet.texts.items() if name in wanted and _is_truth(column)}
-    words = {name: sheet.texts[name] for name in sheet.texts if name in wanted and name not in truths}
+    texts = {name: column for name, column in sheet.texts.items() if name in wanted}
+    truths = {name: column for name, column in texts.items() if _is_truth(column)}
+    # A first column called index or cell was kept as text, since it may have named the rows.
+    numbers = {name: column for name, column in texts.items() if not any(map(is_word, column))}
+    words = {name: texts[name] for name in texts if name not in truths and name not in numbers}
     _refuse_words(words, sheet, where, "the model needs their numbers: correct them")
-    missing = [name for name in features if name not in places and name not in truths]
+    added = {name: truth_numbers(column) for name, column in truths.items()}
+    added |= {name: np.array([number(cell) for cell in column], float) for name, column in numbers.items()}
+    missing = [name for name in features if name not in places and name not in added]
     unknown = [name for name in sheet.columns() if name not in wanted and name not in aside]
     if missing and not (sheet.zeros_left_out and _are_generated(features)):
         _refuse_missing_features(missing, features, sheet, where)
@@ -79,9 +84,8 @@ def model_features(
     if truths:
         remarks.append(f"Columns of true and false were read as 1 and 0: {listed(truths)}.")
     X = sheet.numbers
-    extra = [truth_numbers(column) for column in truths.values()]
-    extra += [np.zeros(sheet.n_rows)] * (1 if missing else 0)
-    order = {**places, **{name: X.shape[1] + k for k, name in enumerate(truths)}}
+    extra = [*added.values(), *([np.zeros(sheet.n_rows)] if missing else [])]
+    order = {**places, **{name: X.shape[1] + k for k, name in enumerate(added)}}
     if extra:
         X = with_columns(X, np.column_stack(extra))
     last = X.shape[1] - 1  # of zeros, if columns are missing
@@ -123,15 +127,21 @@ def _refuse_words(words: dict[str, TextArray], sheet: Sheet, where: object, advi
 
 
 def _refuse_empty(X: DataMatrix, names: Sequence[str], where: object) -> None:
-    if sparse.issparse(X) or not np.isnan(X[0]).any():
-        return
-    candidates = np.flatnonzero(np.isnan(X[0]))
-    empty = [names[j] for j in candidates[np.isnan(X[:, candidates]).all(axis=0)]]
+    empty = [names[j] for j in _empty_columns(X)]
     if empty:
         raise ValueError(
             f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
             f"{listed(empty)}; pass --ignore {empty[0]!r}."
         )
+
+
+def _empty_columns(X: DataMatrix) -> np.ndarray:
+    """Columns that hold nothing but missing values."""
+    if sparse.issparse(X):
+        n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+        return np.flatnonzero(n_missing == X.shape[0])
+    candidates = np.flatnonzero(np.isnan(X[0]))
+    return candidates[np.isnan(X[:, candidates]).all(axis=0)]
 
 
 def _are_generated(features: Sequence[str]) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from minimaxrisk.files.cells import TextArray
-from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.cells import TextArray, is_identifier
+from minimaxrisk.files.options import EVERY, ReadOptions
 from minimaxrisk.files.problems import counted, folded, listed, nearest, repeated
 from minimaxrisk.files.reading import read_sheet
 from minimaxrisk.files.sheet import Sheet
@@ -41,10 +41,12 @@ class LabelBook:
                 return theirs[common[0]], ours[common[0]]
         return None
 
-    def joined(self, samples: TextArray, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
+    def joined(
+        self, samples: TextArray, wanted: Wanted, names_column: str | None
+    ) -> tuple[TextArray, str, tuple[str, ...]]:
         """Labels in the order of the samples, the name of their column, and remarks."""
         known = set(samples)
-        key = max(self.columns, key=lambda name: len(known.intersection(self.columns[name])))
+        key = self._key(known, names_column)
         target = self._target(wanted, {key})
         names, labels = self.columns[key], self.columns[target]
         twice = [name for name in repeated(names) if name in known]
@@ -59,16 +61,40 @@ class LabelBook:
                 f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data{ignore}."
             )
         unused = [name for name in names if name not in known]
-        remarks: tuple[str, ...] = ()
+        remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {self.path.name}.",)
         if unused:
             n_unused = counted(len(unused), "sample")
-            remarks = (f"The labels file has {n_unused} that the data lacks: {listed(unused, 3)}.",)
+            remarks += (f"The labels file has {n_unused} that the data lacks: {listed(unused, 3)}.",)
         column = np.empty(len(samples), dtype=object)
         column[:] = [book[name] for name in samples]
         return column, self._shown(target), remarks
 
-    def in_order(self, n: int, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
+    def _key(self, known: set[str], names_column: str | None) -> str:
+        """The column with the names: it has most of them, and of several one that is called so."""
+        found = {name: len(known.intersection(column)) for name, column in self.columns.items()}
+        best = [name for name in found if found[name] == max(found.values())]
+        for likely in (
+            [name for name in best if name == names_column],
+            list(filter(is_identifier, best)),
+            best,
+        ):
+            if len(likely) == 1:
+                return likely[0]
+        raise ValueError(
+            f"{self.path} must have one column with the names of the samples, got {listed(best)}, which have "
+            f"as many of them: call it {names_column or 'sample'!r}, or remove the others."
+        )
+
+    def in_order(
+        self, n: int, wanted: Wanted, columns: Collection[str]
+    ) -> tuple[TextArray, str, tuple[str, ...]]:
         """Labels for data without names: the lines must be as many as the samples."""
+        common = [name for name in self.columns if name in set(columns) and name != wanted.target]
+        if self.named and common:
+            raise ValueError(
+                f"{self.path} and {wanted.where} both have the column {common[0]!r}: pass "
+                f"--samples {common[0]!r} if it names the samples, else remove it from the labels file."
+            )
         first = next(iter(self.columns.values()))
         target = self._target(wanted, self._name_columns())
         if len(first) != n:
@@ -112,7 +138,7 @@ class LabelBook:
 
 
 def read_labels(path: str | Path) -> LabelBook:
-    sheet = read_sheet(path, ReadOptions())
+    sheet = read_sheet(path, ReadOptions(as_text=frozenset({EVERY})))
     columns: dict[str, TextArray] = {}
     if sheet.samples is not None:
         columns[INDEX] = sheet.samples

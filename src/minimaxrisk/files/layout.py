@@ -10,6 +10,7 @@ from itertools import islice
 from statistics import mode
 
 from minimaxrisk.files.cells import generated_names, is_identifier, is_missing, is_word
+from minimaxrisk.files.options import EVERY
 from minimaxrisk.files.problems import counted, require_unique
 
 Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
@@ -19,7 +20,7 @@ LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 400_000  # cells
 TITLES = 8  # lines looked at for one
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
-THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+$")
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+$")
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,15 @@ def _filled_width(row: Sequence[str]) -> int:
     return max((j + 1 for j, cell in enumerate(row) if cell), default=0)
 
 
-def find_layout(records: Records, where: object, *, header: bool | None, commas: bool = False) -> Layout:
-    """``commas``: whether a cell such as 1,5 may be a number."""
+def find_layout(
+    records: Records,
+    where: object,
+    *,
+    header: bool | None,
+    commas: bool = False,
+    as_text: frozenset[str] = frozenset(),
+) -> Layout:
+    """``commas``: whether a cell such as 1,5 may be a number; ``as_text``: columns that hold no numbers."""
     rows = records()
     first = next(rows, None)
     if first is None:
@@ -137,6 +145,9 @@ def find_layout(records: Records, where: object, *, header: bool | None, commas:
             [name for name in names if name], where, what="the names in the header", remedy="rename them"
         )
     texts, text_rows = _find_texts(body, names, named)
+    if as_text:
+        kept = {j for j, name in enumerate(names) if name in as_text or EVERY in as_text}
+        texts = sorted({*texts, *kept})
     return Layout(names, named, int(named), texts, text_rows, decimal_comma)
 
 
@@ -187,7 +198,8 @@ def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool
     text_rows = any(wordy) and 2 * sum(wordy) <= len(words)
     rows = [row for row, aside in zip(words, wordy, strict=True) if not (text_rows and aside)]
     texts = {j for row in rows for j, word in enumerate(row) if word}
-    if text_rows or (named and is_identifier(names[0])):
+    # Names may be numbers, but they have no fractions.
+    if text_rows or (named and is_identifier(names[0]) and not any("." in row[0] for row in even)):
         texts.add(0)
     # Columns without a name are looked at whole: spreadsheets leave empty ones behind.
     texts.update(j for j in range(1, width) if not names[j])

@@ -15,9 +15,12 @@ SPOKEN_DELIMITERS = {
 }
 
 
+EVERY = "*"
+
+
 @dataclass(frozen=True)
 class ReadOptions:
-    """Each field is a command-line option; None leaves the matter to what the file shows."""
+    """All fields but the last are command-line options; None leaves the matter to what the file shows."""
 
     delimiter: str | None = None  # --delimiter
     header: bool | None = None  # --header, --no-header
@@ -25,6 +28,7 @@ class ReadOptions:
     transpose: bool | None = None  # --transpose, --no-transpose
     sheet: str | None = None  # --sheet of a workbook
     layer: str | None = None  # --layer of an .h5ad file; the variable of .npz and .mat
+    as_text: frozenset[str] = frozenset()  # columns to keep as they are written, 01 and 1 apart; EVERY: all
 
     def __post_init__(self) -> None:
         if self.delimiter is None:

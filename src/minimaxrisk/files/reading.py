@@ -44,6 +44,8 @@ def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
             raise FileNotFoundError(f"there is no file {path}.")
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; name the data file inside it.")
+        if not path.is_file():
+            raise ValueError(f"{path} must be a regular file, got a pipe or device; save it to a file first.")
         if not path.stat().st_size:
             raise ValueError(f"{path} must hold a table, got an empty file.")
         return _read(path, options)

@@ -46,6 +46,9 @@ class Sheet:
 
     def column(self, name: str) -> TextArray | None:
         """A column or annotation as text, or None if there is none so named."""
+        # What a format tells beside its table was written to be a label; a gene may have the same name.
+        if name in self.annotations:
+            return self.annotations[name]
         if name in self.texts:
             return self.texts[name]
         if self.first is not None and name == self.first.name and name in self.names:
@@ -53,7 +56,7 @@ class Sheet:
         if name in self.names:
             column = self.numbers[:, [self.names.index(name)]]
             return text_array(np.ravel(column if isinstance(column, np.ndarray) else column.toarray()))
-        return self.annotations.get(name)
+        return None
 
     def said(self, *remarks: str) -> Sheet:
         return replace(self, remarks=(*self.remarks, *remarks))

@@ -53,7 +53,7 @@ def read_training_study(
     """Read what a model is to be made from: every column of numbers that is not set aside is a feature."""
     path = Path(path)
     book = None if labels is None else read_labels(labels)
-    sheet = read_sheet(path, options)
+    sheet = read_sheet(path, _as_written(options, target))
     wanted = Wanted(path, target, ignore, options, book)
     table = arrange(sheet, wanted)
     column, target, aside, remarks = _labels(table, wanted)
@@ -87,17 +87,35 @@ def _labels(table: Arranged, wanted: Wanted) -> tuple[TextArray, str, set[str], 
         target = find_target(table.sheet, wanted)
         column = table.sheet.column(target)
         assert column is not None
-        return column, target, {*table.aside, target}, ()
+        return column, target, _aside(table, target), _clash(table, target)
     column, target, remarks = _from_book(table, wanted.book, wanted)
     if target in table.sheet.columns() and target not in table.aside:
         remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
     return column, target, {*table.aside, target}, remarks
 
 
+def _as_written(options: ReadOptions, target: str | None) -> ReadOptions:
+    """Labels and names as the file has them."""
+    names = (target, options.samples)
+    return replace(options, as_text=frozenset(name for name in names if name is not None))
+
+
+def _aside(table: Arranged, target: str | None) -> set[str]:
+    """Columns that are no features; a target beside the table leaves the column of its name a feature."""
+    is_column = target is not None and target not in table.sheet.annotations
+    return {*table.aside, target} if is_column and target is not None else table.aside
+
+
+def _clash(table: Arranged, target: str) -> tuple[str, ...]:
+    if target not in table.sheet.annotations or target not in table.sheet.columns():
+        return ()
+    return (f"{target!r} is a feature too: the labels are those that the file has beside its table.",)
+
+
 def _from_book(table: Arranged, book: LabelBook, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
     if table.has_names:
-        return book.joined(table.samples, wanted)
-    return book.in_order(len(table.samples), wanted)
+        return book.joined(table.samples, wanted, table.names_column)
+    return book.in_order(len(table.samples), wanted, table.sheet.columns())
 
 
 def read_study_for_model(
@@ -114,13 +132,13 @@ def read_study_for_model(
     path = Path(path)
     features = [str(name) for name in feature_names]
     book = None if labels is None else read_labels(labels)
-    sheet = read_sheet(path, options)
     known = frozenset(features)
-    wanted = Wanted(path, None if target in known else target, ignore, options, book, known)
+    sheet = read_sheet(path, _as_written(options, None if target in known else target))
+    is_feature = target in known and target not in sheet.annotations
+    wanted = Wanted(path, None if is_feature else target, ignore, options, book, known)
     table = arrange(sheet, wanted)
     column, found, remarks = _labels_if_any(table, wanted, needs_labels=needs_labels)
-    aside = table.aside if found is None else {*table.aside, found}
-    X, more = model_features(table.sheet, aside, features, path)
+    X, more = model_features(table.sheet, _aside(table, found), features, path)
     study = Study(
         X,
         text_array(features),

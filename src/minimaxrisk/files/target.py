@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
@@ -9,6 +11,7 @@ from minimaxrisk.files.problems import folded, listed, nearest
 from minimaxrisk.files.sheet import Sheet
 from minimaxrisk.files.wanted import Wanted
 
+LEADING_ZERO = re.compile(r"[-+]?0\d")
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
 
@@ -63,9 +66,10 @@ def _suggestion(sheet: Sheet) -> str:
 
 
 def as_labels(column: TextArray) -> np.ndarray:
-    """Whole numbers as int64 so that they sort by value, anything else as str."""
+    """Whole numbers as int64 so that they sort by value, anything else as str: 01 and 1 may differ."""
     values = [number(cell) for cell in column]
-    if all(value is not None and value == np.trunc(value) and abs(value) < 2**53 for value in values):
+    is_whole = all(value is not None and value == np.trunc(value) and abs(value) < 2**53 for value in values)
+    if is_whole and not any(LEADING_ZERO.match(cell) for cell in column):
         return np.array(values, dtype=np.float64).astype(np.int64)
     return np.array([str(cell) for cell in column])
 

@@ -41,7 +41,9 @@ def read_text_table(file: TextFile, options: ReadOptions) -> Sheet:
 
         delimiter = options.delimiter or find_delimiter(lines())
         refuse_title(numbered_records(lines(), delimiter), file.path)
-        sheet = sheet_of_lines(lines, file.path, delimiter=delimiter, header=options.header)
+        sheet = sheet_of_lines(
+            lines, file.path, delimiter=delimiter, header=options.header, as_text=options.as_text
+        )
         skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
         return sheet.said(*skipped) if n_comments else sheet
     except csv.Error as error:
@@ -71,13 +73,20 @@ def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
     return len(names) == len(values) > 1 and all(names) and holds_numbers
 
 
-def sheet_of_lines(lines: Lines, where: object, *, delimiter: str, header: bool | None = None) -> Sheet:
+def sheet_of_lines(
+    lines: Lines,
+    where: object,
+    *,
+    delimiter: str,
+    header: bool | None = None,
+    as_text: frozenset[str] = frozenset(),
+) -> Sheet:
     """The table in some lines, which may be part of a file."""
 
     def records() -> Iterator[list[str]]:
         return split_records(lines(), delimiter)
 
-    layout = find_layout(records, where, header=header, commas=delimiter != ",")
+    layout = find_layout(records, where, header=header, commas=delimiter != ",", as_text=as_text)
     if not layout.text_rows and layout.number_columns():
         try:
             return sheet_of_body(_read_quickly(lines, layout, delimiter, where), layout, where)

@@ -34,7 +34,7 @@ def read_workbook(path: Path, options: ReadOptions) -> Sheet:
     elsewhere = f" Other sheets: {listed(others)} (--sheet {shlex.quote(others[0])})." if others else ""
     try:
         refuse_title(numbered(), where)
-        layout = find_layout(records, where, header=options.header)
+        layout = find_layout(records, where, header=options.header, as_text=options.as_text)
         sheet = replace(sheet_of_records(records, layout, where), elsewhere=elsewhere)
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
