@@ -384,7 +384,7 @@ class TestForModel:
             ValueError, match=r"l\.csv must have the model's target 'klass', got 'age', 'class'; "
         ):
             read(LABELS, "klass")
-        with pytest.raises(ValueError, match=r"got 2: 'class', 'age'; keep only the one with the labels\.$"):
+        with pytest.raises(ValueError, match=r"got 2: 'age', 'class'; keep only the one with the labels\.$"):
             read(LABELS, None)
         with pytest.raises(ValueError, match=r"or remove these samples from the data\.$"):
             read("who,class\np1,x\n", "class")

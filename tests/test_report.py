@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk import MinimaxRiskClassifier, demo, error_bounds, minimax_risk_path, permutation_test, verify
 from minimaxrisk.cross_validation import cross_validated_error
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.report import (
@@ -22,11 +22,14 @@ from minimaxrisk.report import (
     passages,
     phrases,
     render_report,
+    sample_wording,
     verdicts,
     wording,
 )
+from minimaxrisk.report.bound_figures import radius_figure
+from minimaxrisk.report.figures import comparison_figure, permutation_figure
 from minimaxrisk.report.scripts import json_island, vega_bundle
-from minimaxrisk.report.tables import feature_rows, number
+from minimaxrisk.report.tables import feature_rows, number, suspect_table
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
@@ -126,7 +129,7 @@ def test_features_and_classes_are_averages_of_the_data(study, findings):
         assert one.mass_on_others == pytest.approx(others.sum())
 
 
-def test_suspects_name_the_label_that_the_adversary_prefers(wide):
+def test_suspects_name_the_heaviest_other_label(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
     found = gather_findings(model, X, y, sample_names=[f"p{i}" for i in range(40)], **SMALL)
@@ -202,12 +205,17 @@ def test_signal_and_score(findings):
     assert verdicts.noise_verdict(findings) == "signal"
     assert verdicts.standing(findings) == "score"
     assert "more closely than chance explains" in wording.headline(findings)
-    assert "another question" in wording.headline(findings)
+    wrong = findings.cross_validation.n_wrong
+    assert wrong == 0
+    assert wording.headline(findings).endswith(
+        "cross-validation none of 60 left-out samples was named wrongly."
+    )
     assert "bound" not in wording.headline(findings)
     assert "score and not a bound" in entry(findings, "Worst-case error R*").text
     outside = findings.radius.expected_outside
-    assert 0.25 * 301 < outside < 0.4 * 301  # a third of the means lie beyond one standard error
-    assert "of the true means can be expected to lie outside" in entry(findings, "Worst-case error R*").text
+    assert 0.25 * 300 < outside < 0.4 * 300  # a third of the means lie beyond one standard error
+    means = f"about {outside:.0f} of the 300 true means (one per feature) can be expected to lie outside"
+    assert means in entry(findings, "Worst-case error R*").text
     noise = entry(findings, "Noise floor and p-value")
     assert "probability of at most 0.05" in noise.text
     assert "evidence of a relation, and no more" in noise.text
@@ -229,10 +237,13 @@ def test_noise(noise_data):
 def test_bound(study, radius):
     found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
     assert verdicts.standing(found) == "bound"
-    assert "bounds the error of the randomized rule with 90% confidence" in wording.headline(found)
+    limit = "bounds the error of the randomized rule, for samples like those of the training data, with 90%"
+    assert limit in wording.headline(found)
+    assert limit in text_of(render_report(found, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0])
     assert "Here it is a bound, with 90% confidence" in entry(found, "Worst-case error R*").text
+    assert "minimaxrisk predict prints the error guaranteed" in entry(found, "Worst-case error R*").text
     assert "with 90% confidence" in entry(found, "Radius").text
-    assert "score" not in wording.summary(found)
+    assert "score" not in " ".join(wording.summary(found))
 
 
 def test_a_bound_in_doubt_says_so(study):
@@ -241,8 +252,41 @@ def test_a_bound_in_doubt_says_so(study):
     assert "cast doubt" in wording.headline(doubted)
     assert "in doubt" in entry(doubted, "Radius").text
     assert "The tails are heavy." in entry(doubted, "Radius").text
-    assert "caution" in wording.summary(doubted)
-    assert "doubt" not in wording.headline(found) + entry(found, "Radius").text
+    assert "caution" in " ".join(wording.summary(doubted))
+    assert "which is in doubt" in wording.r_star_note(doubted)
+    assert "doubt" not in wording.headline(found) + wording.r_star_note(found) + entry(found, "Radius").text
+
+
+@pytest.mark.parametrize(
+    ("weights", "name"), [("balanced", "class-balanced error"), ({0: 1.0, 1: 3.0}, "class-weighted error")]
+)
+def test_weights_of_classes_make_r_star_another_error(study, weights, name):
+    """Compared with errors that count every sample alike it would mislead."""
+    X, y = study
+    uneven = np.r_[np.flatnonzero(y == "healthy"), np.flatnonzero(y == "ill")[:12]]
+    X, y = X[uneven][:, :40], (y[uneven] == "ill").astype(int)
+    found = gather(MinimaxRiskClassifier(radius="bonferroni", class_weight=weights), X, y)
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"the {name} of the randomized rule" in page
+    assert "count every sample alike" in page
+    assert "error of another kind" in page
+    assert "is not below" not in page
+    assert "bounds the error" not in page
+
+
+def test_a_confidence_keeps_its_digits(study):
+    found = gather(MinimaxRiskClassifier(radius="bonferroni", confidence=0.995), *study)
+    page = text_of(render_report(found, PROVENANCE))
+    assert "99.5% confidence" in page
+    assert "100% confidence" not in page
+
+
+def test_all_features_leave_no_others():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2)) + np.repeat([[0.0], [1.5]], 30, axis=0), np.repeat([0, 1], 30)
+    page = text_of(render_report(gather(MinimaxRiskClassifier(radius=0.1), X, y), PROVENANCE))
+    assert "It uses all features." in page
+    assert "ignores the others" not in page
 
 
 def test_a_plain_number_that_covers_is_a_bound(study):
@@ -252,6 +296,8 @@ def test_a_plain_number_that_covers_is_a_bound(study):
     too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y)
     assert verdicts.standing(just_enough) == "bound"
     assert "no smaller than" in entry(just_enough, "Radius").text
+    # Of such a model the command line gives no guarantee for new samples.
+    assert "of a model fitted with a named radius" in entry(just_enough, "Worst-case error R*").text
     assert verdicts.standing(too_small) == "score"
     assert "nothing says that all true means" in entry(too_small, "Worst-case error R*").text
 
@@ -289,6 +335,20 @@ def test_only_class_sizes_learned():
     assert found.fit.upper < 0.5
     assert "only the sizes of the classes" in wording.headline(found)
     assert "does not undercut" in entry(found, "To compare with").text
+    assert "Always naming" not in " ".join(wording.summary(found))
+
+
+def test_an_r_star_above_the_share_of_the_small_classes_is_said_near_the_top(findings):
+    assert findings.fit.upper < findings.data.majority_error
+    assert "Always naming" not in " ".join(wording.summary(findings))
+    lopsided = replace(findings, data=replace(findings.data, class_sizes=(4, 56)))
+    assert findings.fit.upper > 4 / 60
+    r = f"R* = {findings.fit.upper:.3f}"
+    said = (
+        f"“ill”, the most common class, would be wrong for 6.7% of these samples, and {r} is not below that"
+    )
+    assert said in wording.summary(lopsided)[-1]
+    assert said in text_of(render_report(lopsided, PROVENANCE)).split("Against noise")[0]
 
 
 def test_three_classes(wide):
@@ -300,6 +360,13 @@ def test_three_classes(wide):
     assert "coefficient, gamma" in page
     assert "speaks for the class" in text_of(page)
     assert "two classes the worst case" not in text_of(page)
+    assert suspect_table(found).headers[2:4] == ["heaviest other label", "weight on all others"]
+    assert found.radius.n_means == 900
+    about = entry(found, "Worst-case error R*").text
+    assert (
+        f"about {found.radius.expected_outside:.0f} of the 900 true means (one per feature and class)"
+        in about
+    )
 
 
 def test_larger_values_may_speak_against_a_class(wide):
@@ -315,12 +382,115 @@ def test_one_hot_coding_of_two_classes(study):
     found = gather(MinimaxRiskClassifier(coding="one-hot"), *study)
     page = text_of(render_report(found, PROVENANCE))
     assert "coefficient, ill" in page
-    assert "many samples share the same weight" not in page
+    assert "the same weight on the other" not in page
+    assert suspect_table(found).headers[2] == "other label"
 
 
-def test_signed_ties_are_explained(findings):
-    assert any("many samples share the same weight" in text for text in passages.about_suspects(findings))
-    assert any("not as proof" in text for text in passages.about_suspects(findings))
+def with_weights(findings, others, own, *, n_samples, n_in_doubt):
+    """The findings with other weights on the samples that are listed; the rest has what the last one has."""
+    others, own = np.array(others), np.array(own)
+    rest = (n_samples - len(others)) * others[-1]
+    shown = replace(
+        findings.worst_case,
+        samples=np.arange(len(others)),
+        other_mass=others,
+        own_mass=own,
+        n_samples=n_samples,
+        n_ambiguous=n_in_doubt,
+        total_other_mass=others.sum() + rest,
+        names=None,
+    )
+    suspects = [
+        replace(findings.suspects[0], other_mass=a, own_mass=b) for a, b in zip(others, own, strict=True)
+    ]
+    return replace(findings, worst_case=shown, suspects=tuple(suspects))
+
+
+def samples_section(findings):
+    return render_report(findings, PROVENANCE).split('<section id="samples">')[1].split("</section>")[0]
+
+
+def test_ties_are_no_ranking(findings):
+    tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
+    texts = sample_wording.about_suspects(tied)
+    assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
+    assert any("not as proof" in text for text in texts)
+    assert "So all samples have the same weight on the other label" in texts[-1]
+    caption = sample_wording.suspects_caption(tied)
+    assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
+    assert "0.14%" in caption
+    assert "<details>" in samples_section(tied)
+    assert "most weight" not in text_of(samples_section(tied))
+
+
+def test_few_samples_in_doubt_are_to_be_looked_at(findings):
+    weights = [0.02] * 3 + [0.001] * 22
+    few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
+    said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
+    assert sample_wording.about_suspects(few)[0] == said
+    first = (
+        "First the 3 samples for which the other label weighs at least as much as their own; then those with"
+    )
+    assert sample_wording.suspects_caption(few).startswith(first)
+    assert "all samples whose own label weighs more have" in sample_wording.about_suspects(few)[-1]
+    assert "<details>" not in samples_section(few)
+    one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
+    assert sample_wording.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
+    said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
+    assert sample_wording.about_suspects(several)[0].startswith(said)
+
+
+def test_where_most_samples_are_in_doubt_none_stands_out(findings):
+    many = with_weights(findings, [0.005] * 25, [0.005] * 25, n_samples=72, n_in_doubt=61)
+    assert "too many for any of them to stand out" in sample_wording.about_suspects(many)[0]
+    caption = sample_wording.suspects_caption(many)
+    assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
+    assert "<details>" in samples_section(many)
+
+
+def test_samples_and_ties_of_a_model(findings, study):
+    X, y = study
+    mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
+    own = mass[np.arange(60), (y == "ill").astype(int)]
+    assert sample_wording.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
+    assert not sample_wording.all_tie(gather(MinimaxRiskClassifier(coding="one-hot"), X, y))
+
+
+def test_words_are_those_of_people_and_not_of_python(findings):
+    page = text_of(render_report(findings, PROVENANCE))
+    assert not re.search(r"adversar|predict_proba|guaranteed_error|(?<!minimaxrisk )\bpredict\b", page)
+    assert page.count("the class that it names is the most probable one") == 1
+    assert page.count("randomized rule draws the label with these probabilities") == 1
+
+
+def test_cards_come_in_the_order_of_what_people_ask(findings):
+    page = render_report(findings, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0]
+    names = re.findall("<dt>(.*?)</dt>", page)
+    assert names == ["Against noise", "Cross-validated error", "Worst-case error R*", "Selected features"]
+    assert "a score, not a bound on the error; checked without the solver" in page
+    assert "none of 60 left-out samples was named wrongly" in page
+
+
+def test_one_r_star_everywhere(findings):
+    """The permutation test computes R* roughly; what is shown is that of the model."""
+    rough = replace(findings, permutation=replace(findings.permutation, statistic=findings.fit.upper + 1e-3))
+    r, other = f"{findings.fit.upper:.3f}", f"{findings.fit.upper + 1e-3:.3f}"
+    drawn = permutation_figure(rough)
+    assert drawn.caption.startswith(f"R* of the observed labels is {r}; ")
+    assert drawn.legend[0].text == f"observed labels, {r}"
+    assert drawn.specs[0]["layer"][-1]["data"]["values"][0]["v"] == findings.fit.upper
+    assert f"R* is {r} with {findings.fit.n_selected} features" in radius_figure(rough).caption
+    assert other not in entry(rough, "Noise floor and p-value").text + drawn.caption
+    assert comparison_figure(rough).legend[0].text == "R*, worst case over the set"
+
+
+def test_p_value_is_that_of_the_test(findings):
+    """Counted as the test counts, with its own statistic."""
+    null = np.linspace(0.2, 0.3, 19)
+    test = replace(findings.permutation, null_distribution=null, statistic=0.21, pvalue=0.15)
+    text = entry(replace(findings, permutation=test), "Noise floor and p-value").text
+    assert "2 of 19 permutations gave one as small as the observed labels do" in text
 
 
 def test_few_permutations_cannot_tell(study):
@@ -342,6 +512,8 @@ def test_a_certificate_that_fails_is_said_loudly(study):
 def test_parts_left_out_say_so(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=0, n_folds=0, n_radii=0)
     assert found.permutation is found.cross_validation is found.path is None
+    tested = gather(MinimaxRiskClassifier(), *study, n_folds=0, n_radii=0)
+    assert wording.headline(tested).endswith("how often the classifier will err is another question.")
     assert "was not computed" in wording.headline(found)
     page = text_of(render_report(found, PROVENANCE))
     for option in ("--permutations 199", "--folds 10", "--radii 12"):
@@ -364,6 +536,21 @@ def test_cross_validation_is_called_rough(findings):
     text = " ".join(passages.about_cross_validation(findings))
     assert f"from {low:.3f} to {high:.3f}" in text
     assert "they are not" in text
+
+
+@pytest.mark.parametrize(("n_samples", "n_wrong", "rough"), [(72, 3, True), (72, 0, False), (600, 30, False)])
+def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough):
+    own = np.zeros(n_samples, dtype=int)
+    folds = replace(
+        findings.cross_validation,
+        own=own,
+        predicted=(np.arange(n_samples) < n_wrong).astype(int),
+        own_probability=np.ones(n_samples),
+    )
+    text = " ".join(passages.about_cross_validation(replace(findings, cross_validation=folds)))
+    assert ("rough guide" in text) == rough
+    counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
+    assert counted[n_wrong] in text
 
 
 def test_printed_bounds_are_true():
@@ -454,6 +641,24 @@ def test_provenance_is_shown(findings):
         assert f"{name} {value}" in page
 
 
+@pytest.mark.parametrize(
+    ("n", "link"), [(0, None), (1, "1 note about the data"), (3, "3 notes about the data")]
+)
+def test_notes_are_linked_at_the_top_and_read_at_the_end(findings, n, link):
+    page = render_report(findings, replace(PROVENANCE, remarks=[f"remark {k}" for k in range(n)]))
+    top, end = page.split('<section id="meaning">')
+    assert "remark 0" not in top
+    if link is None:
+        assert "#notes" not in top
+        assert "Notes from reading" not in end
+    else:
+        assert f'<a href="#notes">{link}</a>' in top
+        assert (
+            end.index("Data and settings") < end.index("Notes from reading the data") < end.index("remark 0")
+        )
+        assert 'id="notes"' in end
+
+
 def test_long_lists_are_cut_and_said_so():
     random = np.random.default_rng(0)
     y = np.arange(230) % 2
@@ -476,3 +681,24 @@ def test_missing_packages_are_named(findings, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=r'vl_convert.*pip install "minimaxrisk\[app\]"'):
         render_report(findings, PROVENANCE)
+
+
+# ---- the demo, which ends with a report
+
+
+@pytest.mark.parametrize(
+    ("radius", "labels"),
+    [
+        (1.0, ["R*, score, randomized rule", "worst case, arg-max rule", "score, also for new patients"]),
+        ("bonferroni", ["R*, bound, randomized rule", "bound, arg-max rule", "bound, also for new patients"]),
+    ],
+)
+def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
+    X, y = study
+    model = MinimaxRiskClassifier(radius=radius).fit(X, y)
+    demo._print_worst_case(model, X, y)
+    demo._print_argmax(model, X, y)
+    said = capsys.readouterr().out + demo._beyond_training(model)
+    for label in labels:
+        assert label in said
+    assert ("bound" in said) == (model.coverage_ is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 
 import numpy as np
@@ -12,6 +13,7 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.report import Provenance, gather_findings, render_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+image = pytest.importorskip("matplotlib.image", reason="reads screenshots")
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
 
@@ -309,6 +311,47 @@ def test_nothing_is_wider_than_the_page(visit, width):
     assert overflow(page) <= 0
 
 
+def edge(page, box):
+    """The colours of the last column of pixels inside a box, below its header, and the paper's."""
+    picture = image.imread(io.BytesIO(box.screenshot()))[:, :, :3]
+    header = int(box.locator("thead").bounding_box()["height"])
+    paper = [int(part) / 255 for part in colour(page, "body", "backgroundColor")[4:-1].split(",")]
+    return picture[header + 4 : -10, -3], np.array(paper)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("section", ["#classes", "#features"])
+def test_wide_tables_show_that_they_scroll(visit, scheme, section):
+    page = visit(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    box = page.locator(f"{section} .scroll").last
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 50
+    name = box.locator("tbody th").first
+    before = name.bounding_box()["x"]
+    pixels, paper = edge(page, box)
+    assert (abs(pixels - paper).max(axis=1) > 0.08).all()
+    box.evaluate("box => { box.scrollLeft = 60 }")
+    pixels, _ = edge(page, box)
+    assert (abs(pixels - paper).max(axis=1) > 0.08).all()
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    pixels, _ = edge(page, box)
+    # Only the lines between rows are left.
+    assert np.mean(abs(pixels - paper).max(axis=1) < 0.02) > 0.9
+    # Names stay in sight, and are not seen through.
+    assert name.bounding_box()["x"] == pytest.approx(before)
+    assert colour(page, f"{section} .scroll tbody th", "backgroundColor") == colour(
+        page, "body", "backgroundColor"
+    )
+
+
+def test_notes_are_a_click_away(visit):
+    page = visit()
+    assert not page.get_by_text("Notes from reading the data").evaluate(
+        "element => element.getBoundingClientRect().top < innerHeight"
+    )
+    page.get_by_role("link", name="1 note about the data").click()
+    playwright.expect(page.get_by_text("Notes from reading the data")).to_be_in_viewport()
+
+
 def test_hostile_names_are_text(visit):
     page = visit()
     shown = names_in_table(page)
@@ -316,7 +359,7 @@ def test_hostile_names_are_text(visit):
         assert name in shown
     assert page.locator("main img, main script, main b:not(dt b), main i:not(.legend i)").count() == 0
     assert page.locator("h1").inner_text().startswith("<img src=x onerror=alert(3)>")
-    assert "<script>alert(4)</script>" in page.locator(".remarks").inner_text()
+    assert "<script>alert(4)</script>" in page.locator("#notes").inner_text()
     labels = page.locator("#plot-heatmap-0 svg .role-axis-label text").all_text_contents()
     assert any(label.startswith("<script>ale") for label in labels)  # long ones are cut
     assert "IL6[1].beta" in labels

@@ -24,7 +24,8 @@ def main() -> None:
     """Explain the words, then simulated studies, then real data."""
     print("R* is the smallest worst-case error over all distributions whose feature means lie within the")
     print("radii (s standard errors) of the observed ones. The randomized rule draws its answer from")
-    print("predict_proba, and R* bounds its error; the arg-max rule is predict, with a bound of its own.")
+    print("predict_proba, and R* is about it: a bound on its error if the true means lie within the radii, a")
+    print("score if that is not known. The arg-max rule is predict, with a worst case of its own.")
     # A plain number as radius is used on purpose here.
     with without_radius_warnings():
         simulated_study()
@@ -33,7 +34,7 @@ def main() -> None:
 
 
 def simulated_study() -> None:
-    """100 patients, 2000 genes, 20 of which matter: the bounds beside the true errors."""
+    """100 patients, 2000 genes, 20 of which matter: scores and bounds beside the true errors."""
     study = make_expression(100, 2000, n_informative=20, effect=1.0, random_state=0)
     X_new, y_new = study.law.sample(20_000, random_state=1)
     print("\nSIMULATED STUDY: 100 patients, 2000 genes in correlated modules, 20 of them informative.")
@@ -43,14 +44,14 @@ def simulated_study() -> None:
         found = np.intersect1d(model.selected_features_, study.informative)
         top = np.argsort(-model.feature_importances_)[:6]
         print(f"\n  {_name_of_radius(model)}")
-        _print_bound(model, study.data, study.target)
+        _print_worst_case(model, study.data, study.target)
         _print(
             "true error, randomized rule",
             f"{_randomized_error(model, X_new, y_new):.4f}  (20,000 new patients)",
         )
         beyond = model.guaranteed_error(X_new[:1000])
-        _print("bound, also for new patients", f"{beyond.value:.4f}  (1,000 of them, no labels needed)")
-        _print("bound, arg-max rule", f"{error_bounds(model, study.data, study.target, 'argmax').upper:.4f}")
+        _print(_beyond_training(model), f"{beyond.value:.4f}  (1,000 of them, no labels needed)")
+        _print_argmax(model, study.data, study.target)
         _print("true error, arg-max rule", f"{study.law.error(model.coef_, model.intercept_):.4f}  (exact)")
         _print("genes selected", f"{model.n_features_selected_}, {len(found)} of them informative")
         _print("most important", ", ".join(study.feature_names[top]))
@@ -73,7 +74,7 @@ def pure_noise() -> None:
 
 
 def real_data() -> None:
-    """Breast cancer data with random Fourier features: the bounds beside the errors on held-out patients."""
+    """Breast cancer data with random Fourier features: the worst cases beside errors on held-out patients."""
     X, y = load_breast_cancer(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
     features = make_pipeline(StandardScaler(), RandomFourierFeatures(1000, random_state=0)).fit(X)
@@ -81,9 +82,9 @@ def real_data() -> None:
     model = MinimaxRiskClassifier().fit(Z, y)
     print(f"\nREAL DATA: breast cancer, {len(X)} patients to learn from, {len(X_test)} held out,")
     print("1000 random Fourier features, radius s = 1.")
-    _print_bound(model, Z, y)
+    _print_worst_case(model, Z, y)
     _print("held-out error, randomized", f"{_randomized_error(model, Z_test, y_test):.4f}")
-    _print("bound, arg-max rule", f"{error_bounds(model, Z, y, 'argmax').upper:.4f}")
+    _print_argmax(model, Z, y)
     _print("held-out error, arg-max", f"{1 - model.score(Z_test, y_test):.4f}")
     selected = ", ".join(map(str, model.selected_features_[:8]))
     _print("features selected", f"{model.n_features_selected_} of 1000: columns {selected}, ...")
@@ -104,10 +105,20 @@ def _print_noise_floor(study: Bunch) -> None:
     _print("p-value of R* at s = 1", f"{test.pvalue:.2f}")
 
 
-def _print_bound(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
+def _print_worst_case(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
     verdict = "confirmed without the solver" if verify(model, X, y).valid else "NOT CONFIRMED"
-    _print("R*, bound, randomized rule", f"{model.worst_case_error_:.4f}")
+    kind = "score" if model.coverage_ is None else "bound"
+    _print(f"R*, {kind}, randomized rule", f"{model.worst_case_error_:.4f}")
     _print("certified gap to the optimum", f"{model.optimality_gap_:.1e}  ({verdict})")
+
+
+def _print_argmax(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
+    kind = "worst case" if model.coverage_ is None else "bound"
+    _print(f"{kind}, arg-max rule", f"{error_bounds(model, X, y, 'argmax').upper:.4f}")
+
+
+def _beyond_training(model: MinimaxRiskClassifier) -> str:
+    return ("score" if model.coverage_ is None else "bound") + ", also for new patients"
 
 
 def _print(what: str, value: str) -> None:

@@ -134,6 +134,8 @@ def sheet_of_body(body: Body, layout: Layout, where: object) -> Sheet:
         )
     if layout.decimal_comma:
         remarks.append("Numbers are written with decimal commas and were read so: 1,5 is one and a half.")
+        if 0 in body.columns:  # no words, although they are kept as they were written
+            body.texts[0] = [cell.replace(",", ".") for cell in body.texts[0]]
     texts = {j: text_array(cells) for j, cells in sorted(body.texts.items())}
     numbers, lines = body.numbers, {}
     if body.text_rows:

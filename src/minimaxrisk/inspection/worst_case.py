@@ -36,7 +36,8 @@ class WorstCaseDistributionDisplay:
     Parameters
     ----------
     samples : ndarray of int
-        Positions of the drawn samples in the training data, the most mass on other labels first.
+        Positions of the drawn samples in the training data: those with no less mass on other labels than on
+        their own come first, and among them, as among the rest, the most mass on other labels.
     own_mass, other_mass : ndarray of shape (n_shown,)
         Mass on a sample's own label, and on all others.
     n_samples : int
@@ -85,7 +86,8 @@ class WorstCaseDistributionDisplay:
         is_own = _own_labels(y, model.classes_, distribution)
         labelled, unlabeled = distribution[: len(is_own)], distribution[len(is_own) :]
         own, other = np.where(is_own, labelled, 0.0).sum(axis=1), np.where(is_own, 0.0, labelled).sum(axis=1)
-        order = _most_on_others(own, other)[: check_limit("max_samples", max_samples)]
+        is_ambiguous = (other > TIE) & (other >= own - TIE)
+        order = _in_doubt_first(own, other, is_ambiguous)[: check_limit("max_samples", max_samples)]
         if sample_names is not None:
             check_number_of_names("sample_names", sample_names, len(is_own))
         return cls(
@@ -93,7 +95,7 @@ class WorstCaseDistributionDisplay:
             own_mass=own[order],
             other_mass=other[order],
             n_samples=len(is_own),
-            n_ambiguous=int(((other > TIE) & (other >= own - TIE)).sum()),
+            n_ambiguous=int(is_ambiguous.sum()),
             total_other_mass=float(other.sum()),
             n_unlabeled=len(unlabeled),
             unlabeled_mass=float(unlabeled.sum()),
@@ -130,9 +132,9 @@ class WorstCaseDistributionDisplay:
         return "\n".join(lines)
 
 
-def _most_on_others(own: FloatArray, other: FloatArray) -> IntArray:
-    """Samples with mass on other labels, the most first, and of ties those with the least on their own."""
-    order = np.lexsort((np.rint(own / TIE), -np.rint(other / TIE)))
+def _in_doubt_first(own: FloatArray, other: FloatArray, is_ambiguous: BoolArray) -> IntArray:
+    """Samples with mass on other labels: the ambiguous, the most on others, the least on their own first."""
+    order = np.lexsort((np.rint(own / TIE), -np.rint(other / TIE), ~is_ambiguous))
     return order[other[order] > TIE]
 
 

@@ -52,8 +52,8 @@ def radius_figure(findings: Findings) -> Figure | None:
         key="radius",
         title="R* and the number of features over the radius",
         caption=(
-            f"At the radius used, s = {used:.3g}, R* is {share(path.upper[place])} with "
-            f"{count(int(path.n_features[place]), 'feature')}. From s = {path.x[0]:.3g} to {path.x[-1]:.3g} "
+            f"At the radius used, s = {used:.3g}, R* is {share(findings.fit.upper)} with "
+            f"{count(findings.fit.n_selected, 'feature')}. From s = {path.x[0]:.3g} to {path.x[-1]:.3g} "
             f"it rises from {share(path.upper[0])} to {share(path.upper[-1])}, and the number of selected "
             f"features goes from {path.n_features[0]:,} to {path.n_features[-1]:,}."
         ),

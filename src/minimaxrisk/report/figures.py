@@ -1,4 +1,4 @@
-"""The figures of tests and errors: shuffled labels, cross-validation, and the adversary's samples."""
+"""The figures of tests and errors: shuffled labels, cross-validation, and samples in the worst case."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.inspection import ErrorComparisonDisplay
+from minimaxrisk.inspection import ErrorComparisonDisplay, PermutationTestDisplay
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import count, none_or, p_value, share, shortened
+from minimaxrisk.report.phrases import p_value, share, shortened
+from minimaxrisk.report.sample_wording import suspects_caption
 from minimaxrisk.report.vega import (
     INK,
     LEFT,
@@ -24,11 +25,11 @@ from minimaxrisk.report.vega import (
 )
 
 # Rows of the comparison.
-ROWS = ["R*, worst case", "randomized, cross-val.", "predict, cross-val."]
+ROWS = ["R*, worst case", "randomized, cross-val.", "named class, cross-val."]
 
 
 def permutation_figure(findings: Findings) -> Figure | None:
-    """Histogram of R* with shuffled labels, and the observed one."""
+    """Histogram of R* with shuffled labels, and that of the model, which is the more exact one."""
     test = findings.permutation
     if test is None:
         return None
@@ -37,7 +38,8 @@ def permutation_figure(findings: Findings) -> Figure | None:
         {"a": float(a), "b": float(b), "n": int(n), "w": f"{share(a)} to {share(b)}"}
         for n, a, b in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
-    marks = [{"v": test.statistic, "k": "observed labels", "w": share(test.statistic)}]
+    observed = share(findings.fit.upper)
+    marks = [{"v": findings.fit.upper, "k": "observed labels", "w": observed}]
     title = "worst-case error R*"
     scale = {"zero": False, "nice": False, "padding": 14}
     axis = {"grid": False, "tickCount": 8}
@@ -62,12 +64,12 @@ def permutation_figure(findings: Findings) -> Figure | None:
     return Figure(
         key="permutations",
         title="R* of the labels, beside shuffled labels",
-        caption=_permutation_caption(test),
+        caption=_permutation_caption(test, observed),
         specs=[plot(190, layers)],
         headers=["R*", "permutations"],
         rows=[[str(one["w"]), str(one["n"])] for one in bins],
         legend=[
-            Legend("second", "line", f"observed labels, {share(test.statistic)}"),
+            Legend("second", "line", f"observed labels, {observed}"),
             Legend("noise", "box", f"{len(test.null_distribution)} permutations"),
             *(
                 [Legend("ink", "dash", f"noise floor, their 5% quantile, {share(test.noise_floor)}")]
@@ -78,12 +80,13 @@ def permutation_figure(findings: Findings) -> Figure | None:
     )
 
 
-def _permutation_caption(test: Any) -> str:
+def _permutation_caption(test: PermutationTestDisplay, observed: str) -> str:
     null = test.null_distribution
     return (
-        f"R* of the observed labels is {share(test.statistic)}; with shuffled labels it lies between "
+        f"R* of the observed labels is {observed}; with shuffled labels it lies between "
         f"{share(null.min())} and {share(null.max())}, {share(float(np.median(null)))} in the median of "
-        f"{len(null)} permutations (p = {p_value(test.pvalue)}). All were computed to within 0.001."
+        f"{len(null)} permutations (p = {p_value(test.pvalue)}). For the p-value R* of "
+        "the observed labels is computed as roughly as that of shuffled ones."
     )
 
 
@@ -103,15 +106,15 @@ def comparison_figure(findings: Findings) -> Figure | None:
         title="R* beside the cross-validated error",
         caption=(
             f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
-            f"the randomized rule errs {share(shown.errors[0])} ± {share(shown.spreads[0])} and predict "
-            f"{share(shown.errors[1])} ± {share(shown.spreads[1])}, with the standard deviation over folds; "
-            f"guessing errs {share(shown.guessing)}."
+            f"the error of the randomized rule is {share(shown.errors[0])} ± {share(shown.spreads[0])} and "
+            f"that of the named class {share(shown.errors[1])} ± {share(shown.spreads[1])}, with the "
+            f"standard deviation over folds; that of guessing is {share(shown.guessing)}."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
         rows=rows,
         legend=[
-            Legend("second", "square", "R*, certified upper bound"),
+            Legend("second", "square", "R*, worst case over the set"),
             Legend("ink", "diamond", "all left-out samples ± standard deviation of folds"),
             Legend("noise", "dot", "a fold; larger where folds agree"),
             Legend("soft", "dash", "guessing"),
@@ -160,7 +163,7 @@ def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
             {**point, "shape": "square", "size": 110, "color": SECOND},
             x=x,
             y=y,
-            tooltip=[of, tip("w", "certified upper bound")],
+            tooltip=[of, tip("w", "worst case over the set")],
         ),
     ]
 
@@ -191,7 +194,7 @@ def _means(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
 
 
 def suspects_figure(findings: Findings) -> Figure | None:
-    """The adversary's weight per sample, on other labels and on its own."""
+    """The weights of samples in the worst case, on other labels and on their own."""
     if not findings.suspects:
         return None
     rows = [
@@ -228,20 +231,15 @@ def suspects_figure(findings: Findings) -> Figure | None:
         tooltip=[
             tip("s", "sample"),
             tip("c", "class"),
-            tip("o", "label preferred by the adversary"),
+            tip("o", "other label"),
             tip("k", "part"),
             tip("m", "weight", "quantitative", format=".2%"),
         ],
     )
-    shown = findings.worst_case
     return Figure(
         key="suspects",
-        title="Samples that the adversary would like to relabel",
-        caption=(
-            f"The {count(len(names), 'sample')} with the most weight on another label than their own. All "
-            f"together {shown.total_other_mass:.1%} of the worst-case distribution lies on other labels; "
-            f"for {none_or(shown.n_ambiguous)} of {shown.n_samples} samples it is no less than on their own."
-        ),
+        title="Weights of samples in the worst case",
+        caption=suspects_caption(findings),
         specs=[
             plot(
                 20 * len(names),

@@ -63,6 +63,7 @@ class FitSummary:
     solver: str
     converged: bool
     is_standardized: bool
+    class_weight: str | None  # "balanced", "given", or None where samples count alike
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,14 @@ def _summarise_fit(model: Any, X: DataMatrix, y: Any) -> FitSummary:
         solver=model.solver_,
         converged=bool(model.converged_),
         is_standardized=bool(model.standardize),
+        class_weight=_weighting(model.class_weight),
     )
+
+
+def _weighting(class_weight: Any) -> str | None:
+    if class_weight is None:
+        return None
+    return "balanced" if isinstance(class_weight, str) else "given"
 
 
 def _permuted(

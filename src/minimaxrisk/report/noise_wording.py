@@ -45,11 +45,18 @@ def _of_permutations(findings: Findings) -> str:
         return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
     n_below = int((null <= test.statistic).sum())
     text = f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}; "
-    text += f"{none_or(n_below)} of {n} permutations reached the observed {share(test.statistic)} or less"
-    if share(test.statistic) != share(findings.fit.upper):
-        text += " (computed as roughly as for shuffled labels, to within 0.001)"
+    text += f"{none_or(n_below)} of {n} permutations gave one as small as the observed labels do"
     return text + (
         f". Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
         if test.noise_floor is not None
         else "."
     )
+
+
+def caution(findings: Findings) -> list[str]:
+    """For those who read a section on its own."""
+    if noise_verdict(findings) != "noise":
+        return []
+    return [
+        "R* is what noise gives, and so is what follows: it would look much like this with shuffled labels."
+    ]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from minimaxrisk.report import passages, tables, verdicts, wording
+from minimaxrisk.report import noise_wording, passages, sample_wording, tables, verdicts, wording
 from minimaxrisk.report.bound_figures import history_figure, radius_figure
 from minimaxrisk.report.figures import comparison_figure, permutation_figure, suspects_figure
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
-from minimaxrisk.report.phrases import count, outward, p_value, share
+from minimaxrisk.report.phrases import count, named_wrongly, p_value, share
 from minimaxrisk.report.scripts import asset, content_policy, json_island, require, vega_bundle
 from minimaxrisk.report.vega import CONFIG, Figure
 
@@ -61,13 +61,14 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
     page: str = environment.from_string(asset("page.html")).render(
         findings=findings,
         provenance=provenance,
-        words=_words(findings),
+        words=_words(findings, provenance),
         tiles=_tiles(findings),
         figures=figures,
         feature_headers=tables.feature_headers(findings),
         feature_rows=tables.feature_rows(findings),
         class_table=tables.class_table(findings),
         suspect_table=tables.suspect_table(findings),
+        is_suspect_table_folded=verdicts.in_doubt(findings) != "few",
         data_facts=tables.data_facts(findings, provenance.imputed),
         n_steps=N_STEPS,
         policy=content_policy(list(scripts.values())),
@@ -78,43 +79,37 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
     return page
 
 
-def _words(findings: Findings) -> dict[str, Any]:
+def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     nothing = verdicts.learned_nothing(findings) or verdicts.selected_nothing(findings)
     return {
         "headline": wording.headline(findings),
         "summary": wording.summary(findings),
         "try": wording.what_to_try(findings) if nothing else [],
         "meaning": wording.meaning(findings),
-        "features": [*passages.caution(findings), passages.about_features(findings)],
+        "features": [*noise_wording.caution(findings), passages.about_features(findings)],
         "cross_validation": passages.about_cross_validation(findings),
-        "suspects": passages.about_suspects(findings),
+        "suspects": sample_wording.about_suspects(findings),
         "path": passages.about_path(findings),
+        "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
 
 
 def _tiles(findings: Findings) -> list[Tile]:
-    fit, data, test = findings.fit, findings.data, findings.permutation
-    low, high = outward(fit.lower, fit.upper)
-    kind = {"bound": "a bound", "score": "a score, not a bound", "given": "if the given radii hold"}
-    note = "that of guessing" if verdicts.learned_nothing(findings) else kind[verdicts.standing(findings)]
-    checked = "checked without the solver" if fit.certificate_valid else "NOT confirmed by the check"
-    tiles = [
-        Tile("Worst-case error R*", share(fit.upper), note),
-        Tile("Certified interval", f"{low} – {high}", checked),
-        Tile("Selected features", f"{fit.n_selected:,}", f"of {data.n_features:,}"),
+    fit, test, folds = findings.fit, findings.permutation, findings.cross_validation
+    noise, validated = "–", "–"
+    floor, wrong = "not computed", "not computed"
+    if test is not None:
+        noise = f"p = {p_value(test.pvalue)}"
+        floor = "" if test.noise_floor is None else f"noise floor of R*: {share(test.noise_floor)}"
+    if folds is not None:
+        validated = share(float(folds.errors[1]))
+        wrong = named_wrongly(folds.n_wrong, len(folds.own))
+    return [
+        Tile("Against noise", noise, floor),
+        Tile("Cross-validated error", validated, wrong),
+        Tile("Worst-case error R*", share(fit.upper), wording.r_star_note(findings)),
+        Tile("Selected features", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
     ]
-    if test is None:
-        tiles.append(Tile("Against noise", "–", "not computed"))
-    else:
-        floor = "" if test.noise_floor is None else f"noise floor {share(test.noise_floor)}"
-        tiles.append(Tile("Against noise", f"p = {p_value(test.pvalue)}", floor))
-    folds = findings.cross_validation
-    if folds is None:
-        tiles.append(Tile("Cross-validated error", "–", "not computed"))
-    else:
-        wrong = f"predict: {folds.n_wrong} of {count(len(folds.own), 'sample')} wrong"
-        tiles.append(Tile("Cross-validated error", share(float(folds.errors[1])), wrong))
-    return tiles
 
 
 def _drawings(findings: Findings, figures: Mapping[str, Figure]) -> dict[str, Any]:

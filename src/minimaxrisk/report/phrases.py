@@ -32,6 +32,11 @@ def share(value: float) -> str:
     return f"{value:.3f}"
 
 
+def percent(level: float) -> str:
+    """A confidence, with all its digits: 99.5% is not 100%."""
+    return f"{100 * level:.10g}%"
+
+
 def count(value: int, one: str, many: str | None = None) -> str:
     """``1,234 samples``."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"
@@ -40,6 +45,11 @@ def count(value: int, one: str, many: str | None = None) -> str:
 def none_or(value: int) -> str:
     """A number of samples or permutations in a sentence."""
     return "none" if value == 0 else f"{value:,}"
+
+
+def named_wrongly(n_wrong: int, n: int) -> str:
+    """What cross-validation counted."""
+    return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} named wrongly"
 
 
 def p_value(value: float) -> str:

@@ -40,6 +40,10 @@ class DataSummary:
         return 1.0 - 1.0 / self.n_classes
 
     @property
+    def largest_class(self) -> str:
+        return self.classes[self.class_sizes.index(max(self.class_sizes))]
+
+    @property
     def majority_error(self) -> float:
         """Share of the samples that always naming the most common class gets wrong."""
         return 1.0 - max(self.class_sizes) / self.n_samples
@@ -49,8 +53,9 @@ class DataSummary:
 class RadiusSummary:
     """How the radii were chosen.
 
-    ``needed`` is the factor of the union bound at the model's confidence, ``expected_outside`` how many true
-    means lie outside the radii on average, both for normal features; zero where there is no factor.
+    ``n_means`` counts the means of features that have a radius, one block of them or one for each class.
+    ``needed`` is the factor of the union bound at the model's confidence, ``expected_outside`` how many of
+    the true means lie outside the radii on average, both for normal features; zero where there is no factor.
     """
 
     rule: str  # "number", "bootstrap", "bonferroni" or "array"
@@ -58,6 +63,7 @@ class RadiusSummary:
     coverage: float | None
     remarks: tuple[str, ...]
     needed: float
+    n_means: int
     expected_outside: float
     confidence: float
 
@@ -94,7 +100,7 @@ class ClassSummary:
 
 @dataclass(frozen=True)
 class SuspectSample:
-    """A sample that the adversary would like to relabel."""
+    """A sample with weight on other labels in the worst case; ``other`` is the heaviest of them."""
 
     name: str
     own: str
@@ -129,21 +135,23 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     given = model.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     delta = (1.0 - model.confidence) / (2.0 * model.lambda_.size)
+    n_means = int(model.n_features_in_) * model.lambda_.shape[0]
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
         coverage=model.coverage_,
         remarks=tuple(model.coverage_remarks_),
         needed=float(student_factor(delta, float(n_samples))) if n_samples > 1 else float("inf"),
-        expected_outside=_expected_outside(model.radius_, model.lambda_.size, n_samples),
+        n_means=n_means,
+        expected_outside=_expected_outside(model.radius_, n_means, n_samples),
         confidence=float(model.confidence),
     )
 
 
-def _expected_outside(factor: float | None, n_components: int, n: int) -> float:
+def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
     if factor is None or n < 2:
         return 0.0
-    return float(2.0 * n_components * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
+    return float(2.0 * n_means * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
 
 
 def tabulate_features(model: Any, X: DataMatrix, own: IntArray, names: Any) -> FeatureTable:
@@ -178,7 +186,7 @@ def summarise_classes(
     *,
     cross_validation: CrossValidatedError | None,
 ) -> tuple[ClassSummary, ...]:
-    """How each class fares with the model, in cross-validation and against the adversary."""
+    """How each class fares with the model, in cross-validation and in the worst case."""
     mass = np.asarray(model.worst_case_distribution_)[: len(own)]
     on_own = mass[np.arange(len(own)), own]
     return tuple(
@@ -203,7 +211,7 @@ def list_suspects(
     *,
     cross_validation: CrossValidatedError | None,
 ) -> tuple[SuspectSample, ...]:
-    """The samples of the worst-case display, with the label that the adversary prefers."""
+    """The samples of the worst-case display, with the heaviest of the other labels."""
     mass = np.asarray(model.worst_case_distribution_)
     names = [str(label) for label in model.classes_]
     suspects = []

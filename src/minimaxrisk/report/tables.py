@@ -80,10 +80,10 @@ def class_table(findings: Findings) -> Table:
     headers = [
         "class",
         "samples",
-        "training error of predict",
+        "training error of the named class",
         "mean probability given to own class",
         "recall in cross-validation",
-        "adversary’s weight on its samples",
+        "weight of its samples in the worst case",
         "of it on other labels",
     ]
     rows = [
@@ -102,14 +102,15 @@ def class_table(findings: Findings) -> Table:
 
 
 def suspect_table(findings: Findings) -> Table:
+    is_one_other = findings.data.n_classes == 2
     headers = [
         "sample",
         "class",
-        "label preferred by the adversary",
-        "weight on other labels",
+        "other label" if is_one_other else "heaviest other label",
+        "weight on the other" if is_one_other else "weight on all others",
         "weight on its own",
         "probability given to own class",
-        "predicted when left out",
+        "class named when left out",
     ]
     rows = [
         [
@@ -123,7 +124,7 @@ def suspect_table(findings: Findings) -> Table:
         ]
         for one in findings.suspects
     ]
-    return Table("Samples with the most weight on other labels", headers, rows)
+    return Table("Weights of samples in the worst case", headers, rows)
 
 
 def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]:

@@ -8,6 +8,8 @@ from minimaxrisk.report.findings import Findings
 LEVEL = 0.05
 # Bounds closer to guessing than this are guessing, but for the rounding of a solver.
 ROUNDING = 1e-6
+# With more than this share of the samples in doubt, none of them stands out.
+FEW = 0.25
 
 
 def learned_nothing(findings: Findings) -> bool:
@@ -35,3 +37,20 @@ def standing(findings: Findings) -> str:
     if findings.radius.rule == "array":
         return "given"
     return "bound" if findings.radius.covers else "score"
+
+
+def in_doubt(findings: Findings) -> str:
+    """Whether ``no``, ``few`` or ``many`` samples weigh no less on other labels than on their own."""
+    shown = findings.worst_case
+    if shown.n_ambiguous == 0:
+        return "no"
+    return "few" if shown.n_ambiguous <= FEW * shown.n_samples else "many"
+
+
+def is_no_better_than_majority(findings: Findings) -> bool:
+    """Whether features were selected, but R* is not below the error of always naming the largest class.
+
+    With weights of classes the two are errors of different kinds.
+    """
+    is_empty = learned_nothing(findings) or selected_nothing(findings) or findings.fit.class_weight
+    return not is_empty and findings.fit.upper >= findings.data.majority_error

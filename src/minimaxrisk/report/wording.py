@@ -8,8 +8,26 @@ from __future__ import annotations
 
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.noise_wording import about_noise
-from minimaxrisk.report.phrases import Entry, count, isolate, listed, outward, quoted, rounded, share
-from minimaxrisk.report.verdicts import ROUNDING, learned_nothing, noise_verdict, selected_nothing, standing
+from minimaxrisk.report.phrases import (
+    Entry,
+    count,
+    isolate,
+    listed,
+    named_wrongly,
+    outward,
+    percent,
+    quoted,
+    rounded,
+    share,
+)
+from minimaxrisk.report.verdicts import (
+    ROUNDING,
+    is_no_better_than_majority,
+    learned_nothing,
+    noise_verdict,
+    selected_nothing,
+    standing,
+)
 
 RULE_NAMES = {
     "bootstrap": "a multiplier bootstrap",
@@ -29,46 +47,88 @@ def headline(findings: Findings) -> str:
     if selected_nothing(findings):
         return "No feature was selected; only the sizes of the classes were learned."
     r, is_bound = share(findings.fit.upper), standing(findings) == "bound"
-    limit = f"R* = {r} bounds the error of the randomized rule with {_confidence(findings)} confidence"
+    limit = (
+        f"R* = {r} bounds the {error_name(findings)} of the randomized rule, for samples like those of the "
+        f"training data, "
+        f"with {_confidence(findings)} confidence"
+    )
     if findings.radius.remarks:
         limit += ", though the data cast doubt on that confidence"
     related = "The features and the labels are related more closely than chance explains"
     return {
         "noise": "These data show no more than noise would: shuffled labels give an R* as small.",
         "too few": f"R* is {r}, but there were too few permutations to tell it from noise.",
-        "signal": f"{related}, and {limit}."
-        if is_bound
-        else f"{related}; how often the classifier will err is another question.",
+        "signal": f"{related}, and {limit}." if is_bound else f"{related}; {_how_often_wrong(findings)}.",
         "untested": f"{limit}."
         if is_bound
         else f"R* is {r}; what noise would score was not computed, so it cannot be judged yet.",
     }[noise_verdict(findings)]
 
 
+def error_name(findings: Findings) -> str:
+    """What R* is a worst case of."""
+    weighting = findings.fit.class_weight
+    return {None: "error", "balanced": "class-balanced error", "given": "class-weighted error"}[weighting]
+
+
+def _about_weights(findings: Findings) -> str:
+    kind = {
+        "balanced": "All classes were given the same weight, whatever their sizes, so R* is about the "
+        "class-balanced error, the mean of the errors within the classes.",
+        "given": "Classes were given weights, so R* is about the class-weighted error.",
+    }[findings.fit.class_weight or ""]
+    return (
+        f"{kind} The error among samples with classes as common as here can be larger; the cross-validated "
+        "error and the shares of classes on this page count every sample alike, and are not to be compared "
+        "with R*."
+    )
+
+
+def _how_often_wrong(findings: Findings) -> str:
+    folds = findings.cross_validation
+    if folds is None:
+        return "how often the classifier will err is another question"
+    return f"in cross-validation {named_wrongly(folds.n_wrong, len(folds.own))}"
+
+
 def _confidence(findings: Findings) -> str:
     level = findings.radius.coverage
-    return f"{findings.radius.confidence if level is None else level:.0%}"
+    return percent(findings.radius.confidence if level is None else level)
 
 
-def summary(findings: Findings) -> str:
-    """The short paragraph under the headline."""
+def summary(findings: Findings) -> list[str]:
+    """The short paragraphs under the headline."""
     data, fit = findings.data, findings.fit
     sizes = [f"{isolate(name)} ({size:,})" for name, size in zip(data.classes, data.class_sizes, strict=True)]
-    text = (
+    learned = (
         f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, a linear "
-        f"classifier learned to tell apart {listed(sizes)}. "
+        f"classifier learned to tell apart {listed(sizes)}."
+    )
+    rules = (
+        "It gives every class a probability: the class that it names is the most probable one, while its "
+        "randomized rule draws the label with these probabilities."
     )
     if selected_nothing(findings):
-        return text + "It uses none of the features, and gives every sample the same label."
-    uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others. "
+        return [f"{learned} It uses none of the features, and names the same class for every sample. {rules}"]
+    worst = (
+        "Over all distributions of samples like those of the training data whose feature means agree with "
+        f"the data within the chosen radii, the {error_name(findings)} of the randomized rule is at most "
+        f"R* = {share(fit.upper)}. {_in_short(findings)}"
+    )
+    uses = "It uses all features."
+    if fit.n_selected < data.n_features:
+        uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others."
+    more = [_beside_majority(findings)] if is_no_better_than_majority(findings) else []
+    more += [_about_weights(findings)] if findings.fit.class_weight else []
+    return [f"{learned} {uses} {rules}", worst, *more]
+
+
+def _beside_majority(findings: Findings) -> str:
+    data = findings.data
     return (
-        text
-        + uses
-        + (
-            f"Over all distributions whose feature means agree with the data within the chosen radii, its "
-            f"randomized rule errs with a probability of at most R* = {share(fit.upper)}. "
-            f"{_in_short(findings)}"
-        )
+        f"Always naming {quoted(data.largest_class)}, the most common class, would be wrong for "
+        f"{data.majority_error:.1%} of these samples, and R* = {share(findings.fit.upper)} is not below "
+        "that: R* alone does not show that the classifier does any better."
     )
 
 
@@ -86,6 +146,34 @@ def _in_short(findings: Findings) -> str:
         "The true means need not lie within these radii, so R* is a score for comparison and not a bound on "
         "the error for new samples."
     )
+
+
+def _beyond_training(findings: Findings) -> str:
+    """Where the error for new samples is told."""
+    if findings.radius.coverage is None:
+        return (
+            "For samples unlike them it can be larger: of a model fitted with a named radius, such as "
+            "--radius bootstrap, the command minimaxrisk predict prints the error guaranteed for new samples."
+        )
+    return (
+        "For samples unlike them it can be larger: the command minimaxrisk predict prints the error "
+        "guaranteed for the new samples that it is given."
+    )
+
+
+def r_star_note(findings: Findings) -> str:
+    """What R* is worth, for the card with the number."""
+    doubt = ", which is in doubt" if findings.radius.remarks else ""
+    note = {
+        "bound": f"bounds the {error_name(findings)} of the randomized rule, for samples like those of the "
+        f"training data, with {_confidence(findings)} confidence{doubt}",
+        "score": "a score, not a bound on the error",
+        "given": "a bound for samples like those of the training data, if the given radii hold",
+    }[standing(findings)]
+    if learned_nothing(findings):
+        note = "that of guessing"
+    checked = "checked without the solver" if findings.fit.certificate_valid else "NOT confirmed by the check"
+    return f"{note}; {checked}"
 
 
 def what_to_try(findings: Findings) -> list[str]:
@@ -112,15 +200,15 @@ def what_to_try(findings: Findings) -> list[str]:
 def meaning(findings: Findings) -> list[Entry]:
     """The numbers one after the other, each with what it says."""
     entries = [_about_r_star(findings), _about_interval(findings), _about_radius(findings)]
-    entries += [about_noise(findings), _about_predict(findings), _about_guessing(findings)]
+    entries += [about_noise(findings), _about_named_class(findings), _about_guessing(findings)]
     return entries
 
 
 def _about_r_star(findings: Findings) -> Entry:
     kind = {
         "bound": f"Here it is a bound, with {_confidence(findings)} confidence as far as the rule that chose "
-        "the radii holds good: for samples like those of the training data the true error of the randomized "
-        "rule is at most R*. For samples unlike them, model.guaranteed_error adds what is missing.",
+        f"the radii holds good: for samples like those of the training data the true {error_name(findings)} "
+        f"of the randomized rule is at most R*. {_beyond_training(findings)}",
         "score": f"Here it is a score and not a bound on the error: {_outside(findings)}, and the true error "
         "can be larger than R*.",
         "given": "It bounds the error for samples like those of the training data if the true means lie "
@@ -129,17 +217,21 @@ def _about_r_star(findings: Findings) -> Entry:
     if learned_nothing(findings):
         kind = "At this value it promises nothing: no rule does better than guessing on all of them."
     text = (
-        "The worst-case error of the randomized rule, which picks labels with the probabilities of "
-        f"predict_proba, over all distributions whose feature means lie within the radii. {kind}"
+        "The worst-case error of the randomized rule over all distributions of samples like those of the "
+        f"training data whose feature means lie within the radii. {kind}"
     )
     return Entry("Worst-case error R*", share(findings.fit.upper), text)
 
 
 def _outside(findings: Findings) -> str:
-    expected = findings.radius.expected_outside
+    expected, n_means = findings.radius.expected_outside, findings.radius.n_means
     if expected < 1.0:
         return "nothing says that all true means lie within these radii"
-    return f"about {rounded(expected)} of the true means can be expected to lie outside these radii"
+    each = "feature" if n_means == findings.data.n_features else "feature and class"
+    return (
+        f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) can be expected to lie "
+        "outside these radii"
+    )
 
 
 def _about_interval(findings: Findings) -> Entry:
@@ -167,19 +259,19 @@ def _about_radius(findings: Findings) -> Entry:
     if radius.coverage is not None:
         text = (
             f"Chosen by {RULE_NAMES[radius.rule]} such that all true means lie within s standard errors of "
-            f"the observed ones at once with {radius.coverage:.0%} confidence. {_assumption(findings)}"
+            f"the observed ones at once with {percent(radius.coverage)} confidence. {_assumption(findings)}"
         )
     elif radius.covers:
         text = (
             f"A plain number, but no smaller than the {radius.needed:.3g} that a union bound for normal "
-            f"features asks for at {radius.confidence:.0%} confidence."
+            f"features asks for at {percent(radius.confidence)} confidence."
         )
     else:
         text = (
             f"A plain number of standard errors by which each mean may be off. With "
             f"{count(data.n_features, 'feature')} and {count(data.n_samples, 'sample')} a union bound for "
             f"normal features would need s = {radius.needed:.3g} to hold all of them at once with "
-            f"{radius.confidence:.0%} confidence. The option --radius bootstrap finds such an s."
+            f"{percent(radius.confidence)} confidence. The option --radius bootstrap finds such an s."
         )
     return Entry("Radius", value, text)
 
@@ -194,35 +286,37 @@ def _assumption(findings: Findings) -> str:
     return "That is an approximation, which the sample does not visibly contradict."
 
 
-def _about_predict(findings: Findings) -> Entry:
+def _about_named_class(findings: Findings) -> Entry:
     fit, data = findings.fit, findings.data
     text = (
-        "The same kind of worst case for predict, which always names the most probable class. "
-        f"{share(fit.argmax_bound)} is computed for this very rule; the general bound, twice that of the "
-        f"randomized rule, is {share(fit.deterministic_bound)}. "
+        "The same kind of worst case for the class that the model names, the most probable one. "
+        f"{share(fit.argmax_bound)} is computed for this very rule; in general twice the R* of the "
+        f"randomized rule holds, {share(fit.deterministic_bound)}. "
     )
     if fit.argmax_bound >= data.guessing - ROUNDING:
         text += (
             f"It is no better than guessing ({share(data.guessing)}), which is common with few samples and "
-            "wide radii: it does not say that predict is bad, only that this set does not rule it out."
+            "wide radii: it does not say that naming classes goes wrong, only that the set does not rule it "
+            "out."
         )
     elif standing(findings) == "score":
         text += "Like R* it is a score here: it holds over the set, which need not contain the truth."
     else:
         text += "It holds under the same conditions as R*."
-    return Entry("Worst case of predict", share(fit.argmax_bound), text)
+    return Entry("Worst case of the named class", share(fit.argmax_bound), text)
 
 
 def _about_guessing(findings: Findings) -> Entry:
     data, upper = findings.data, findings.fit.upper
-    largest = data.classes[data.class_sizes.index(max(data.class_sizes))]
     text = (
         f"{share(data.guessing)} is the error of {fair(findings)}, and the value of R* where nothing is "
-        f"learned. Always naming {quoted(largest)} would be wrong for {data.majority_error:.1%} of these "
-        "samples"
+        f"learned. Always naming {quoted(data.largest_class)} would be wrong for {data.majority_error:.1%} "
+        "of these samples"
     )
-    if upper >= data.majority_error:
-        text += ", which R* does not undercut: as a worst case it promises no more than that."
+    if findings.fit.class_weight:
+        text += ", an error of another kind than R* with its weights of classes."
+    elif upper >= data.majority_error:
+        text += ", which R* does not undercut: alone it does not show that the classifier does any better."
     else:
         text += "."
     return Entry("To compare with", share(data.guessing), text)

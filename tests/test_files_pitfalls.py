@@ -1,0 +1,149 @@
+"""Files in which a careless guess would give wrong labels, names or features without a word."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk.files import ReadOptions, read_sheet, read_study_for_model, read_training_study
+
+N = 12
+IDS = [str(i) for i in range(1, N + 1)]
+LABELS = ["ill" if i % 3 == 0 else "well" for i in range(N)]
+X = np.random.default_rng(0).standard_normal((N, 2)).round(6)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name, rows):
+        path = tmp_path / name
+        path.write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+        return path
+
+    return written
+
+
+def data_rows(name="id", ids=IDS):
+    return [[name, "a", "b"], *([i, *row] for i, row in zip(ids, X.tolist(), strict=True))]
+
+
+def said(study, text):
+    return any(text in remark for remark in study.remarks)
+
+
+class TestJoins:
+    def test_by_the_column_of_the_same_name_and_not_by_one_that_matches_too(self, write):
+        visits = IDS[::-1]  # a permutation of the names
+        rows = [["visit", "id", "diag"], *map(list, zip(visits, IDS, LABELS, strict=True))]
+        study = read_training_study(write("d.csv", data_rows()), target="diag", labels=write("l.csv", rows))
+        assert study.y.tolist() == LABELS
+        assert said(study, "joined by the column 'id' of l.csv")
+
+    def test_not_at_all_where_two_columns_could_be_it(self, write):
+        rows = [["visit", "number", "diag"], *map(list, zip(IDS[::-1], IDS, LABELS, strict=True))]
+        with pytest.raises(
+            ValueError, match="got 'visit', 'number', which have as many of them: call it 'id'"
+        ):
+            read_training_study(write("d.csv", data_rows()), target="diag", labels=write("l.csv", rows))
+
+    def test_not_by_order_where_both_files_have_a_column_of_ids(self, write):
+        ids = [str(700 + 7 * i) for i in range(N)]
+        data = write("d.csv", data_rows("mrn", ids))
+        rows = [["mrn", "diag"], *map(list, reversed(list(zip(ids, LABELS, strict=True))))]
+        labels = write("l.csv", rows)
+        with pytest.raises(ValueError, match="both have the column 'mrn': pass --samples 'mrn'"):
+            read_training_study(data, target="diag", labels=labels)
+        study = read_training_study(data, target="diag", labels=labels, options=ReadOptions(samples="mrn"))
+        assert study.y.tolist() == LABELS
+        assert study.feature_names.tolist() == ["a", "b"]
+
+    def test_names_with_leading_zeros(self, write):
+        ids = [f"{i:03d}" for i in range(N)]
+        rows = [
+            ["age", "who", "diag"],
+            *([30 + i % 2, who, y] for i, (who, y) in enumerate(zip(ids, LABELS, strict=True))),
+        ]
+        data = write("d.csv", data_rows("id", ids))
+        study = read_training_study(data, target="diag", labels=write("l.csv", rows))
+        assert study.sample_names.tolist() == ids
+        assert study.y.tolist() == LABELS
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("cells", "expected"),
+        [
+            (["01", "1", "2"], ["01", "1", "2"]),
+            (["001", "002", "002"], ["001", "002", "002"]),
+            (["1.0", "2.0", "2.0"], [1, 2, 2]),
+            (["-1", "+1", "1"], [-1, 1, 1]),
+            (["12345678901234567890", "12345678901234567891", "12345678901234567891"], None),
+        ],
+    )
+    def test_as_they_are_written(self, write, cells, expected):
+        column = cells * (N // 3)
+        rows = [[*row, "diag" if i == 0 else column[i - 1]] for i, row in enumerate(data_rows())]
+        study = read_training_study(write("d.csv", rows), target="diag")
+        assert study.y.tolist() == (expected or cells) * (N // 3)
+
+    def test_beside_the_table_come_before_a_feature_of_that_name(self, tmp_path):
+        anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+        pd = pytest.importorskip("pandas")
+        obs = pd.DataFrame({"a": LABELS}, index=[f"c{i}" for i in IDS])
+        anndata.AnnData(X=X, obs=obs, var=pd.DataFrame(index=["a", "b"])).write_h5ad(tmp_path / "d.h5ad")
+        study = read_training_study(tmp_path / "d.h5ad", target="a")
+        assert study.y.tolist() == LABELS
+        assert study.feature_names.tolist() == ["a", "b"]
+        assert said(study, "'a' is a feature too")
+        again = read_study_for_model(
+            tmp_path / "d.h5ad", feature_names=["a", "b"], target="a", needs_labels=True
+        )
+        assert again.y.tolist() == LABELS
+        np.testing.assert_array_equal(again.X, X)
+
+
+class TestFeatures:
+    def test_a_sparse_column_without_any_value(self, tmp_path):
+        gaps = sparse.csr_matrix(np.column_stack([np.full(N, np.nan), X]))
+        sparse.save_npz(tmp_path / "d.npz", gaps)
+        (tmp_path / "l.csv").write_text("diag\n" + "\n".join(LABELS) + "\n")
+        with pytest.raises(
+            ValueError, match="every feature must have values, got none in 1 column: 'column_1'"
+        ):
+            read_training_study(tmp_path / "d.npz", target="diag", labels=tmp_path / "l.csv")
+
+    def test_numbers_under_a_header_that_names_often_have(self, write):
+        """A feature called index, first in the file: with fractions it cannot name the rows."""
+        rows = [["index", "b", "diag"], *([*row, y] for row, y in zip(X.tolist(), LABELS, strict=True))]
+        path = write("d.csv", [["index", *rows[0][1:]], *rows[1:5], [X[0, 0], *rows[5][1:]], *rows[6:]])
+        study = read_training_study(path, target="diag")
+        assert study.feature_names.tolist() == ["index", "b"]
+        again = read_study_for_model(path, feature_names=["index", "b"])
+        np.testing.assert_array_equal(again.X, study.X)
+
+    def test_whole_numbers_under_such_a_header_are_those_of_the_model(self, write):
+        rows = [["cell", "b"], *([i % 3, row[1]] for i, row in enumerate(X.tolist()))]
+        study = read_study_for_model(write("d.csv", rows), feature_names=["b", "cell"])
+        np.testing.assert_array_equal(study.X[:, 1], np.arange(N) % 3)
+
+    def test_decimal_commas_with_three_decimals(self, tmp_path):
+        text = "a;b;diag\n" + "".join(f"0,{i}46;{i},125;{y}\n" for i, y in enumerate(LABELS[:9]))
+        (tmp_path / "d.csv").write_text(text)
+        study = read_training_study(tmp_path / "d.csv", target="diag")
+        np.testing.assert_allclose(study.X[3], [0.346, 3.125])
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match="got a pipe or device; save it to a file first"):
+        read_sheet(tmp_path / "pipe.csv", ReadOptions())
+
+
+@pytest.mark.parametrize("name", ["d.npy", "d.npz"])
+def test_text_is_no_array(tmp_path, name):
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="begins like no file of NumPy"):
+        read_sheet(tmp_path / name, ReadOptions())
