@@ -37,7 +37,7 @@ demo: $(VENV)/installed-app
 	$(BIN)/python -m minimaxrisk demo
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m slow
@@ -49,7 +49,7 @@ $(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
 	touch $@
 
 test-oldest: $(VENV)-oldest/installed
-	$(VENV)-oldest/bin/python -m pytest -m "not slow"
+	$(VENV)-oldest/bin/python -m pytest -m "not slow" --numprocesses auto
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

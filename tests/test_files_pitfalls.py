@@ -136,6 +136,15 @@ class TestFeatures:
         np.testing.assert_allclose(study.X[3], [0.346, 3.125])
 
 
+def test_options_that_a_format_does_not_have(write):
+    rows = [[*row, "diag" if i == 0 else LABELS[i - 1]] for i, row in enumerate(data_rows())]
+    study = read_training_study(
+        write("d.csv", rows), target="diag", options=ReadOptions(sheet="S", layer="L")
+    )
+    assert said(study, "--sheet has no meaning for .csv files")
+    assert said(study, "--layer has no meaning for .csv files")
+
+
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ValueError, match="got a pipe or device; save it to a file first"):

@@ -9,7 +9,14 @@ import numpy as np
 
 from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
-from minimaxrisk.files import ReadOptions, Study, count_missing, read_study_for_model, refuse_missing
+from minimaxrisk.files import (
+    ReadOptions,
+    Study,
+    count_missing,
+    has_several,
+    read_study_for_model,
+    refuse_missing,
+)
 from minimaxrisk.model_file import SavedModel, fingerprint
 
 NO_MEDIANS = "the model was fitted without --impute and knows no medians: complete them, or fit again with it"
@@ -28,7 +35,7 @@ def read_for_model(
 ) -> Study:
     """The columns that the model knows, in its order, or only some of them."""
     names = saved.feature_names if columns is None else saved.feature_names[columns]
-    options = _as_in_training(saved, reading, console)
+    options = _as_in_training(saved, data, reading, console)
     with console.progress(f"reading {data}"):
         study = read_study_for_model(
             data,
@@ -44,17 +51,13 @@ def read_for_model(
     return study
 
 
-def _as_in_training(saved: SavedModel, reading: ReadOptions, console: Console) -> ReadOptions:
+def _as_in_training(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:
     """The layer or sheet of the training data, unless another one is asked for."""
-    for key in ("layer", "sheet"):
-        if key in saved.reading and getattr(reading, key) is None:
-            value = saved.reading[key]
+    for key, value in saved.reading.items():
+        if getattr(reading, key) is None and has_several(data, key):
             console.note(f"Took the {key} {value!r}, as for the training data; --{key} names another one.")
-    return replace(
-        reading,
-        layer=reading.layer or saved.reading.get("layer"),
-        sheet=reading.sheet or saved.reading.get("sheet"),
-    )
+            reading = replace(reading, layer=value) if key == "layer" else replace(reading, sheet=value)
+    return reading
 
 
 def prepared(saved: SavedModel, study: Study, console: Console) -> DataMatrix:

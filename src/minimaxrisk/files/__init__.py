@@ -2,7 +2,7 @@
 
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import count_missing, looks_like_counts, refuse_missing
-from minimaxrisk.files.reading import read_sheet
+from minimaxrisk.files.reading import has_several, read_sheet
 from minimaxrisk.files.sheet import Sheet
 from minimaxrisk.files.study import Study, read_study_for_model, read_training_study
 
@@ -11,6 +11,7 @@ __all__ = [
     "Sheet",
     "Study",
     "count_missing",
+    "has_several",
     "looks_like_counts",
     "read_sheet",
     "read_study_for_model",

@@ -36,6 +36,15 @@ EXTENSIONS = (*TEXT, *SVMLIGHT, *READERS)
 SPARSE_LINE = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?([ \t]+qid:\d+)?([ \t]+\d+:[-+\d.eE]+)+\s*(#|$)")
 
 
+# Formats in which a file holds several tables, by the option that names one.
+SEVERAL = {"sheet": (".xlsx", ".xls", ".ods"), "layer": (".h5ad", ".npz", ".mat")}
+
+
+def has_several(path: str | Path, option: str) -> bool:
+    """Whether files like this one hold several tables, of which ``--sheet`` or ``--layer`` names one."""
+    return Path(path).suffix.lower() in SEVERAL[option]
+
+
 def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
     """Read a data file of any format that this package knows."""
     path = Path(path)
@@ -48,7 +57,10 @@ def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
             raise ValueError(f"{path} must be a regular file, got a pipe or device; save it to a file first.")
         if not path.stat().st_size:
             raise ValueError(f"{path} must hold a table, got an empty file.")
-        return _read(path, options)
+        idle = [key for key in SEVERAL if getattr(options, key) is not None and not has_several(path, key)]
+        return _read(path, options).said(
+            *(f"--{key} has no meaning for {path.suffix} files." for key in idle)
+        )
     except FileNotFoundError:
         raise
     except OSError as error:
