@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 1120, 1500
 
 
 def take_picture(report: Path) -> None:
-    """The top of the page as it comes, and below it the heat map."""
+    """The top of the page as it opens."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
