@@ -30,6 +30,7 @@ def values() -> np.ndarray:
     rng = np.random.default_rng(5)
     X = rng.standard_normal((N_SAMPLES, N_GENES))
     X[: N_SAMPLES // 2, :3] += 1.5
+    X[3, 4] = -0.0
     return X.round(12)
 
 

@@ -281,6 +281,42 @@ def test_write_back_without_some_genes(files, tmp_path, capsys):
     np.testing.assert_allclose(coefficients, [0.0, *fitted.coef_[0]], atol=1e-9)
 
 
+def test_write_back_replaces_what_another_model_wrote(files, tmp_path, capsys):
+    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+    path = tmp_path / "cells.h5ad"
+    data = anndata.read_h5ad(files["h5ad"].path)
+    data.obs["other"] = np.where(np.arange(len(data)) % 2, "HR+/HER2-", "no")
+    data.write_h5ad(path)
+    fit_json(capsys, path, "--target", "diagnosis", "--write-back")
+    fit_json(capsys, path, "--target", "other", "--write-back")
+    found = anndata.read_h5ad(path).obs
+    assert {name for name in found if name.startswith("minimaxrisk_probability")} == {
+        "minimaxrisk_probability_HR+_HER2-",
+        "minimaxrisk_probability_no",
+    }
+
+
+def test_the_sheet_of_the_training_data_is_taken_again(files, tmp_path, capsys):
+    pd = pytest.importorskip("pandas")
+    path, model = tmp_path / "two.xlsx", tmp_path / "m.skops"
+    table = pd.read_excel(files["xlsx"].path)
+    with pd.ExcelWriter(path) as workbook:
+        pd.DataFrame({"note": ["nothing here", "move on"]}).to_excel(workbook, sheet_name="Readme")
+        table.to_excel(workbook, sheet_name="Data", index=False)
+    fit_json(capsys, path, "--target", "diagnosis", "--sheet", "Data", "--out", model)
+    assert run(capsys, "verify", model, path)[0] == 0
+    # And no sheet is asked for where a format has none.
+    assert run(capsys, "verify", model, files["csv"].path)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["tsv", "parquet", "xlsx", "h5ad", "h5ad layer"])
+def test_verify_with_the_same_data_in_another_format(name, files, table, tmp_path, capsys):
+    model = tmp_path / "m.skops"
+    fit_json(capsys, table, "--target", "diagnosis", "--out", model)
+    status, out, _ = run(capsys, "verify", model, files[name].path, *files[name].reading)
+    assert status == 0, out
+
+
 def test_the_layer_of_the_training_data_is_taken_again(files, tmp_path, capsys):
     file, model = files["h5ad layer"], tmp_path / "m.skops"
     fit_json(capsys, file.path, "--target", "diagnosis", *file.reading, "--out", model)
@@ -322,6 +358,9 @@ class TestPredict:
         wrong = int((fitted.predict(values()) != labels()).sum())
         assert f"{wrong} of 24 predictions differ" in err
         assert "no forecast" in err
+        bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
+        assert "no forecast" in run(capsys, "predict", model, bare)[2]  # known without labels too
+        assert "no forecast" in run(capsys, "predict", model, bare, "--only-used")[2]
         other = write_rows(tmp_path / "new.csv", [*sample_rows()[:6], [*sample_rows()[6][:-1], "unheard of"]])
         _, _, err = run(capsys, "predict", model, other)
         assert "does not know its labels unheard of" in err
@@ -342,6 +381,32 @@ class TestPredict:
         X[:, unused] = 0.0
         np.testing.assert_array_equal(probabilities(out)[2], load_model(model).classifier.predict_proba(X))
 
+    def test_used_columns_of_sparse_data_in_any_order(self, files, tmp_path, capsys):
+        anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+        model = tmp_path / "few.skops"
+        fit_json(capsys, files["h5ad"].path, "--target", "diagnosis", "--radius", "2", "--out", model)
+        used = load_model(model).classifier.selected_features_
+        assert 1 < len(used) < len(GENES)
+        anndata.read_h5ad(files["h5ad"].path)[:, used[::-1]].write_h5ad(tmp_path / "few.h5ad")
+        status, out, _ = run(capsys, "predict", model, tmp_path / "few.h5ad", "--only-used")
+        assert status == 0
+        expected = load_model(model).classifier.predict_proba(sparse.csr_matrix(values()))
+        np.testing.assert_allclose(probabilities(out)[2], expected, atol=1e-12)
+
+    def test_columns_without_names_go_by_their_places(self, files, tmp_path, capsys):
+        model = tmp_path / "bare.skops"
+        file = files["no header"]
+        fit_json(capsys, file.path, *file.fit, *file.reading, "--out", model)
+        status, _, err = run(capsys, "predict", model, file.path, *file.reading, "--only-used")
+        assert status == 2
+        assert "needs columns with names" in err
+        # The first gene gone, and two more numbers where the label was.
+        rows = [[row[0], *row[2:-1], "0.5", "0.7"] for row in sample_rows()[1:]]
+        moved = write_rows(tmp_path / "moved.csv", rows)
+        status, _, err = run(capsys, "predict", model, moved, *file.reading)
+        assert status == 2
+        assert "go by their places" in err
+
     def test_missing_values_without_medians(self, model, tmp_path, capsys):
         rows = [[*row[:2], "" if i == 3 else row[2], *row[3:]] for i, row in enumerate(sample_rows())]
         status, _, err = run(capsys, "predict", model, write_rows(tmp_path / "gaps.csv", rows))
@@ -350,13 +415,19 @@ class TestPredict:
 
     def test_guaranteed_error_of_a_model_with_coverage(self, table, tmp_path, capsys):
         path = tmp_path / "b.skops"
-        fit_json(capsys, table, "--target", "diagnosis", "--radius", "bonferroni", "--out", path)
-        _, out, _ = run(capsys, "predict", path, table, "--json")
-        expected = load_model(path).classifier.guaranteed_error(values()).value
+        rule = ["--radius", "bonferroni", "--confidence", "0.2"]
+        found = fit_json(capsys, table, "--target", "diagnosis", *rule, "--out", path)
+        assert found["selected_features"]
+        new = write_rows(tmp_path / "new.csv", sample_rows(values() + 0.5))
+        _, out, _ = run(capsys, "predict", path, new, "--json")
+        expected = load_model(path).classifier.guaranteed_error(values() + 0.5).value
         assert json.loads(out)["guaranteed_error"] == expected
-        _, _, err = run(capsys, "predict", path, table)
+        _, _, err = run(capsys, "predict", path, new)
         assert "randomized rule:" in err
         assert f"{expected:.3f}" in err
+        # Those that were fitted on say nothing about samples to come.
+        _, out, _ = run(capsys, "predict", path, table, "--json")
+        assert json.loads(out)["guaranteed_error"] is None
 
     def test_results_do_not_overwrite_the_model(self, model, table, capsys):
         before = model.read_bytes()

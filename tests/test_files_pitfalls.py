@@ -42,8 +42,28 @@ class TestJoins:
         assert study.y.tolist() == LABELS
         assert said(study, "joined by the column 'id' of l.csv")
 
+    def test_by_the_column_of_the_same_name_whatever_it_is_called(self, write):
+        rows = [["id", "mrn", "diag"], *map(list, zip(IDS[::-1], IDS, LABELS, strict=True))]
+        study = read_training_study(
+            write("d.csv", data_rows("mrn")),
+            target="diag",
+            labels=write("l.csv", rows),
+            options=ReadOptions(samples="mrn"),
+        )
+        assert study.y.tolist() == LABELS
+
+    def test_not_by_the_numbers_of_the_lines(self, write):
+        """As R writes them, without a name."""
+        places = np.random.default_rng(1).permutation(N)
+        rows = [["", "specimen", "diag"]]
+        rows += [[i + 1, IDS[place], LABELS[place]] for i, place in enumerate(places)]
+        study = read_training_study(write("d.csv", data_rows()), target="diag", labels=write("l.csv", rows))
+        assert study.y.tolist() == LABELS
+        assert said(study, "joined by the column 'specimen'")
+
     def test_not_at_all_where_two_columns_could_be_it(self, write):
-        rows = [["visit", "number", "diag"], *map(list, zip(IDS[::-1], IDS, LABELS, strict=True))]
+        shuffled = [*IDS[3:], *IDS[:3]]
+        rows = [["visit", "number", "diag"], *map(list, zip(IDS[::-1], shuffled, LABELS, strict=True))]
         with pytest.raises(
             ValueError, match="got 'visit', 'number', which have as many of them: call it 'id'"
         ):
@@ -54,11 +74,20 @@ class TestJoins:
         data = write("d.csv", data_rows("mrn", ids))
         rows = [["mrn", "diag"], *map(list, reversed(list(zip(ids, LABELS, strict=True))))]
         labels = write("l.csv", rows)
-        with pytest.raises(ValueError, match="both have the column 'mrn': pass --samples 'mrn'"):
+        with pytest.raises(ValueError, match="joined by the column 'mrn' of the data: pass --samples 'mrn'"):
             read_training_study(data, target="diag", labels=labels)
         study = read_training_study(data, target="diag", labels=labels, options=ReadOptions(samples="mrn"))
         assert study.y.tolist() == LABELS
         assert study.feature_names.tolist() == ["a", "b"]
+
+    def test_not_by_order_where_the_ids_have_another_header(self, write):
+        ids = [str(700 + 7 * i) for i in range(N)]
+        rows = [["patient_no", "diag"], *map(list, reversed(list(zip(ids, LABELS, strict=True))))]
+        data, labels = write("d.csv", data_rows("pid", ids)), write("l.csv", rows)
+        with pytest.raises(ValueError, match="pass --samples 'pid'"):
+            read_training_study(data, target="diag", labels=labels)
+        study = read_training_study(data, target="diag", labels=labels, options=ReadOptions(samples="pid"))
+        assert study.y.tolist() == LABELS
 
     def test_names_with_leading_zeros(self, write):
         ids = [f"{i:03d}" for i in range(N)]
@@ -89,6 +118,22 @@ class TestLabels:
         study = read_training_study(write("d.csv", rows), target="diag")
         assert study.y.tolist() == (expected or cells) * (N // 3)
 
+    def test_large_numbers_of_a_data_frame(self, tmp_path):
+        pd = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
+        large = [10**17, 10**17 + 1] * (N // 2)
+        pd.DataFrame({"a": X[:, 0], "diag": large}).to_parquet(tmp_path / "d.parquet")
+        study = read_training_study(tmp_path / "d.parquet", target="diag")
+        assert study.y.tolist() == [str(label) for label in large]
+
+    def test_one_spelling_for_all_formats(self, write):
+        def labels(cells):
+            rows = [[*row, "diag" if i == 0 else cells[i % 2]] for i, row in enumerate(data_rows())]
+            return set(read_training_study(write("d.csv", rows), target="diag").y.tolist())
+
+        assert labels(["0.5", "1.0"]) == labels(["0.5", "1"]) == {"0.5", "1"}
+        assert labels(["TRUE", "FALSE"]) == labels(["True", "False"]) == {"True", "False"}
+
     def test_beside_the_table_come_before_a_feature_of_that_name(self, tmp_path):
         anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
         pd = pytest.importorskip("pandas")
@@ -118,11 +163,32 @@ class TestFeatures:
     def test_numbers_under_a_header_that_names_often_have(self, write):
         """A feature called index, first in the file: with fractions it cannot name the rows."""
         rows = [["index", "b", "diag"], *([*row, y] for row, y in zip(X.tolist(), LABELS, strict=True))]
-        path = write("d.csv", [["index", *rows[0][1:]], *rows[1:5], [X[0, 0], *rows[5][1:]], *rows[6:]])
+        path = write("d.csv", rows)
         study = read_training_study(path, target="diag")
         assert study.feature_names.tolist() == ["index", "b"]
         again = read_study_for_model(path, feature_names=["index", "b"])
         np.testing.assert_array_equal(again.X, study.X)
+
+    def test_names_beside_the_table_leave_a_feature_of_that_name(self, tmp_path):
+        anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+        pd = pytest.importorskip("pandas")
+        obs = pd.DataFrame({"diag": LABELS, "a": [f"n{i}" for i in IDS]}, index=[f"c{i}" for i in IDS])
+        anndata.AnnData(X=X, obs=obs, var=pd.DataFrame(index=["a", "b"])).write_h5ad(tmp_path / "d.h5ad")
+        study = read_training_study(tmp_path / "d.h5ad", target="diag", options=ReadOptions(samples="a"))
+        assert study.sample_names[0] == "n1"
+        assert study.feature_names.tolist() == ["a", "b"]
+
+    def test_places_are_counted_although_the_label_is_text(self, write):
+        """A column that was put in moves all others: the model would see other features."""
+        rows = [[y, *row] for row, y in zip(X.tolist(), ["0", "1"] * (N // 2), strict=True)]
+        model = read_training_study(write("d.csv", rows), target="column_1").feature_names
+        moved = write("m.csv", [[row[0], 0.5, *row[1:]] for row in rows])
+        with pytest.raises(ValueError, match="which go by their places, got 1 more"):
+            read_study_for_model(moved, feature_names=list(model), target="column_1")
+
+    def test_a_feature_of_the_model_cannot_be_ignored(self, write):
+        with pytest.raises(ValueError, match="cannot leave out a feature of the model, got 'a'"):
+            read_study_for_model(write("d.csv", data_rows()), feature_names=["a", "b"], ignore=["a"])
 
     def test_whole_numbers_under_such_a_header_are_those_of_the_model(self, write):
         rows = [["cell", "b"], *([i % 3, row[1]] for i, row in enumerate(X.tolist()))]

@@ -129,7 +129,7 @@ class TestTargetAndColumns:
     def test_truths_as_numbers_and_as_labels(self, write):
         text = "id,flag,a\nu,TRUE,1\nv,FALSE,2\nw,TRUE,NA\nz,FALSE,3\n"
         study = read_training_study(write(text), target="flag")
-        assert study.y.tolist() == ["TRUE", "FALSE", "TRUE", "FALSE"]
+        assert study.y.tolist() == ["True", "False", "True", "False"]
         study = read_training_study(
             write(
                 text.replace("flag", "b")
@@ -342,10 +342,10 @@ class TestForModel:
         text = f"sample,c,extra,b,note,a,class\n{body}"
         study = read_study_for_model(write(text), feature_names=["a", "b", "c"], target="class")
         assert is_the_study(study)
-        assert said(study, "Ignored 2 columns that the model does not know: 'note', 'extra'")
+        assert said(study, "Ignored 2 columns that the model does not use: 'note', 'extra'")
         assert not said(study, "'class'")
         study = read_study_for_model(write(text), feature_names=["a", "b", "c", "extra"], target="class")
-        assert said(study, "Ignored 1 column that the model does not know: 'note'.")
+        assert said(study, "Ignored 1 column that the model does not use: 'note'.")
         assert study.X.flags.c_contiguous
         one = read_study_for_model(write("a,b,c\n1,2,3\n"), feature_names=["a", "b", "c"], target="class")
         assert one.y is None

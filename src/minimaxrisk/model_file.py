@@ -16,8 +16,9 @@ import json
 import platform
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,8 @@ class SavedModel:
         What the labels are called in the training data.
     fingerprint : str
         Digest of the training data, as ``fingerprint`` computes it.
+    fingerprint_of_used : str
+        The same of their selected columns without labels.
     imputer : SimpleImputer or None
         Fills missing values with what they were replaced by in training; None refuses them.
     reading : mapping of str to str
@@ -70,6 +73,7 @@ class SavedModel:
     feature_names: np.ndarray
     target: str
     fingerprint: str
+    fingerprint_of_used: str = ""
     imputer: SimpleImputer | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
@@ -80,19 +84,38 @@ class SavedModel:
         return X if self.imputer is None else self.imputer.transform(X)
 
 
-def fingerprint(X: DataMatrix, y: np.ndarray, feature_names: np.ndarray) -> str:
-    """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns."""
-    digest = hashlib.sha256()
-    if sparse.issparse(X):
-        rows = sparse.csr_matrix(X)
-        parts = [rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(np.float64)]
-    else:
-        parts = [np.ascontiguousarray(X, dtype=np.float64)]
-    digest.update(repr(X.shape).encode())
-    for part in parts:
-        digest.update(part.data)
-    digest.update(json.dumps([np.asarray(y).tolist(), list(map(str, feature_names))]).encode())
+def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
+    """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns.
+
+    The same for all ways to store the numbers: of each row the places and values of those that are not 0.
+    """
+    described = [X.shape, None if y is None else np.asarray(y).tolist(), list(map(str, feature_names))]
+    digest = hashlib.sha256(json.dumps(described).encode())
+    for columns, values in _nonzeros(X):
+        digest.update(np.int64(len(columns)).tobytes())
+        digest.update(columns.astype(np.int64).tobytes())
+        digest.update(values.astype(np.float64).tobytes())
     return digest.hexdigest()
+
+
+def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Places and values by row."""
+    if not sparse.issparse(X):
+        for row in X:
+            columns = np.flatnonzero(row)
+            yield columns, row[columns]
+        return
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    for start, end in pairwise(rows.indptr):
+        yield rows.indices[start:end], rows.data[start:end]
+
+
+def fingerprint_of_used(classifier: MinimaxRiskClassifier, X: DataMatrix, feature_names: np.ndarray) -> str:
+    """Of the selected columns alone: by this the training data are known without labels or other columns."""
+    used = classifier.selected_features_
+    return fingerprint(X[:, used], None, feature_names[used])
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
@@ -123,6 +146,7 @@ def load_model(path: str | Path) -> SavedModel:
             feature_names=np.array(manifest["feature_names"], dtype=object),
             target=manifest["target"],
             fingerprint=manifest["fingerprint"],
+            fingerprint_of_used=manifest["fingerprint_of_used"],
             imputer=parts["imputer"],
             reading=manifest["reading"],
             command=manifest["command"],
@@ -148,6 +172,7 @@ def _packed(model: SavedModel) -> bytes:
         "classes": np.asarray(classifier.classes_).tolist(),
         "certificate": {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_},
         "fingerprint": model.fingerprint,
+        "fingerprint_of_used": model.fingerprint_of_used,
         "reading": dict(model.reading),
         "command": model.command,
         "feature_names": list(map(str, model.feature_names)),

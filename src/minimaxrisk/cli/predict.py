@@ -29,8 +29,8 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.stored import is_training_data, prepared, read_for_model
-from minimaxrisk.files import ReadOptions, Study
+from minimaxrisk.cli.stored import has_training_values, prepared, read_for_model
+from minimaxrisk.files import ReadOptions, Study, are_generated
 from minimaxrisk.guarantee import GuaranteedError
 from minimaxrisk.model_file import SavedModel, load_model
 
@@ -113,7 +113,7 @@ def predict_command(
     reading = ReadOptions(
         delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
     )
-    columns = saved.classifier.selected_features_ if only_used else None
+    columns = _used_columns(saved) if only_used else None
     study = read_for_model(
         saved,
         data,
@@ -129,8 +129,10 @@ def predict_command(
     else:
         X = _prepared_columns(saved, study, columns, console)
     found = _predict(saved, study, X)
+    if has_training_values(saved, X):
+        console.note("These are the training data: what comes out is no forecast for new samples.")
     if study.y is not None:
-        console.note(_comparison(saved, study, X, found.labels))
+        console.note(_comparison(saved, study, found.labels))
     if found.bound is not None:
         console.say(f"randomized rule: {found.bound.statement}")
     text = as_json(found.as_dict() | {"notes": console.notes}) if json else found.as_csv()
@@ -139,6 +141,16 @@ def predict_command(
     else:
         write_whole(out, text)
         console.say(f"{len(found.labels)} predictions in {out}")
+
+
+def _used_columns(saved: SavedModel) -> np.ndarray | None:
+    """Columns with a coefficient; without any, all of them show at least which way the table lies."""
+    if are_generated(list(saved.feature_names)):
+        raise typer.BadParameter(
+            "needs columns with names; those of this model go by their places.", param_hint="--only-used"
+        )
+    used = saved.classifier.selected_features_
+    return used if len(used) else None
 
 
 def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
@@ -157,16 +169,18 @@ def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, cons
 
 def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
     classifier = saved.classifier
+    # The training data would show no excess: a bound for samples to come must be made of others.
+    is_bounded = classifier.coverage_ is not None and not has_training_values(saved, X)
     return Predictions(
         samples=study.sample_names,
         labels=classifier.predict(X),
         probabilities=classifier.predict_proba(X),
         classes=classifier.classes_,
-        bound=None if classifier.coverage_ is None else classifier.guaranteed_error(X),
+        bound=classifier.guaranteed_error(X) if is_bounded else None,
     )
 
 
-def _comparison(saved: SavedModel, study: Study, X: DataMatrix, predictions: np.ndarray) -> str:
+def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:
     """The data have labels too: how many were predicted wrongly. As text, since 1 may be read as a word."""
     known = {str(label) for label in saved.classifier.classes_}
     own = np.asarray(study.y).astype(str)
@@ -176,8 +190,12 @@ def _comparison(saved: SavedModel, study: Study, X: DataMatrix, predictions: np.
         f"({wrong / len(predictions):.1%})."
     )
     strange = sorted(set(own) - known)
+    if not known.intersection(own) and are_generated(list(saved.feature_names)):
+        raise ValueError(
+            f"{study.source}: columns without names go by their places, and {study.target!r} must hold "
+            f"labels of the model, {', '.join(sorted(known))}; got {', '.join(strange[:3])}. "
+            "Is a column missing?"
+        )
     if strange:
         said += f" The model does not know its labels {', '.join(strange[:5])}."
-    if is_training_data(saved, study, X):
-        said += " These are the training data, so that is no forecast."
     return said

@@ -17,7 +17,7 @@ from minimaxrisk.files import (
     read_study_for_model,
     refuse_missing,
 )
-from minimaxrisk.model_file import SavedModel, fingerprint
+from minimaxrisk.model_file import SavedModel, fingerprint, fingerprint_of_used
 
 NO_MEDIANS = "the model was fitted without --impute and knows no medians: complete them, or fit again with it"
 
@@ -78,6 +78,12 @@ def filled_gaps(study: Study) -> str:
 def is_training_data(saved: SavedModel, study: Study, X: DataMatrix) -> bool:
     """Whether these are the data that the model was learned from, in the same order."""
     return study.y is not None and fingerprint(X, study.y, study.feature_names) == saved.fingerprint
+
+
+def has_training_values(saved: SavedModel, X: DataMatrix) -> bool:
+    """Whether the columns that the model uses hold the values that it was learned from."""
+    found = fingerprint_of_used(saved.classifier, X, saved.feature_names)
+    return len(saved.classifier.selected_features_) > 0 and found == saved.fingerprint_of_used
 
 
 def not_training_data(study: Study) -> str:

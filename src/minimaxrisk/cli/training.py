@@ -14,7 +14,7 @@ from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, Study, count_missing, refuse_missing
-from minimaxrisk.model_file import SavedModel, current_versions, fingerprint
+from minimaxrisk.model_file import SavedModel, current_versions, fingerprint, fingerprint_of_used
 from minimaxrisk.permutation import PermutationTestResult, permutation_test
 
 
@@ -81,6 +81,7 @@ def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> Save
         feature_names=study.feature_names,
         target=study.target or "class",
         fingerprint=fingerprint(trained.X, trained.y, study.feature_names),
+        fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.X, study.feature_names),
         imputer=trained.imputer,
         reading={key: value for key in ("layer", "sheet") if (value := getattr(reading, key)) is not None},
         command=command,

@@ -18,18 +18,18 @@ def write_back_fit(path: Path, trained: Trained) -> None:
     selected = np.zeros(trained.X.shape[1], dtype=bool)
     selected[model.selected_features_] = True
     towards = model.classes_[-1:] if len(model.coef_) == 1 else model.classes_
-    coefficients = {f"minimaxrisk_coefficient_{c}": row for c, row in zip(towards, model.coef_, strict=True)}
+    coefficients = {f"coefficient_{c}": row for c, row in zip(towards, model.coef_, strict=True)}
     distribution = model.worst_case_distribution_
     own = distribution[np.arange(len(trained.y)), np.searchsorted(model.classes_, trained.y)]
     add_to_h5ad(
         path,
         obs=predicted_columns(model, trained.X)
         | {
-            "minimaxrisk_worst_case_own_label": own,
-            "minimaxrisk_worst_case_other_labels": distribution.sum(axis=1) - own,
+            "worst_case_own_label": own,
+            "worst_case_other_labels": distribution.sum(axis=1) - own,
         },
         var_names=study.feature_names,
-        var={"minimaxrisk_selected": selected} | coefficients,
+        var={"selected": selected} | coefficients,
         uns={
             "target": study.target,
             "worst_case_error": model.worst_case_error_,
@@ -42,7 +42,6 @@ def write_back_fit(path: Path, trained: Trained) -> None:
 def predicted_columns(model: MinimaxRiskClassifier, X: DataMatrix) -> dict[str, np.ndarray]:
     """Labels as text, and the probability of each with which the randomized rule picks it."""
     probabilities = {
-        f"minimaxrisk_probability_{c}": column
-        for c, column in zip(model.classes_, model.predict_proba(X).T, strict=True)
+        f"probability_{c}": column for c, column in zip(model.classes_, model.predict_proba(X).T, strict=True)
     }
-    return {"minimaxrisk_prediction": model.predict(X).astype(str).astype(object)} | probabilities
+    return {"prediction": model.predict(X).astype(str).astype(object)} | probabilities

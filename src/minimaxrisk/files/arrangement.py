@@ -133,7 +133,8 @@ def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arran
                 f"{nearest(column, sheet.columns()) or f'; the first are {listed(sheet.columns())}.'}"
                 f"{sheet.elsewhere}"
             )
-        aside.add(column)
+        if column not in sheet.annotations:
+            aside.add(column)
         place = f"The column {column!r} of {place}"
     elif samples is None and (first := sheet.first) is not None and first.name not in reserved:
         name, place = first.name, f"The first column of {place}"

@@ -28,6 +28,7 @@ SPARSE_MEMBERS = {"format", "shape", "data"}
 
 
 def read_npy(path: Path, options: ReadOptions) -> Sheet:
+    """One array, which has no name that --layer could give."""
     return read_npz(path, ReadOptions())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.files.cells import text_array
-from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.options import EVERY, ReadOptions
 from minimaxrisk.files.problems import needed, parsing, require_unique
 from minimaxrisk.files.sheet import FirstColumn, Sheet
 
@@ -19,17 +19,17 @@ def read_parquet(path: Path, options: ReadOptions) -> Sheet:
     with parsing(path, "a Parquet file"):
         # As a file, not a data set, whose folders' names would become columns.
         table = parquet.ParquetFile(path).read()
-    return _sheet_of_table(table, path)
+    return _sheet_of_table(table, path, options.as_text)
 
 
 def read_feather(path: Path, options: ReadOptions) -> Sheet:
     feather = needed("pyarrow.feather", "Reading Feather")
     with parsing(path, "a Feather file"):
         table = feather.read_table(path, memory_map=False)
-    return _sheet_of_table(table, path)
+    return _sheet_of_table(table, path, options.as_text)
 
 
-def _sheet_of_table(table: Any, where: Path) -> Sheet:
+def _sheet_of_table(table: Any, where: Path, as_text: frozenset[str]) -> Sheet:
     if not table.num_rows or not table.num_columns:
         raise ValueError(f"{where} must hold rows and columns, got {table.num_rows} x {table.num_columns}.")
     with parsing(where, "a table of columns"):
@@ -39,7 +39,8 @@ def _sheet_of_table(table: Any, where: Path) -> Sheet:
     with parsing(where, "a table of columns"):
         table.validate(full=True)  # offsets of damaged files lead outside of memory
         columns = [j for j, name in enumerate(table.column_names) if name not in index]
-        numeric = [j for j in columns if _is_numeric(table.schema.types[j])]
+        kept = {j for j in columns if EVERY in as_text or table.column_names[j] in as_text}
+        numeric = [j for j in columns if j not in kept and _is_numeric(table.schema.types[j])]
         numbers = np.empty((table.num_rows, len(numeric)))
         for k, j in enumerate(numeric):
             numbers[:, k] = _floats(table.column(j))

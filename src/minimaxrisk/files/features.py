@@ -69,9 +69,9 @@ def model_features(
     added |= {name: np.array([number(cell) for cell in column], float) for name, column in numbers.items()}
     missing = [name for name in features if name not in places and name not in added]
     unknown = [name for name in sheet.columns() if name not in wanted and name not in aside]
-    if missing and not (sheet.zeros_left_out and _are_generated(features)):
+    if missing and not (sheet.zeros_left_out and are_generated(features)):
         _refuse_missing_features(missing, features, sheet, where)
-    if unknown and not sheet.named and not sheet.texts and _are_generated(features):
+    if unknown and not sheet.named and are_generated(features):
         raise ValueError(
             f"{where} must have the {counted(len(wanted), 'column')} of the model, which go by their places, "
             f"got {len(unknown)} more: {listed(unknown)}; remove them if they are no features."
@@ -79,7 +79,7 @@ def model_features(
     remarks = []
     if unknown:
         remarks.append(
-            f"Ignored {counted(len(unknown), 'column')} that the model does not know: {listed(unknown, 3)}."
+            f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
         )
     if truths:
         remarks.append(f"Columns of true and false were read as 1 and 0: {listed(truths)}.")
@@ -144,14 +144,15 @@ def _empty_columns(X: DataMatrix) -> np.ndarray:
     return candidates[np.isnan(X[:, candidates]).all(axis=0)]
 
 
-def _are_generated(features: Sequence[str]) -> bool:
+def are_generated(features: Sequence[str]) -> bool:
+    """Whether the features had no names, and go by their places."""
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
 def _refuse_missing_features(
     missing: Sequence[str], features: Sequence[str], sheet: Sheet, where: object
 ) -> None:
-    if not sheet.named and _are_generated(features):
+    if not sheet.named and are_generated(features):
         advice = (
             "; columns without names go by their places, those of names and labels included: "
             "give the file the same columns as the one that the model was made from."

@@ -12,7 +12,7 @@ from minimaxrisk.files.cells import TextArray, is_identifier
 from minimaxrisk.files.options import EVERY, ReadOptions
 from minimaxrisk.files.problems import counted, folded, listed, nearest, repeated
 from minimaxrisk.files.reading import read_sheet
-from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.sheet import Sheet, counts_lines
 from minimaxrisk.files.wanted import Wanted
 
 INDEX = "(index)"
@@ -73,11 +73,10 @@ class LabelBook:
         """The column with the names: it has most of them, and of several one that is called so."""
         found = {name: len(known.intersection(column)) for name, column in self.columns.items()}
         best = [name for name in found if found[name] == max(found.values())]
-        for likely in (
-            [name for name in best if name == names_column],
-            list(filter(is_identifier, best)),
-            best,
-        ):
+        same = [name for name in best if name and name == names_column]
+        # R and spreadsheets count lines in a column of its own.
+        best = [name for name in best if not counts_lines(self.columns[name])] or best
+        for likely in (same, [name for name in best if is_identifier(name)], best):
             if len(likely) == 1:
                 return likely[0]
         raise ValueError(
@@ -85,15 +84,18 @@ class LabelBook:
             f"as many of them: call it {names_column or 'sample'!r}, or remove the others."
         )
 
-    def in_order(
-        self, n: int, wanted: Wanted, columns: Collection[str]
-    ) -> tuple[TextArray, str, tuple[str, ...]]:
+    def in_order(self, data: Sheet, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
         """Labels for data without names: the lines must be as many as the samples."""
-        common = [name for name in self.columns if name in set(columns) and name != wanted.target]
-        if self.named and common:
+        n = data.n_rows
+        known = set(data.columns())
+        common = [name for name in self.columns if self.named and name in known and name != wanted.target]
+        if data.first is not None and len(set(data.first.cells)) == n == self.matches(data.first.cells):
+            common = [data.first.name]
+        if common:
             raise ValueError(
-                f"{self.path} and {wanted.where} both have the column {common[0]!r}: pass "
-                f"--samples {common[0]!r} if it names the samples, else remove it from the labels file."
+                f"{self.path} and {wanted.where} may be joined by the column {common[0]!r} of the data: pass "
+                f"--samples {common[0]!r} if it names the samples, else --ignore it, or remove it from the "
+                "labels file."
             )
         first = next(iter(self.columns.values()))
         target = self._target(wanted, self._name_columns())
@@ -144,7 +146,8 @@ def read_labels(path: str | Path) -> LabelBook:
         columns[INDEX] = sheet.samples
     if sheet.first is not None:
         columns[sheet.first.name] = sheet.first.cells
-    for name in (*sheet.texts, *sheet.annotations, *_unless_generated(sheet)):
+    # A file with labels of its own, such as svmlight, has no other columns that matter.
+    for name in (*sheet.texts, *sheet.annotations, *(sheet.names if sheet.label is None else ())):
         column = sheet.column(name)
         if column is not None:
             columns.setdefault(name, column)
@@ -154,8 +157,3 @@ def read_labels(path: str | Path) -> LabelBook:
             "put each sample in a line of its own."
         )
     return LabelBook(Path(path), columns, sheet.named)
-
-
-def _unless_generated(sheet: Sheet) -> list[str]:
-    """Columns of numbers; a file with labels of its own has no others that matter."""
-    return [] if sheet.label is not None else sheet.names

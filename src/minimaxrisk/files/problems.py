@@ -29,13 +29,13 @@ def folded(name: str, keep: str = "") -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """``; did you mean 'x'?`` where a name is close, else nothing."""
-    folded: dict[str, str] = {}
+    lowered: dict[str, str] = {}
     for candidate in names:
-        folded.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), list(itertools.islice(folded, 5000)), n=1)
-    if name.lower() in folded:
+        lowered.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), list(itertools.islice(lowered, 5000)), n=1)
+    if name.lower() in lowered:
         close = [name.lower()]
-    return f"; did you mean {folded[close[0]]!r}?" if close else ""
+    return f"; did you mean {lowered[close[0]]!r}?" if close else ""
 
 
 def repeated(names: Iterable[str]) -> list[str]:

@@ -75,7 +75,8 @@ class Sheet:
         if len(set(cells)) < len(cells) or any(is_missing(cell) for cell in cells):
             return False
         if self.named and is_identifier(name):
-            return True
+            # Names may be numbers, but measurements have fractions.
+            return 2 * sum("." in cell and not is_word(cell) for cell in cells) <= len(cells)
         if all(is_word(cell) for cell in cells):
             return True
         return not self.named and len(cells) >= 5 and counts_lines(cells)

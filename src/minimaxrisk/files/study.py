@@ -16,6 +16,7 @@ from minimaxrisk.files.labels_file import LabelBook, read_labels
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
 from minimaxrisk.files.reading import read_sheet
+from minimaxrisk.files.sheet import Sheet
 from minimaxrisk.files.target import (
     as_labels,
     check_classes,
@@ -112,10 +113,18 @@ def _clash(table: Arranged, target: str) -> tuple[str, ...]:
     return (f"{target!r} is a feature too: the labels are those that the file has beside its table.",)
 
 
+def _without_ignored(table: Arranged) -> Sheet:
+    """What of the data might name its rows."""
+    first = table.sheet.first
+    return (
+        replace(table.sheet, first=None) if first is not None and first.name in table.aside else table.sheet
+    )
+
+
 def _from_book(table: Arranged, book: LabelBook, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:
     if table.has_names:
         return book.joined(table.samples, wanted, table.names_column)
-    return book.in_order(len(table.samples), wanted, table.sheet.columns())
+    return book.in_order(_without_ignored(table), wanted)
 
 
 def read_study_for_model(
@@ -136,6 +145,7 @@ def read_study_for_model(
     sheet = read_sheet(path, _as_written(options, None if target in known else target))
     is_feature = target in known and target not in sheet.annotations
     wanted = Wanted(path, None if is_feature else target, ignore, options, book, known)
+    wanted.refuse_ignored_features()
     table = arrange(sheet, wanted)
     column, found, remarks = _labels_if_any(table, wanted, needs_labels=needs_labels)
     X, more = model_features(table.sheet, _aside(table, found), features, path)

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
+from minimaxrisk.files.cells import TextArray, is_missing, is_word, number, text_of
 from minimaxrisk.files.problems import folded, listed, nearest
 from minimaxrisk.files.sheet import Sheet
 from minimaxrisk.files.wanted import Wanted
@@ -71,7 +71,16 @@ def as_labels(column: TextArray) -> np.ndarray:
     is_whole = all(value is not None and value == np.trunc(value) and abs(value) < 2**53 for value in values)
     if is_whole and not any(LEADING_ZERO.match(cell) for cell in column):
         return np.array(values, dtype=np.float64).astype(np.int64)
-    return np.array([str(cell) for cell in column])
+    return np.array([_spelling(str(cell)) for cell in column])
+
+
+def _spelling(label: str) -> str:
+    """One spelling where formats have several: 1 for 1.0, True for TRUE."""
+    if label.lower() in ("true", "false"):
+        return label.capitalize()
+    value = number(label)
+    is_exact = value is not None and abs(value) < 2**53 and not LEADING_ZERO.match(label)
+    return text_of(value) if is_exact else label
 
 
 def missing_labels(column: TextArray) -> list[int]:

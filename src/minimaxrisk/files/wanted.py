@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.problems import listed
 
 if TYPE_CHECKING:
     from minimaxrisk.files.labels_file import LabelBook
@@ -27,6 +28,11 @@ class Wanted:
     @property
     def for_model(self) -> bool:
         return bool(self.features)
+
+    def refuse_ignored_features(self) -> None:
+        clash = [name for name in self.ignore if name in self.features]
+        if clash:
+            raise ValueError(f"--ignore cannot leave out a feature of the model, got {listed(clash)}.")
 
     def target_shown(self) -> str:
         if self.for_model:

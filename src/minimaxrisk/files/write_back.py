@@ -13,6 +13,8 @@ from minimaxrisk.atomic import whole_file
 from minimaxrisk.files.cells import text_array
 from minimaxrisk.files.problems import needed
 
+PREFIX = "minimaxrisk_"
+
 
 def add_to_h5ad(
     path: Path,
@@ -22,7 +24,9 @@ def add_to_h5ad(
     var_names: np.ndarray,
     uns: Mapping[str, Any],
 ) -> None:
-    """Add columns to ``.obs`` and ``.var`` and an entry ``minimaxrisk`` to ``.uns``; older ones are replaced.
+    """Add columns ``minimaxrisk_...`` to ``.obs`` and ``.var`` and an entry to ``.uns``; older ones go.
+
+    A slash would be a path in such a file, and becomes an underscore.
 
     Variables that are not among ``var_names`` get zeros. Only these parts are written, into a copy that takes
     the place of the file at the end.
@@ -33,8 +37,11 @@ def add_to_h5ad(
         with h5py.File(partial, "r+") as file:
             for group, columns in (("obs", obs), ("var", var)):
                 frame = anndata.read_elem(file[group])
+                frame = frame.loc[:, [not str(name).startswith(PREFIX) for name in frame.columns]].copy()
                 for name, values in columns.items():
-                    frame[name] = values if group == "obs" else _spread(values, var_names, frame.index)
+                    frame[f"{PREFIX}{name.replace('/', '_')}"] = (
+                        values if group == "obs" else _spread(values, var_names, frame.index)
+                    )
                 anndata.write_elem(file, group, frame)
             anndata.write_elem(file.require_group("uns"), "minimaxrisk", dict(uns))
 
