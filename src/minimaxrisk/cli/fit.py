@@ -160,11 +160,12 @@ def fit_command(
 
     \b
     Examples:
-      minimaxrisk fit expression.csv --target diagnosis
-      minimaxrisk fit expression.csv --target diagnosis --out model.skops --report report.html
-      minimaxrisk fit counts.gct --labels patients.tsv --target response --radius bootstrap
-      minimaxrisk fit cells.h5ad --target cell_type --layer logcounts --write-back
-      minimaxrisk fit table.xlsx --target class --impute median --permutations 999 --jobs -1 --json
+      minimaxrisk fit genes.csv --target diagnosis --report report.html
+      minimaxrisk fit genes.csv --target diagnosis --out model.skops
+      minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
+      minimaxrisk fit cells.h5ad --target cell_type --write-back
+      minimaxrisk fit genes.xlsx --target class --impute median --json
+      minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
     console = Console(quiet=quiet)
     checked_destinations([out, report], sources=[data, labels])

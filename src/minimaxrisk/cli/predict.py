@@ -96,16 +96,19 @@ def predict_command(
 ) -> None:
     """Predict the classes of new samples, as CSV.
 
-    A line per sample: its name, the prediction, and one probability per class. Columns are matched by name,
-    in any order. The probabilities are those with which the randomized rule picks a label, not how probable
-    a label is.
+    A line per sample: its name, the prediction, and one probability per class.
+
+    Columns are matched by name, in any order.
+
+    The probabilities are those with which the randomized rule picks a label,
+    not how probable a label is.
 
     \b
     Examples:
       minimaxrisk predict model.skops new_patients.csv
       minimaxrisk predict model.skops new_patients.gct --out predictions.csv
       minimaxrisk predict model.skops few_genes.csv --only-used
-      minimaxrisk predict model.skops new_cells.h5ad --layer logcounts --json
+      minimaxrisk predict model.skops new.h5ad --layer logcounts --json
     """
     console = Console(quiet=quiet)
     checked_destinations([out], sources=[model, data, labels])

@@ -69,8 +69,8 @@ def report_command(
 
     \b
     Examples:
-      minimaxrisk report model.skops expression.csv
-      minimaxrisk report model.skops expression.csv --out report.html --permutations 999 --jobs -1
+      minimaxrisk report model.skops genes.csv
+      minimaxrisk report model.skops genes.csv --out report.html --folds 5
     """
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out

@@ -49,8 +49,8 @@ def verify_command(
 
     \b
     Examples:
-      minimaxrisk verify model.skops expression.csv
-      minimaxrisk verify model.skops expression.gct --labels patients.tsv --json
+      minimaxrisk verify model.skops genes.csv
+      minimaxrisk verify model.skops genes.gct --labels patients.tsv --json
     """
     console = Console(quiet=quiet)
     saved = load_model(model)
