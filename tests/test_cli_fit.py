@@ -216,6 +216,17 @@ class TestFit:
         assert status == 2
         assert "there is no folder" in err
 
+    @pytest.mark.parametrize(
+        ("option", "module"), [("--out", "skops"), ("--report", "jinja2"), ("--report", "vl_convert")]
+    )
+    def test_missing_extras_are_told_first(self, option, module, tmp_path, capsys, monkeypatch):
+        """Before the work, and even before the file is read."""
+        monkeypatch.setitem(sys.modules, module, None)
+        status, _, err = run(capsys, "fit", tmp_path / "none.csv", option, tmp_path / "result")
+        assert status == 1
+        assert f"the package {module!r}" in err
+        assert 'pip install "minimaxrisk[app]"' in err
+
     def test_an_interrupted_write_leaves_the_old_model(self, table, tmp_path, capsys, monkeypatch):
         model = tmp_path / "m.skops"
         arguments = ["fit", table, "--target", "diagnosis", "--out", model]

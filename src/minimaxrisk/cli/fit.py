@@ -27,7 +27,17 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, make_report
+from minimaxrisk.cli.reporting import (
+    FOLDS,
+    PANEL,
+    PERMUTATIONS,
+    RADII,
+    Effort,
+    Folds,
+    Radii,
+    check_extras,
+    make_report,
+)
 from minimaxrisk.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.cli.training import permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
@@ -169,6 +179,7 @@ def fit_command(
     """
     console = Console(quiet=quiet)
     checked_destinations([out, report], sources=[data, labels])
+    check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     classifier = MinimaxRiskClassifier(

@@ -25,7 +25,17 @@ from minimaxrisk.cli.options import (
     Sheet,
     Transpose,
 )
-from minimaxrisk.cli.reporting import FOLDS, PANEL, PERMUTATIONS, RADII, Effort, Folds, Radii, make_report
+from minimaxrisk.cli.reporting import (
+    FOLDS,
+    PANEL,
+    PERMUTATIONS,
+    RADII,
+    Effort,
+    Folds,
+    Radii,
+    check_extras,
+    make_report,
+)
 from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions
 from minimaxrisk.model_file import load_model
@@ -75,6 +85,7 @@ def report_command(
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
     checked_destinations([page], sources=[model, data, labels])
+    check_extras(saves=False, reports=True)
     saved = load_model(model)
     reading = ReadOptions(
         delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer

@@ -10,6 +10,7 @@ import typer
 from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.stored import filled_gaps
+from minimaxrisk.extras import require
 from minimaxrisk.files import Study, count_missing
 from minimaxrisk.model_file import SavedModel
 from minimaxrisk.permutation import PermutationTestResult
@@ -56,6 +57,14 @@ class Effort:
     n_radii: int
     n_jobs: int | None
     seed: int
+
+
+def check_extras(*, saves: bool, reports: bool) -> None:
+    """Ask for the packages of what will be written before the work that makes it."""
+    wanted = [("skops", "Model files need")] * saves
+    wanted += [("jinja2", "The report needs"), ("vl_convert", "The report needs")] * reports
+    for module, purpose in wanted:
+        require(module, extra="app", purpose=purpose)
 
 
 def make_report(
