@@ -13,19 +13,14 @@ from minimaxrisk.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
-    Delimiter,
-    Header,
     Ignore,
     Jobs,
     Json,
     Labels,
-    Layer,
     Options,
     Quiet,
-    Samples,
     Seed,
-    Sheet,
-    Transpose,
+    with_reading_options,
 )
 from minimaxrisk.cli.reporting import (
     FOLDS,
@@ -75,6 +70,7 @@ def _confidence(value: float) -> float:
     return value
 
 
+@with_reading_options
 def fit_command(
     context: typer.Context,
     data: Data,
@@ -159,12 +155,7 @@ def fit_command(
     radii: Radii = RADII,
     jobs: Jobs = None,
     seed: Seed = 0,
-    samples: Samples = None,
-    transpose: Transpose = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    sheet: Sheet = None,
-    layer: Layer = None,
+    reading: ReadOptions,
 ) -> None:
     """Learn a classifier from a table, with a certified error.
 
@@ -189,14 +180,6 @@ def fit_command(
         coding=coding.value,
         class_weight=class_weight and class_weight.value,
         random_state=seed,
-    )
-    reading = ReadOptions(
-        delimiter=delimiter,
-        header=header,
-        samples=samples,
-        transpose=transpose,
-        sheet=sheet,
-        layer=layer,
     )
     with console.progress(f"reading {data}"):
         study = read_training_study(data, target=target, labels=labels, ignore=ignore or (), options=reading)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
+
+from minimaxrisk.files import ReadOptions
 
 
 @dataclass
@@ -58,52 +63,6 @@ Ignore: TypeAlias = Annotated[
         help="Leave a column out; may be given again, and be a pattern: --ignore age --ignore 'meta_*'",
     ),
 ]
-Samples: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column with the names of the samples: --samples patient",
-        rich_help_panel=READING,
-    ),
-]
-Transpose: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--transpose/--no-transpose",
-        help="Features are in rows, samples in columns; detected where it is obvious.",
-        rich_help_panel=READING,
-    ),
-]
-Delimiter: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="What separates cells, else detected: --delimiter ';' or tab",
-        rich_help_panel=READING,
-    ),
-]
-Header: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line names the columns, else detected; those without are column_1, ...",
-        rich_help_panel=READING,
-    ),
-]
-Sheet: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Sheet of a workbook, else the first: --sheet Samples", rich_help_panel=READING
-    ),
-]
-Layer: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts",
-        rich_help_panel=READING,
-    ),
-]
 Jobs: TypeAlias = Annotated[
     int | None,
     typer.Option(metavar="N", help="Processes, -1 for one per core: --jobs -1", callback=_refuse_zero),
@@ -116,3 +75,73 @@ Seed: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+READING_OPTIONS: dict[str, Any] = {
+    "samples": Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the names of the samples: --samples patient",
+            rich_help_panel=READING,
+        ),
+    ],
+    "transpose": Annotated[
+        bool | None,
+        typer.Option(
+            "--transpose/--no-transpose",
+            help="Features are in rows, samples in columns; detected where it is obvious.",
+            rich_help_panel=READING,
+        ),
+    ],
+    "delimiter": Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What separates cells, else detected: --delimiter ';' or --delimiter tab",
+            rich_help_panel=READING,
+        ),
+    ],
+    "header": Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line names the columns, else detected; those without are column_1, ...",
+            rich_help_panel=READING,
+        ),
+    ],
+    "sheet": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Sheet of a workbook, else the first: --sheet Samples",
+            rich_help_panel=READING,
+        ),
+    ],
+    "layer": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts",
+            rich_help_panel=READING,
+        ),
+    ],
+}
+
+
+def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how its file is read; it gets them together, as ``reading``."""
+
+    @wraps(command)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
+        command(*arguments, **options, reading=ReadOptions(**chosen))
+
+    own = inspect.signature(command, eval_str=True)
+    parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in READING_OPTIONS.items()
+    ]
+    # What typer looks at.
+    wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapped

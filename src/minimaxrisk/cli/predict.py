@@ -17,17 +17,12 @@ from minimaxrisk.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
-    Delimiter,
-    Header,
     Ignore,
     Json,
     Labels,
-    Layer,
     Model,
     Quiet,
-    Samples,
-    Sheet,
-    Transpose,
+    with_reading_options,
 )
 from minimaxrisk.cli.stored import has_training_values, prepared, read_for_model
 from minimaxrisk.files import ReadOptions, Study, are_generated
@@ -68,6 +63,7 @@ class Predictions:
         }
 
 
+@with_reading_options
 def predict_command(
     model: Model,
     data: Data,
@@ -87,12 +83,7 @@ def predict_command(
     quiet: Quiet = False,
     labels: Labels = None,
     ignore: Ignore = None,
-    samples: Samples = None,
-    transpose: Transpose = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    sheet: Sheet = None,
-    layer: Layer = None,
+    reading: ReadOptions,
 ) -> None:
     """Predict the classes of new samples, as CSV.
 
@@ -113,9 +104,6 @@ def predict_command(
     console = Console(quiet=quiet)
     checked_destinations([out], sources=[model, data, labels])
     saved = load_model(model)
-    reading = ReadOptions(
-        delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
-    )
     columns = _used_columns(saved) if only_used else None
     study = read_for_model(
         saved,

@@ -11,19 +11,14 @@ from minimaxrisk.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import (
     Data,
-    Delimiter,
-    Header,
     Ignore,
     Jobs,
     Labels,
-    Layer,
     Model,
     Options,
     Quiet,
-    Samples,
     Seed,
-    Sheet,
-    Transpose,
+    with_reading_options,
 )
 from minimaxrisk.cli.reporting import (
     FOLDS,
@@ -41,6 +36,7 @@ from minimaxrisk.files import ReadOptions
 from minimaxrisk.model_file import load_model
 
 
+@with_reading_options
 def report_command(
     context: typer.Context,
     model: Model,
@@ -66,12 +62,7 @@ def report_command(
     quiet: Quiet = False,
     labels: Labels = None,
     ignore: Ignore = None,
-    samples: Samples = None,
-    transpose: Transpose = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    sheet: Sheet = None,
-    layer: Layer = None,
+    reading: ReadOptions,
 ) -> None:
     """Write the report of a stored model and its training data.
 
@@ -87,9 +78,6 @@ def report_command(
     checked_destinations([page], sources=[model, data, labels])
     check_extras(saves=False, reports=True)
     saved = load_model(model)
-    reading = ReadOptions(
-        delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
-    )
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
     X = prepared(saved, study, console)
     if not is_training_data(saved, study, X):

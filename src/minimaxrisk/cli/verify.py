@@ -8,17 +8,12 @@ from minimaxrisk.assessment import verify
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
-    Delimiter,
-    Header,
     Ignore,
     Json,
     Labels,
-    Layer,
     Model,
     Quiet,
-    Samples,
-    Sheet,
-    Transpose,
+    with_reading_options,
 )
 from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions
@@ -26,6 +21,7 @@ from minimaxrisk.model_file import load_model
 from minimaxrisk.report.phrases import outward
 
 
+@with_reading_options
 def verify_command(
     model: Model,
     data: Data,
@@ -34,12 +30,7 @@ def verify_command(
     quiet: Quiet = False,
     labels: Labels = None,
     ignore: Ignore = None,
-    samples: Samples = None,
-    transpose: Transpose = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    sheet: Sheet = None,
-    layer: Layer = None,
+    reading: ReadOptions,
 ) -> None:
     """Check the certificate of a model with its training data.
 
@@ -54,9 +45,6 @@ def verify_command(
     """
     console = Console(quiet=quiet)
     saved = load_model(model)
-    reading = ReadOptions(
-        delimiter=delimiter, header=header, samples=samples, transpose=transpose, sheet=sheet, layer=layer
-    )
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
     X = prepared(saved, study, console)
     is_training = is_training_data(saved, study, X)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import json
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
+from minimaxrisk import extras
 from minimaxrisk.report.plain import plain
 
 # What would end a script element or a line, written so that JSON and JavaScript read the same character.
@@ -17,14 +17,8 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 
 def require(module: str) -> Any:
-    """The module, or an ImportError that says how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"The report needs the package {module!r}, which could not be imported ({error}); "
-            'install it with: pip install "minimaxrisk[app]"'
-        ) from error
+    """A module that only the report needs."""
+    return extras.require(module, extra="app", purpose="The report needs")
 
 
 def asset(name: str) -> str:
