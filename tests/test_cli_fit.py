@@ -540,15 +540,21 @@ class TestTerminal:
         assert "<= R* <=" in shown
         assert b"iteration" not in done.stdout
 
-    @pytest.mark.parametrize("seconds", [0.15, 0.5, 1.0])
-    def test_interrupt_during_imports(self, table, seconds):
-        command = [sys.executable, "-m", "minimaxrisk", "fit", str(table), "--target", "diagnosis"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == 130
-        assert "Traceback" not in err
+    @pytest.mark.parametrize("module", ["typer", "sklearn", "highspy"])
+    def test_interrupt_during_imports(self, module):
+        """Most of the first two seconds; the moment is chosen by what is being imported."""
+        code = (
+            "import sys\n"
+            "class Interrupt:\n"
+            "    def find_spec(self, name, path, target=None):\n"
+            f"        if name == {module!r}: raise KeyboardInterrupt\n"
+            "sys.meta_path.insert(0, Interrupt())\n"
+            "from minimaxrisk.cli import main\n"
+            "sys.exit(main(['--help']))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 130
+        assert not done.stderr
 
     def test_interrupt(self, tmp_path):
         rng = np.random.default_rng(0)
