@@ -509,6 +509,7 @@ class TestReport:
         assert out == f"{again}\n"
         text, other = (path.read_text(encoding="utf-8") for path in (page, again))
         assert "<script>alert" not in text
+        assert "Took the first column, &#39;patient&#39;, as the names of the samples" in text
         # But for the commands that made them, and the notes of two ways to read, the pages are the same.
         lines = set(text.splitlines()) ^ set(other.splitlines())
         assert len(lines) <= 4

@@ -276,6 +276,15 @@ class TestWholeFiles:
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
 
+    def test_the_old_file_is_never_written_to(self, tmp_path):
+        """Whoever has it open goes on reading the old one."""
+        path = tmp_path / "file"
+        path.write_text("old")
+        with path.open() as reader:
+            write_whole(path, "new")
+            assert reader.read() == "old"
+        assert path.read_text() == "new"
+
     def test_killed(self, tmp_path):
         """The power fails: the old file is still there."""
         (tmp_path / "file").write_text("old")
