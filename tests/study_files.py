@@ -22,6 +22,15 @@ GENES = [
     " padded",
     "ünïcödé",
 ]
+# Names that would break a page which does not expect them.
+HOSTILE_NAMES = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    'a "quoted", comma\'d name',
+    "IL6[1].beta",
+    "גן אחד",
+    "gene 🧬 & co",
+]
 SAMPLES = [f"patient {i}" for i in range(N_SAMPLES)]
 
 

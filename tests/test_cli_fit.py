@@ -486,6 +486,15 @@ class TestVerify:
         assert status == 1
         assert not json.loads(out)["valid"]
 
+    def test_bounds_that_cannot_be_computed_are_null(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        header, *lines = sample_rows()
+        other = write_rows(tmp_path / "other.csv", [header, *([*row[:-1], "x" + row[-1]] for row in lines)])
+        status, out, _ = run(capsys, "verify", model, other, "--json")
+        assert status == 1
+        assert json.loads(out, parse_constant=pytest.fail)["upper"] is None
+
     def test_labels_are_needed(self, table, tmp_path, capsys):
         model = tmp_path / "m.skops"
         run(capsys, "fit", table, "--target", "diagnosis", "--out", model)

@@ -30,6 +30,7 @@ from minimaxrisk.report.bound_figures import radius_figure
 from minimaxrisk.report.figures import comparison_figure, permutation_figure
 from minimaxrisk.report.scripts import json_island, vega_bundle
 from minimaxrisk.report.tables import feature_rows, number, suspect_table
+from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
@@ -42,12 +43,7 @@ PROVENANCE = Provenance(
     versions={"minimaxrisk": "0.1.0"},
 )
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(2)>",
-    'a "quoted", comma\'d name',
-    "IL6[1].beta",
-    "גן אחד",
-    "gene 🧬 & co",
+    *HOSTILE_NAMES,
     "{{ 7 * 7 }}",
     "line\u2028break",
 ]

@@ -11,6 +11,7 @@ import pytest
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.report import Provenance, gather_findings, render_report
+from tests.study_files import HOSTILE_NAMES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 image = pytest.importorskip("matplotlib.image", reason="reads screenshots")
@@ -39,12 +40,7 @@ PLOTS = {
     "plot-history-0",
 }
 HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(2)>",
-    'a "quoted", comma\'d name',
-    "IL6[1].beta",
-    "גן אחד",
-    "gene 🧬 & co",
+    *HOSTILE_NAMES,
     "a_very_long_name_without_any_place_to_break_it_" * 3,
 ]
 

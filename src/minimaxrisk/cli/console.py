@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import typer
 
 from minimaxrisk.notices import UninformativeRadiusWarning
+from minimaxrisk.report.plain import plain
 
 
 class Console:
@@ -72,13 +72,5 @@ def _plain(text: str) -> Any:
 
 
 def as_json(value: Mapping[str, Any]) -> str:
-    """One object; NumPy's numbers are numbers."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=_plain_value)
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return str(value)
+    """One object; what is not finite is null, since JSON has no word for it."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)

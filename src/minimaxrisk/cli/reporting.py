@@ -11,7 +11,7 @@ from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.extras import require
-from minimaxrisk.files import Study, count_missing
+from minimaxrisk.files import Study
 from minimaxrisk.model_file import SavedModel
 from minimaxrisk.permutation import PermutationTestResult
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
@@ -100,6 +100,6 @@ def make_report(
         fingerprint=saved.fingerprint,
         versions=saved.versions,
         remarks=console.notes,
-        imputed=filled_gaps(study) if count_missing(study) else None,
+        imputed=filled_gaps(study),
     )
     return findings, render_report(findings, provenance)

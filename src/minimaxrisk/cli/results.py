@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.cli.training import Trained
+from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.permutation import PermutationTestResult
 from minimaxrisk.report import Findings
 from minimaxrisk.report.phrases import outward
@@ -87,7 +88,7 @@ def fit_as_json(
                 "towards": str(_towards(trained, j)),
                 "coefficients": model.coef_[:, j].tolist(),
             }
-            for j in by_importance(trained)
+            for j in by_importance(model)
         ],
         "permutation_test": test
         and {
@@ -116,12 +117,6 @@ def class_sizes(trained: Trained) -> dict[str, int]:
 def majority_error(trained: Trained) -> float:
     """Share of the samples that always naming the most common class gets wrong."""
     return 1.0 - max(class_sizes(trained).values()) / len(trained.y)
-
-
-def by_importance(trained: Trained) -> np.ndarray:
-    """Selected columns, the most important first."""
-    selected = trained.classifier.selected_features_
-    return selected[np.argsort(-trained.classifier.feature_importances_[selected], kind="stable")]
 
 
 def is_bound(trained: Trained) -> bool:
@@ -170,7 +165,7 @@ def _noise(test: PermutationTestResult) -> list[str]:
 def _selection(trained: Trained) -> list[str]:
     """The most important features, with the class that large values speak for."""
     model, names = trained.classifier, trained.study.feature_names
-    columns = by_importance(trained)
+    columns = by_importance(model)
     lines = [_line("selected features", f"{len(columns)} of {trained.X.shape[1]}")]
     if not len(columns):
         return lines

@@ -64,14 +64,16 @@ def prepared(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
     """Without gaps: filled as in training, or refused if the model has learned nothing about filling."""
     if saved.imputer is None:
         refuse_missing(study, advice=NO_MEDIANS)
-    elif count_missing(study):
-        console.note(filled_gaps(study))
+    elif (filled := filled_gaps(study)) is not None:
+        console.note(filled)
     return saved.prepared(study.X)
 
 
-def filled_gaps(study: Study) -> str:
-    """What was done about missing values."""
+def filled_gaps(study: Study) -> str | None:
+    """What an imputing model does about missing values, if there are any."""
     n = count_missing(study)
+    if not n:
+        return None
     return f"{n} missing value{'s' * (n > 1)} replaced by the median of the column in the training data."
 
 

@@ -13,7 +13,7 @@ from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators import MinimaxRiskClassifier
-from minimaxrisk.files import ReadOptions, Study, count_missing, refuse_missing
+from minimaxrisk.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.model_file import SavedModel, current_versions, fingerprint, fingerprint_of_used
 from minimaxrisk.permutation import PermutationTestResult, permutation_test
 
@@ -51,8 +51,8 @@ def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[Simp
         return None, study.X
     # Columns without any value were refused; if one came through, names must not move.
     imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
-    if count_missing(study):
-        console.note(filled_gaps(study))
+    if (filled := filled_gaps(study)) is not None:
+        console.note(filled)
     return imputer, imputer.transform(study.X)
 
 

@@ -38,7 +38,7 @@ def _shown(study: Study, rows: np.ndarray, columns: np.ndarray, most: int = 3) -
 
 def count_missing(study: Study) -> int:
     """How many values are missing."""
-    return int(np.isnan(study.X.data if sparse.issparse(study.X) else study.X).sum())
+    return int(np.isnan(study.values).sum())
 
 
 def refuse_missing(
@@ -47,8 +47,7 @@ def refuse_missing(
     advice: str = "pass --impute median to fill each with the median of its column, or --ignore the columns",
 ) -> None:
     """Raise ValueError if a value is missing, telling how many are, the first places and what to do."""
-    values = study.X.data if sparse.issparse(study.X) else study.X
-    wrong = np.isnan(values)
+    wrong = np.isnan(study.values)
     if not wrong.any():
         return
     rows, columns = _places(study, wrong)
@@ -61,8 +60,7 @@ def refuse_missing(
 def refuse_infinite(
     study: Study, *, advice: str = "correct them, or pass --ignore for their columns"
 ) -> None:
-    values = study.X.data if sparse.issparse(study.X) else study.X
-    wrong = np.isinf(values)
+    wrong = np.isinf(study.values)
     if not wrong.any():
         return
     rows, columns = _places(study, wrong)
@@ -74,7 +72,7 @@ def refuse_infinite(
 
 def looks_like_counts(study: Study) -> str | None:
     """A remark if all values are whole numbers, none negative, and some large; else None."""
-    values = study.X.data if sparse.issparse(study.X) else study.X
+    values = study.values
     if not values.size or not np.nanmax(values, initial=0.0) > LARGE_COUNT or np.nanmin(values) < 0:
         return None
     rows = (values,) if sparse.issparse(study.X) else values

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from minimaxrisk.arrays import DataMatrix
 from minimaxrisk.files.arrangement import Arranged, arrange
@@ -41,6 +42,11 @@ class Study:
     target: str | None
     source: Path
     remarks: tuple[str, ...]  # what a user should be told
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers that are stored: all, or those of a sparse matrix."""
+        return self.X.data if sparse.issparse(self.X) else self.X
 
 
 def read_training_study(
@@ -103,8 +109,9 @@ def _as_written(options: ReadOptions, target: str | None) -> ReadOptions:
 
 def _aside(table: Arranged, target: str | None) -> set[str]:
     """Columns that are no features; a target beside the table leaves the column of its name a feature."""
-    is_column = target is not None and target not in table.sheet.annotations
-    return {*table.aside, target} if is_column and target is not None else table.aside
+    if target is None or target in table.sheet.annotations:
+        return table.aside
+    return {*table.aside, target}
 
 
 def _clash(table: Arranged, target: str) -> tuple[str, ...]:
@@ -115,10 +122,9 @@ def _clash(table: Arranged, target: str) -> tuple[str, ...]:
 
 def _without_ignored(table: Arranged) -> Sheet:
     """What of the data might name its rows."""
-    first = table.sheet.first
-    return (
-        replace(table.sheet, first=None) if first is not None and first.name in table.aside else table.sheet
-    )
+    sheet = table.sheet
+    is_ignored = sheet.first is not None and sheet.first.name in table.aside
+    return replace(sheet, first=None) if is_ignored else sheet
 
 
 def _from_book(table: Arranged, book: LabelBook, wanted: Wanted) -> tuple[TextArray, str, tuple[str, ...]]:

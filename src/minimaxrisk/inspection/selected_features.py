@@ -67,15 +67,13 @@ class SelectedFeaturesDisplay:
             "a fitted MinimaxRiskClassifier or L1SVMClassifier",
             ("coef_", "feature_importances_", "selected_features_", "classes_"),
         )
-        selected = np.asarray(model.selected_features_)
-        importance = np.asarray(model.feature_importances_)[selected]
-        order = np.argsort(-importance, kind="stable")[: check_limit("max_features", max_features)]
-        shown = selected[order]
+        selected = sources.by_importance(model)
+        shown = selected[: check_limit("max_features", max_features)]
         coef = np.asarray(model.coef_)[:, shown]
         return cls(
             names=sources.feature_names(model, shown, feature_names),
             # The importance is the sum of the absolute coefficients, times the scale of the column.
-            coefficients=coef * (importance[order] / np.abs(coef).sum(axis=0)),
+            coefficients=coef * (np.asarray(model.feature_importances_)[shown] / np.abs(coef).sum(axis=0)),
             classes=[str(label) for label in model.classes_],
             n_selected=len(selected),
         )

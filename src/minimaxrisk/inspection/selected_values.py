@@ -84,10 +84,8 @@ class SelectedValuesDisplay:
         labels = column_or_1d(y)
         if sample_names is not None:
             check_number_of_names("sample_names", sample_names, len(labels))
-        selected = np.asarray(model.selected_features_)
-        importance = np.asarray(model.feature_importances_)[selected]
-        order = np.argsort(-importance, kind="stable")[: check_limit("max_features", max_features)]
-        columns = selected[order]
+        selected = sources.by_importance(model)
+        columns = selected[: check_limit("max_features", max_features)]
         codes = np.argmax(labels[:, None] == model.classes_, axis=1)
         drawn = _evenly(np.argsort(codes, kind="stable"), check_limit("max_samples", max_samples))
         return cls(

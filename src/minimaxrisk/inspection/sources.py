@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk.arrays import IntArray
@@ -34,6 +35,13 @@ def check_limit(argument: str, value: Any) -> int:
             f"{argument} must be an integer of at least 1, how many bars to draw; got {value!r}."
         )
     return int(value)
+
+
+def by_importance(estimator: Any) -> IntArray:
+    """Selected columns, the most important first."""
+    selected = np.asarray(estimator.selected_features_)
+    importance = np.asarray(estimator.feature_importances_)[selected]
+    return selected[np.argsort(-importance, kind="stable")]
 
 
 def feature_names(estimator: Any, columns: IntArray, given: Any = None) -> list[str]:

@@ -12,6 +12,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from minimaxrisk.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.cross_validation import CrossValidatedError
+from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.uncertainty.radius import student_factor
 
 # Rows of the table of features; a page with more of them is slow to sort and of use to nobody.
@@ -156,16 +157,15 @@ def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
 
 def tabulate_features(model: Any, X: DataMatrix, own: IntArray, names: Any) -> FeatureTable:
     """Coefficients, importance and means by class."""
-    selected = np.asarray(model.selected_features_)
-    importance = np.asarray(model.feature_importances_)
-    columns = selected[np.argsort(-importance[selected], kind="stable")][:MOST_ROWS]
+    selected = by_importance(model)
+    columns = selected[:MOST_ROWS]
     chosen = X[:, columns]
     means = [np.asarray(chosen[own == k].mean(axis=0)).ravel() for k in range(len(model.classes_))]
     return FeatureTable(
         columns=columns,
         names=tuple(str(names[j]) for j in columns),
         coefficients=np.asarray(model.coef_)[:, columns],
-        importance=importance[columns],
+        importance=np.asarray(model.feature_importances_)[columns],
         class_means=np.array(means, dtype=float),
         n_selected=len(selected),
     )
