@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.coding import make_coding
-from minimaxrisk.instances import distinct_instances
-from minimaxrisk.problem import build_features, build_problem
+from minimaxrisk.features.coding import make_coding
+from minimaxrisk.problem.problem import build_features, build_problem
+from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.uncertainty.radius import Multiple
 
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import main
 from scipy import sparse
 
-from benchmarks import ROOT, runner
-from benchmarks.__main__ import main
-from benchmarks.adapters import RIVALS, RefusedError, Rival
-from benchmarks.files import fill_page, measure_files
-from benchmarks.growth import fit_growth, sweep_curve
-from benchmarks.measure import Effort, follow
-from benchmarks.records import (
+from experiments.rivals import ROOT, runner
+from experiments.rivals.adapters import RIVALS, RefusedError, Rival
+from experiments.rivals.files import fill_page, measure_files
+from experiments.rivals.growth import fit_growth, sweep_curve
+from experiments.rivals.measure import Effort, follow
+from experiments.rivals.records import (
     FAILED,
     OK,
     REFUSED,
@@ -26,8 +26,8 @@ from benchmarks.records import (
     append_record,
     read_records,
 )
-from benchmarks.report import fill, render_losses, render_results
-from benchmarks.workloads import OVER_FEATURES, Workload, workloads
+from experiments.rivals.report import fill, render_losses, render_results
+from experiments.rivals.workloads import OVER_FEATURES, Workload, workloads
 
 ENVIRONMENT = {
     "processor": "Abacus",
@@ -114,7 +114,7 @@ def test_the_page_in_the_docs_can_be_filled(study):
 
 def test_plots_are_drawn(tmp_path, study):
     pytest.importorskip("matplotlib", reason="comes with the extra 'bench'")
-    from benchmarks.plots import plot_growth, plot_ratios  # noqa: PLC0415
+    from experiments.rivals.plots import plot_growth, plot_ratios  # noqa: PLC0415
 
     more = [replace(row, n_features=n, workload=f"study-{n}") for n in (2000, 4000) for row in study]
     plot_ratios(study + more, "interior-point", tmp_path / "ratios.svg")

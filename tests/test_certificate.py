@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from minimaxrisk.certificate import lower_bound, upper_bound
-from minimaxrisk.objective import BayesError, ExpectedLoss
+from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.objective import BayesError, ExpectedLoss
 from problems import problem_of
 
 

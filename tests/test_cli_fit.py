@@ -20,7 +20,7 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk.cli import main
 from minimaxrisk.cli.app import app
-from minimaxrisk.model_file import load_model
+from minimaxrisk.storage.model_file import load_model
 from tests import study_files
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
 

@@ -8,13 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reference
-from minimaxrisk.certificate import lower_bound
-from minimaxrisk.engines import starts
-from minimaxrisk.engines.constraint_generation import constraint_generation
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.full_lp import full_lp
+from minimaxrisk.engines.linear_programs import starts
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
+from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.objective import BayesError
+from minimaxrisk.problem.certificate import lower_bound
+from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
 ODDITIES = (

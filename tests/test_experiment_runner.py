@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from minimaxrisk.experiments.cells import FAILED, OK, SKIPPED, TIME_LIMIT, Cell, outcome_of
-from minimaxrisk.experiments.environment import describe_environment, fingerprint, source_revision
-from minimaxrisk.experiments.extras import require
-from minimaxrisk.experiments.journal import Journal, JournalError, plain_rows
-from minimaxrisk.experiments.progress_bar import show_progress
-from minimaxrisk.experiments.runner import THREAD_VARIABLES, run_cells
+from experiments.harness.cells import FAILED, OK, SKIPPED, TIME_LIMIT, Cell, outcome_of
+from experiments.harness.environment import describe_environment, fingerprint, source_revision
+from experiments.harness.extras import require
+from experiments.harness.journal import Journal, JournalError, plain_rows
+from experiments.harness.progress_bar import show_progress
+from experiments.harness.runner import THREAD_VARIABLES, run_cells
 
 # What each cell does is one of its settings; each leaves a line in a file of its folder.
 SCRIPT = """
 import sys
 from pathlib import Path
-from minimaxrisk.experiments.journal import Journal
-from minimaxrisk.experiments.runner import run_cells
+from experiments.harness.journal import Journal
+from experiments.harness.runner import run_cells
 from test_experiment_runner import make_cells, work
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from sklearn.model_selection import StratifiedKFold
 
 import reference
 from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, verify
-from minimaxrisk.assessment import training_data_of, worst_case_of_rule
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantee import _mean_excess
-from minimaxrisk.instances import distinct_instances
-from minimaxrisk.problem import build_features
+from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
+from minimaxrisk.guarantees.fitted import training_data_of
+from minimaxrisk.guarantees.guaranteed_error import _mean_excess
+from minimaxrisk.problem.problem import build_features
+from minimaxrisk.samples.instances import distinct_instances
 
 # Training pairs (1, "a") and (-1, "b"), but in truth x is 2 or 0 in class a and -2 or 0 in class b: the same
 # moments, and an error that R* = 0 knows nothing of.

@@ -12,6 +12,22 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
+from experiments.harness.cells import blocks
+from experiments.harness.settings import QUICK, Settings, overridden
+from experiments.harness.sources import Sources
+from experiments.harness.summary import item_text, read_csv, text_again, write_summary
+from experiments.items import (
+    GUARANTEES,
+    ITEMS,
+    coverage,
+    noise_floor,
+    path,
+    permutation_time,
+    radius_rules,
+    stability,
+)
+from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
     CoverageWarning,
     MinimaxRiskClassifier,
@@ -23,22 +39,6 @@ from minimaxrisk import (
 from minimaxrisk.cli import main
 from minimaxrisk.cli.reproduce import Choice
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.experiments.cells import blocks
-from minimaxrisk.experiments.items import (
-    GUARANTEES,
-    ITEMS,
-    coverage,
-    noise_floor,
-    path,
-    permutation_time,
-    radius_rules,
-    stability,
-)
-from minimaxrisk.experiments.laws import LAWS, BinaryLaw, make_law
-from minimaxrisk.experiments.settings import QUICK, Settings, overridden
-from minimaxrisk.experiments.sources import Sources
-from minimaxrisk.experiments.suites import EVERY_ITEM, SUITES
-from minimaxrisk.experiments.summary import item_text, read_csv, text_again, write_summary
 
 ROOT = Path(__file__).parents[1]
 

@@ -24,7 +24,7 @@ from minimaxrisk import (
     minimax_risk_path,
     permutation_test,
 )
-from minimaxrisk.cross_validation import cross_validated_error
+from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,

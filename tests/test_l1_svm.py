@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import L1SVMClassifier, MinimaxRiskSelector
-from minimaxrisk.certificate import lower_bound
-from minimaxrisk.engines import starts
-from minimaxrisk.hinge import HingeLoss
-from minimaxrisk.posing import pose_l1_svm
-from minimaxrisk.validation import check_training_data
+from minimaxrisk.engines.linear_programs import starts
+from minimaxrisk.problem.certificate import lower_bound
+from minimaxrisk.problem.hinge import HingeLoss
+from minimaxrisk.problem.pose import pose_l1_svm
+from minimaxrisk.samples.validation import check_training_data
 
 
 def penalty_of(Z, weights):

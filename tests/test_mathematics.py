@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
-from minimaxrisk import rule
-from minimaxrisk.coding import make_coding
-from minimaxrisk.instances import distinct_instances
+from minimaxrisk.features.coding import make_coding
+from minimaxrisk.problem import rule
+from minimaxrisk.samples.instances import distinct_instances
 from problems import problem_of
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
-from minimaxrisk.engines import path as engine
-from minimaxrisk.engines.envelope import Envelope
-from minimaxrisk.engines.homotopy import HomotopyError
+from minimaxrisk.engines.radius_path import radii as engine
+from minimaxrisk.engines.radius_path.envelope import Envelope
+from minimaxrisk.engines.radius_path.homotopy import HomotopyError
 
 RADII = np.geomspace(0.2, 6.0, 9)
 

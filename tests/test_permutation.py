@@ -18,9 +18,10 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, parallel, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
+from minimaxrisk._utils import parallel
+from minimaxrisk._utils.parallel import progress_bar, spread
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.parallel import progress_bar, spread
 
 
 @pytest.fixture

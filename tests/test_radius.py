@@ -18,12 +18,12 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.instances import distinct_instances
-from minimaxrisk.posing import pose
-from minimaxrisk.problem import build_features
+from minimaxrisk.problem.pose import pose
+from minimaxrisk.problem.problem import build_features
+from minimaxrisk.samples.instances import distinct_instances
+from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.assumptions import mean_kurtosis, typical_skewness
 from minimaxrisk.uncertainty.radius import Multiple
-from minimaxrisk.validation import TrainingData
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from minimaxrisk import MinimaxRiskClassifier, demo, error_bounds, minimax_risk_path, permutation_test, verify
-from minimaxrisk.cross_validation import cross_validated_error
+from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.cli import tour as demo
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.report import (
     Provenance,

@@ -20,11 +20,12 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
-from minimaxrisk.cli import main
-from minimaxrisk.datasets import load_dataset, make_expression
-from minimaxrisk.experiments.fitting import make_method
-from minimaxrisk.experiments.items import (
+from experiments.harness.journal import exclusive
+from experiments.harness.reproduce import reproduce, work_on
+from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper, overridden
+from experiments.harness.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
+from experiments.harness.summary import as_html, item_text, read_csv, text_again
+from experiments.items import (
     ITEMS,
     bounds_and_times,
     epsilon,
@@ -32,11 +33,10 @@ from minimaxrisk.experiments.items import (
     n_max,
     scalability,
 )
-from minimaxrisk.experiments.journal import exclusive
-from minimaxrisk.experiments.reproduce import reproduce, work_on
-from minimaxrisk.experiments.settings import PAPER, QUICK, Settings, differences_from_paper, overridden
-from minimaxrisk.experiments.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
-from minimaxrisk.experiments.summary import as_html, item_text, read_csv, text_again
+from experiments.paper.fitting import make_method
+from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
+from minimaxrisk.cli import main
+from minimaxrisk.datasets import load_dataset, make_expression
 
 ROOT = Path(__file__).parents[1]
 TINY = overridden(
@@ -91,7 +91,7 @@ def test_replacements_are_named_and_never_used_twice(tmp_path, monkeypatch):
             self.name, self.path = name, tmp_path
 
     monkeypatch.setattr(
-        "minimaxrisk.experiments.sources.dataset_status", lambda: [Entry("Leukemia"), Entry("Arcene")]
+        "experiments.harness.sources.dataset_status", lambda: [Entry("Leukemia"), Entry("Arcene")]
     )
     both = choose_sources(("Ovarian", "Arcene"), replacements={"Ovarian": "Leukemia"})
     assert both.names == ("Leukemia", "Arcene")
@@ -226,8 +226,8 @@ def test_what_cannot_work_is_refused_before_any_work(tmp_path, capsys, monkeypat
     assert main(["reproduce", "epsilon", "--out", str(tmp_path / "o"), "--folder", str(tmp_path / "no")]) == 2
     assert "does not exist" in capsys.readouterr().err
     thin = sparse.csr_array(np.eye(4))
-    monkeypatch.setattr("minimaxrisk.experiments.reproduce.list_datasets", lambda: ["Dorothea"])
-    monkeypatch.setattr("minimaxrisk.experiments.reproduce.load_source", lambda name: (thin, None))
+    monkeypatch.setattr("experiments.harness.reproduce.list_datasets", lambda: ["Dorothea"])
+    monkeypatch.setattr("experiments.harness.reproduce.load_source", lambda name: (thin, None))
     assert main(["reproduce", "scalability", "--out", str(tmp_path / "o"), "--datasets", "Dorothea"]) == 2
     assert "Dorothea is sparse, and scalability needs dense data" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()

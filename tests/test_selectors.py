@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minimaxrisk.experiments.paper import METHODS, TABLE_1, TABLE_2, TABLE_3, Spread
-from minimaxrisk.experiments.selectors import SELECTORS, anova, mrmr, rfe
+from experiments.paper.printed import METHODS, TABLE_1, TABLE_2, TABLE_3, Spread
+from experiments.paper.selectors import SELECTORS, anova, mrmr, rfe
 
 ALL = pytest.mark.parametrize("select", SELECTORS.values(), ids=SELECTORS)
 INFORMATIVE, CONSTANT = [7, 20, 33], [0, 8, 59]

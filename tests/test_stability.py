@@ -17,8 +17,8 @@ from minimaxrisk import (
     MinimaxRiskSelector,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.stability import complementary_halves, false_selection_bounds
-from minimaxrisk.validation import TrainingData
+from minimaxrisk.estimators.stability_selection import complementary_halves, false_selection_bounds
+from minimaxrisk.samples.validation import TrainingData
 
 
 def stable(estimator=None, **parameters):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import reference
-from minimaxrisk import rule
-from minimaxrisk.engines import starts
-from minimaxrisk.engines.constraint_generation import constraint_generation
-from minimaxrisk.engines.full_lp import full_lp
-from minimaxrisk.objective import BayesError
+from minimaxrisk.engines.linear_programs import starts
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
+from minimaxrisk.engines.linear_programs.full_lp import full_lp
+from minimaxrisk.problem import rule
+from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
 

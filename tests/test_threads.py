@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.threads import ONE_THREAD_BELOW, suitable_threads
+from minimaxrisk._utils.threads import ONE_THREAD_BELOW, suitable_threads
 
 
 def blas_threads():

@@ -4,42 +4,46 @@ Names are imported when they are first used: scikit-learn takes a second, in whi
 able to stop without a traceback.
 """
 
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from importlib import import_module as _import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minimaxrisk.assessment import Certificate, ErrorBounds, error_bounds, verify
-    from minimaxrisk.estimators import MinimaxRiskClassifier
-    from minimaxrisk.features.fourier import RandomFourierFeatures
-    from minimaxrisk.guarantee import Exceedance, GuaranteedError
-    from minimaxrisk.l1_svm import L1SVMClassifier
-    from minimaxrisk.notices import CoverageWarning, UninformativeRadiusWarning
-    from minimaxrisk.path import MinimaxRiskPath, minimax_risk_path
-    from minimaxrisk.permutation import PermutationTestResult, permutation_test
-    from minimaxrisk.selector import MinimaxRiskSelector
-    from minimaxrisk.stability import FalseSelectionBounds
+    from typing import Any
 
-__version__ = version("minimaxrisk")
+    from minimaxrisk import datasets, files, inspection, report, storage
+    from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning
+    from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
+    from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+    from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+    from minimaxrisk.estimators.fourier import RandomFourierFeatures
+    from minimaxrisk.estimators.l1_svm import L1SVMClassifier
+    from minimaxrisk.estimators.selector import MinimaxRiskSelector
+    from minimaxrisk.estimators.stability_selection import FalseSelectionBounds
+    from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
+    from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
+    from minimaxrisk.guarantees.verification import Certificate, verify
 
-_MODULES = {
-    "Certificate": "assessment",
-    "CoverageWarning": "notices",
-    "ErrorBounds": "assessment",
-    "Exceedance": "guarantee",
-    "FalseSelectionBounds": "stability",
-    "GuaranteedError": "guarantee",
-    "L1SVMClassifier": "l1_svm",
-    "MinimaxRiskClassifier": "estimators",
-    "MinimaxRiskPath": "path",
-    "MinimaxRiskSelector": "selector",
-    "PermutationTestResult": "permutation",
-    "RandomFourierFeatures": "features.fourier",
-    "UninformativeRadiusWarning": "notices",
-    "error_bounds": "assessment",
-    "minimax_risk_path": "path",
-    "permutation_test": "permutation",
-    "verify": "assessment",
+__version__ = _version("minimaxrisk")
+
+_MODULE_OF = {
+    "Certificate": "guarantees.verification",
+    "CoverageWarning": "_utils.notices",
+    "ErrorBounds": "guarantees.error_bounds",
+    "Exceedance": "guarantees.guaranteed_error",
+    "FalseSelectionBounds": "estimators.stability_selection",
+    "GuaranteedError": "guarantees.guaranteed_error",
+    "L1SVMClassifier": "estimators.l1_svm",
+    "MinimaxRiskClassifier": "estimators.classifier",
+    "MinimaxRiskPath": "analysis.minimax_risk_path",
+    "MinimaxRiskSelector": "estimators.selector",
+    "PermutationTestResult": "analysis.permutation_test",
+    "RandomFourierFeatures": "estimators.fourier",
+    "UninformativeRadiusWarning": "_utils.notices",
+    "error_bounds": "guarantees.error_bounds",
+    "minimax_risk_path": "analysis.minimax_risk_path",
+    "permutation_test": "analysis.permutation_test",
+    "verify": "guarantees.verification",
 }
 
 __all__ = [
@@ -56,19 +60,26 @@ __all__ = [
     "PermutationTestResult",
     "RandomFourierFeatures",
     "UninformativeRadiusWarning",
+    "datasets",
     "error_bounds",
+    "files",
+    "inspection",
     "minimax_risk_path",
     "permutation_test",
+    "report",
+    "storage",
     "verify",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+def __getattr__(name: str) -> "Any":
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name not in _MODULE_OF:  # one of the public packages
+        return _import_module(f"{__name__}.{name}")
+    value = globals()[name] = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

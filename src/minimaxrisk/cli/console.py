@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from minimaxrisk.notices import UninformativeRadiusWarning
+from minimaxrisk._utils.notices import UninformativeRadiusWarning
 from minimaxrisk.report.plain import plain
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from minimaxrisk.atomic import whole_file
+from minimaxrisk._utils.atomic import whole_file
 from minimaxrisk.cli.fit import fit_command
 from minimaxrisk.cli.options import Options
 from minimaxrisk.datasets import make_expression
@@ -33,7 +33,7 @@ def demo_command(
     Example:
       minimaxrisk demo --out tour
     """
-    from minimaxrisk import demo  # noqa: PLC0415
+    from minimaxrisk.cli import tour as demo  # noqa: PLC0415
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; --out must name a folder.")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from minimaxrisk.atomic import checked_destinations, write_whole
+from minimaxrisk._utils.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
@@ -36,9 +36,9 @@ from minimaxrisk.cli.reporting import (
 from minimaxrisk.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.cli.training import permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
-from minimaxrisk.estimators import MinimaxRiskClassifier
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, read_training_study
-from minimaxrisk.model_file import save_model
+from minimaxrisk.storage.model_file import save_model
 
 FITTING, WRITING = "The classifier", "What is written"
 

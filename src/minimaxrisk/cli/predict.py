@@ -12,8 +12,8 @@ import numpy as np
 import typer
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix
-from minimaxrisk.atomic import checked_destinations, write_whole
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
@@ -26,8 +26,8 @@ from minimaxrisk.cli.options import (
 )
 from minimaxrisk.cli.stored import has_training_values, prepared, read_for_model
 from minimaxrisk.files import ReadOptions, Study, are_generated
-from minimaxrisk.guarantee import GuaranteedError
-from minimaxrisk.model_file import SavedModel, load_model
+from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
+from minimaxrisk.storage.model_file import SavedModel, load_model
 
 
 @dataclass(frozen=True)

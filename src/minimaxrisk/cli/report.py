@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from minimaxrisk.atomic import checked_destinations, write_whole
+from minimaxrisk._utils.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import (
     Data,
@@ -33,7 +33,7 @@ from minimaxrisk.cli.reporting import (
 )
 from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions
-from minimaxrisk.model_file import load_model
+from minimaxrisk.storage.model_file import load_model
 
 
 @with_reading_options

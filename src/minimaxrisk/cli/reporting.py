@@ -7,14 +7,14 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.extras import require
+from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.stored import filled_gaps
-from minimaxrisk.extras import require
 from minimaxrisk.files import Study
-from minimaxrisk.model_file import SavedModel
-from minimaxrisk.permutation import PermutationTestResult
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
+from minimaxrisk.storage.model_file import SavedModel
 
 PANEL = "What a report computes"
 PERMUTATIONS, FOLDS, RADII = 199, 10, 12

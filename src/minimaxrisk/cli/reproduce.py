@@ -90,9 +90,9 @@ def reproduce_command(
     Started again with the same folder, it goes on where it stopped. Needs the extra "reproduce".
     """
     # Only now: the experiments import much that other commands do not need.
-    from minimaxrisk.experiments.reproduce import reproduce  # noqa: PLC0415
-    from minimaxrisk.experiments.settings import QUICK, Settings, overridden  # noqa: PLC0415
-    from minimaxrisk.experiments.suites import SUITES  # noqa: PLC0415
+    from experiments.harness.reproduce import reproduce  # noqa: PLC0415
+    from experiments.harness.settings import QUICK, Settings, overridden  # noqa: PLC0415
+    from experiments.suites import SUITES  # noqa: PLC0415
 
     settings = overridden(
         QUICK if quick else Settings(),

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.inspection.sources import by_importance
-from minimaxrisk.permutation import PermutationTestResult
 from minimaxrisk.report import Findings
 from minimaxrisk.report.phrases import outward
 from minimaxrisk.report.summaries import summarise_radius

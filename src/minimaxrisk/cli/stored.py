@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
 from minimaxrisk.files import (
     ReadOptions,
@@ -17,7 +17,8 @@ from minimaxrisk.files import (
     read_study_for_model,
     refuse_missing,
 )
-from minimaxrisk.model_file import SavedModel, fingerprint, fingerprint_of_used
+from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
+from minimaxrisk.storage.model_file import SavedModel
 
 NO_MEDIANS = "the model was fitted without --impute and knows no medians: complete them, or fit again with it"
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk.arrays import DataMatrix
-from minimaxrisk.assessment import Certificate, verify
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
-from minimaxrisk.estimators import MinimaxRiskClassifier
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.model_file import SavedModel, current_versions, fingerprint, fingerprint_of_used
-from minimaxrisk.permutation import PermutationTestResult, permutation_test
+from minimaxrisk.guarantees.verification import Certificate, verify
+from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
+from minimaxrisk.storage.model_file import SavedModel, current_versions
 
 
 @dataclass(frozen=True)

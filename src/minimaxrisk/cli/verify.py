@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from minimaxrisk.assessment import verify
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import (
     Data,
@@ -17,8 +16,9 @@ from minimaxrisk.cli.options import (
 )
 from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
 from minimaxrisk.files import ReadOptions
-from minimaxrisk.model_file import load_model
+from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.report.phrases import outward
+from minimaxrisk.storage.model_file import load_model
 
 
 @with_reading_options

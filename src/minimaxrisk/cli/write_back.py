@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.cli.training import Trained
-from minimaxrisk.estimators import MinimaxRiskClassifier
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files.write_back import add_to_h5ad
 
 

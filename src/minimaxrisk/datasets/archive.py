@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix
-from minimaxrisk.atomic import whole_file
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.atomic import whole_file
 from minimaxrisk.datasets.table import Table
 
 

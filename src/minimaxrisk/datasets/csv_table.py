@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.datasets.table import Table, make_table
 from minimaxrisk.files.cells import is_identifier, is_missing, is_word, number
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.datasets.archive import read_archive
 from minimaxrisk.datasets.formats import read_table
 from minimaxrisk.datasets.manifest import manifest_rows

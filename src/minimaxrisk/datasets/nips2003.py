@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.datasets.table import Table, make_table
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 
 FEW_VALUES = 5  # a row of measured values has more distinct ones than this; a discretised row has not
 SKFEATURE = "https://jundongl.github.io/scikit-feature/"

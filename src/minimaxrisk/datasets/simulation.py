@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import Bunch, check_random_state
 
-from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, IntArray
 
 EXACT = 2**24  # float32 holds every integer up to this
 

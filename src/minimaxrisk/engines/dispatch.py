@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.arrays import IntArray
-from minimaxrisk.engines import starts
-from minimaxrisk.engines.constraint_generation import constraint_generation
-from minimaxrisk.engines.full_lp import full_lp
-from minimaxrisk.engines.interior_point import interior_bound, interior_point
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk.engines.interior_point.engine import interior_bound, interior_point
+from minimaxrisk.engines.linear_programs import starts
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
+from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import Monitor, Solution
-from minimaxrisk.objective import BayesError, SmoothableObjective
-from minimaxrisk.problem import Problem
+from minimaxrisk.problem.objective import BayesError, SmoothableObjective
+from minimaxrisk.problem.problem import Problem
 
 
 def solve_minimax_risk(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minimaxrisk.arrays import IntArray
+from minimaxrisk._utils.arrays import IntArray
 
 
 @dataclass(frozen=True)

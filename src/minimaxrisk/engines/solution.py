@@ -8,10 +8,10 @@ from typing import TypedDict
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray, IntArray
-from minimaxrisk.certificate import lower_bound, upper_bound
-from minimaxrisk.objective import Objective
-from minimaxrisk.problem import Problem
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.objective import Objective
+from minimaxrisk.problem.problem import Problem
 
 
 class IterationRecord(TypedDict):

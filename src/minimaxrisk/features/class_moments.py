@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 
 
 @dataclass(frozen=True)

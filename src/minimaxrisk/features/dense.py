@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 from minimaxrisk.features.matrix import ColumnScale, is_negligible, power_of_two
-from minimaxrisk.instances import Instances
+from minimaxrisk.samples.instances import Instances
 
 # Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
 BLOCK_ELEMENTS = 1 << 17

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.features.class_moments import ClassMoments
 
 

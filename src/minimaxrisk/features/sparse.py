@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
 from minimaxrisk.features.matrix import ColumnScale, power_of_two
-from minimaxrisk.instances import Instances
+from minimaxrisk.samples.instances import Instances
 
 # A column whose mean is this many times its spread is centred for good: the implicit form would lose
 # digits to cancellation, and such a column has hardly any zeros to preserve.

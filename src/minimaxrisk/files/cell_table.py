@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.files.cells import AS_NAN, is_missing, number, text_array
 from minimaxrisk.files.layout import Layout, Records, is_line_of_words
 from minimaxrisk.files.problems import counted, listed

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
 from minimaxrisk.files.problems import counted, listed, nearest, require_unique
 from minimaxrisk.files.quality import odd_whole_numbers

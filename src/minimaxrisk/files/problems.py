@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minimaxrisk.extras import require
+from minimaxrisk._utils.extras import require
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.files.problems import counted, listed
 
 if TYPE_CHECKING:

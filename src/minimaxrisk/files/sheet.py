@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
 
 

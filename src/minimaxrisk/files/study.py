@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.files.arrangement import Arranged, arrange
 from minimaxrisk.files.cells import TextArray, text_array
 from minimaxrisk.files.features import model_features, training_features

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.atomic import whole_file
+from minimaxrisk._utils.atomic import whole_file
 from minimaxrisk.files.cells import text_array
 from minimaxrisk.files.problems import needed
 

@@ -11,7 +11,7 @@ from minimaxrisk.inspection.error_comparison import ErrorComparisonDisplay
 from minimaxrisk.inspection.permutation import PermutationTestDisplay
 from minimaxrisk.inspection.selected_features import SelectedFeaturesDisplay
 from minimaxrisk.inspection.selected_values import SelectedValuesDisplay
-from minimaxrisk.inspection.stability import StabilityDisplay
+from minimaxrisk.inspection.selection_frequencies import StabilityDisplay
 from minimaxrisk.inspection.worst_case import WorstCaseDistributionDisplay
 
 __all__ = [

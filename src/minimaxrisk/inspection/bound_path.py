@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.inspection.canvas import (
     BLUE,
     GREY,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
-from minimaxrisk.cross_validation import cross_validated_error
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.inspection.canvas import BLUE, GREEN, GREY, ORANGE, add_legend, figure_and_axes, finish
 from minimaxrisk.inspection.sources import check_attributes, check_fitted
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import (
     BLACK,

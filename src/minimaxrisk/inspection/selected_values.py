@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from minimaxrisk.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import BLACK, figure_and_axes, height_of_rows
 from minimaxrisk.inspection.sources import check_fitted, check_limit, check_number_of_names

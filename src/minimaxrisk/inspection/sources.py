@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk.arrays import IntArray
+from minimaxrisk._utils.arrays import IntArray
 
 
 def check_fitted(argument: str, estimator: Any, expected: str, attributes: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from minimaxrisk.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.inspection.canvas import (
     PALE,
     VERMILION,

@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from minimaxrisk.arrays import DataMatrix, FloatArray
-from minimaxrisk.assessment import error_bounds, verify
-from minimaxrisk.cross_validation import (
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
     n_folds_possible,
 )
+from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
+from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.guarantees.error_bounds import error_bounds
+from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -24,9 +28,6 @@ from minimaxrisk.inspection import (
     WorstCaseDistributionDisplay,
 )
 from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
-from minimaxrisk.notices import quiet_fits
-from minimaxrisk.path import minimax_risk_path
-from minimaxrisk.permutation import PermutationTestResult, permutation_test
 from minimaxrisk.report.plain import plain
 from minimaxrisk.report.summaries import (
     ClassSummary,

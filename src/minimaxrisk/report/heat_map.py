@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.arrays import IntArray
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.inspection import SelectedValuesDisplay
 from minimaxrisk.inspection.selected_values import COLOUR_END
 from minimaxrisk.report.findings import Findings

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from minimaxrisk import extras
+from minimaxrisk._utils import extras
 from minimaxrisk.report.plain import plain
 
 # What would end a script element or a line, written so that JSON and JavaScript read the same character.

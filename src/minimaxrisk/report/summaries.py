@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.sparsefuncs import min_max_axis
 
-from minimaxrisk.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk.cross_validation import CrossValidatedError
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.uncertainty.radius import student_factor
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.uncertainty.radius import MomentSample
 
 # How many times more frequent skewness may make misses before it is worth a remark.

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse, stats
 
-from minimaxrisk.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.uncertainty.assumptions import broken_assumptions
 from minimaxrisk.uncertainty.radius import MomentSample, Radii, multiples_of_standard_errors, student_factor
 from minimaxrisk.uncertainty.union_bound import union_bound_factor

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.arrays import FloatArray
-from minimaxrisk.coding import Coding
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.class_moments import ClassMoments
+from minimaxrisk.features.coding import Coding
 
 
 def phi_moments(moments: ClassMoments, coding: Coding) -> tuple[FloatArray, FloatArray]:

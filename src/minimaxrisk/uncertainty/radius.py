@@ -21,11 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import stats
 
-from minimaxrisk.arrays import FloatArray
-from minimaxrisk.coding import Coding
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.class_moments import ClassMoments
+from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
-from minimaxrisk.instances import Instances
+from minimaxrisk.samples.instances import Instances
 
 # Where the sample standard deviation is zero, the set would have no thickness in that direction and
 # rounding alone could make the empirical distribution fall outside. In units of the column's root

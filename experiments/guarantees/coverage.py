@@ -1,0 +1,366 @@
+"""How often the radii hold the true means, and the guaranteed error beside the true one, on known laws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from experiments.guarantees.laws import (
+    CORRELATED,
+    CORRELATION,
+    EFFECT,
+    INDEPENDENT,
+    LAWS,
+    LEAST_RARE,
+    LOGNORMAL,
+    MODULE_SIZE,
+    MORE_OFTEN,
+    N_INFORMATIVE,
+    RARE_BINARY,
+    RAREST,
+    Law,
+    make_law,
+)
+from experiments.harness.cells import OK, Cell, blocks
+from experiments.harness.reporting import (
+    Claim,
+    Figure,
+    Item,
+    Report,
+    Row,
+    Table,
+    finish_axes,
+    mean,
+    pick,
+    values_of,
+    verdict,
+)
+from experiments.harness.settings import Settings
+from experiments.harness.sources import Sources
+from experiments.paper.fitting import fit_quietly
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.features.coding import make_coding
+from minimaxrisk.guarantees.fitted import linear_rule_of, rule_probabilities
+
+NAME = "coverage"
+BOOTSTRAP, BONFERRONI = "bootstrap", "bonferroni"
+RULES = (BOOTSTRAP, BONFERRONI)
+# Laws and codings. With the signed coding the sign of a feature changes with the label, which takes skewness
+# away; what it does to the coverage shows with one block per class.
+CASES = {name: (name, "signed") for name in LAWS} | {
+    f"{name}, one-hot": (name, "one-hot") for name in (LOGNORMAL, RARE_BINARY)
+}
+# Data sets per cell.
+BLOCK = 20
+# Instances without labels that the exceedance is estimated on.
+N_NEW = 1000
+# Instances that stand for the law where true errors are computed.
+N_TRUTH = 20_000
+# 400 data sets at a coverage of 95% have a standard error of 1.1%.
+ENOUGH = 0.93
+# What a stream of random numbers is for.
+SAMPLE, NEW, TRUTH = 0, 1, 2
+
+
+def plan(settings: Settings, sources: Sources) -> list[Cell]:
+    return [
+        Cell(
+            NAME,
+            {
+                "law": law,
+                "first": first,
+                "count": count,
+                "n_cross_fits": min(max(settings.coverage_cross_fits - first, 0), count),
+                "n_samples": settings.coverage_samples,
+                "n_columns": settings.coverage_features,
+                "confidence": settings.confidence,
+                "seed": settings.seed,
+            },
+            settings.limit,
+        )
+        for law in CASES
+        for first, count in blocks(settings.coverage_repetitions, BLOCK)
+    ]
+
+
+def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for k in range(settings["count"]):
+        repetition = settings["first"] + k
+        for rule in RULES:
+            row = _one_data_set(settings, repetition, rule, cross_fit=k < settings["n_cross_fits"])
+            rows.append({"repetition": repetition, "rule": rule, **row})
+    return rows
+
+
+def _one_data_set(
+    settings: Mapping[str, Any], repetition: int, rule: str, *, cross_fit: bool
+) -> dict[str, Any]:
+    """All that is measured on one data set: the radii against the true means, the bounds, the errors."""
+    name, coding = CASES[settings["law"]]
+    law = make_law(name, settings["n_columns"], settings["seed"])
+    X, y = law.sample(settings["n_samples"], _seed(settings, SAMPLE, repetition))
+    new, _ = law.sample(N_NEW, _seed(settings, NEW, repetition))
+    estimator = MinimaxRiskClassifier(coding=coding, radius=rule, confidence=settings["confidence"])
+    model, warned = fit_quietly(estimator, X, y)
+    randomized = model.guaranteed_error(new)
+    argmax = model.guaranteed_error(new, rule="argmax", training_data=(X, y))
+    row = {
+        "factor": model.radius_,
+        **_deviation(model, true_moments(law, X, coding)),
+        "warned": warned,
+        "worst_case_error": model.worst_case_error_,
+        "n_features": model.n_features_selected_,
+        "guaranteed_error": randomized.value,
+        "exceedance": randomized.exceedance.mean,
+        # The upper one of error_bounds(rule="argmax").
+        "argmax_worst_case_error": min(1.0, argmax.worst_case_error),
+        "argmax_guaranteed_error": argmax.value,
+        "argmax_exceedance": argmax.exceedance.mean,
+        **_true_errors(model, settings),
+    }
+    if cross_fit:
+        again = model.guaranteed_error(training_data=(X, y))
+        row["cross_fitted_exceedance"] = again.exceedance.mean
+        row["cross_fitted_guaranteed_error"] = again.value
+    return row
+
+
+def true_moments(law: Law, X: FloatArray, coding: str = "signed") -> FloatArray:
+    """E Phi under the law, of the features as a model fitted on ``X`` sees them, the intercept first (B x m).
+
+    With codes c = (1, -1) of the classes these are ``sum_k P_k c_k (m_k - mean) / sd`` with mean and sd those
+    of the sample, with one-hot codes the terms of that sum for c = (1, 1). A column that is constant in the
+    sample is no constraint, and is zero here as in tau.
+    """
+    coded = make_coding(coding, 2).matrix * np.array([1.0 - law.positive, law.positive])
+    varies = np.ptp(X, axis=0) > 0.0
+    sd = np.where(varies, X.std(axis=0), 1.0)
+    seen = np.where(varies, (law.class_means - X.mean(axis=0)) / sd, 0.0)
+    return np.column_stack([coded.sum(axis=1), coded @ seen])
+
+
+def _deviation(model: MinimaxRiskClassifier, moments: FloatArray) -> dict[str, Any]:
+    """Whether the set holds the true moments, and the smallest factor with which it would have."""
+    off = np.abs(moments - model.tau_)
+    assert model.radius_ is not None  # both rules have a factor
+    return {
+        "covered": bool((off <= model.lambda_).all()),
+        "needed_factor": float(model.radius_ * np.max(off / model.lambda_)),
+    }
+
+
+def _true_errors(model: MinimaxRiskClassifier, settings: Mapping[str, Any]) -> dict[str, float]:
+    X, y = _truth(CASES[settings["law"]][0], settings["n_columns"], settings["seed"])
+    fitted, everyone = linear_rule_of(model), np.arange(len(y))
+    errors = {
+        rule: 1.0 - float(rule_probabilities(fitted, X, rule)[y, everyone].mean())
+        for rule in ("randomized", "argmax")
+    }
+    return {"true_error": errors["randomized"], "argmax_true_error": errors["argmax"]}
+
+
+@lru_cache(maxsize=1)
+def _truth(name: str, n_features: int, seed: int) -> tuple[np.ndarray, IntArray]:
+    """A sample that stands for the law. By columns, since a rule looks at few of them."""
+    law = make_law(name, n_features, seed)
+    X, y = np.empty((N_TRUTH, n_features), np.float32, order="F"), np.empty(N_TRUTH, np.intp)
+    # In pieces: in double precision, and at once, it would take much more memory.
+    for first, count in blocks(N_TRUTH, 2000):
+        piece = slice(first, first + count)
+        X[piece], y[piece] = law.sample(count, _seed({"law": name, "seed": seed}, TRUTH, first))
+    return X, y
+
+
+def _seed(settings: Mapping[str, Any], purpose: int, number: int) -> int:
+    """Another stream for each law, purpose and number."""
+    parts = (settings["seed"], list(CASES).index(settings["law"]), purpose, number)
+    return int(np.random.SeedSequence(parts).generate_state(1)[0])
+
+
+def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
+    known = pick(rows, status=OK)
+    return Report(
+        claims=_claims(settings, known),
+        tables=[_table(known), _argmax_table(known)],
+        figures=[
+            Figure(
+                "coverage",
+                "Left: the factor that radii would have needed, T (box: quartiles, whiskers: 1% and 99%; "
+                "none where it is beyond the axis), and the mean factors of the two rules. Right: means of "
+                "R*, guaranteed error and true error of the randomized rule, with radii of the bootstrap.",
+                (13.5, 4.0),
+                lambda figure: _draw(figure, known),
+            )
+        ],
+        notes=[
+            f"{settings.coverage_repetitions} data sets per law, {settings.coverage_samples} samples and "
+            f"{settings.coverage_features} features each, {N_INFORMATIVE} of them informative, confidence "
+            f"{settings.confidence:g}. Guaranteed errors use {N_NEW} new instances without labels.",
+            f"Laws: {INDEPENDENT}: normal features, an effect of {EFFECT:g} standard deviations; "
+            f"{CORRELATED}: the same in modules of {MODULE_SIZE} features with correlation {CORRELATION:g}; "
+            f"{LOGNORMAL}: exponentials of independent normal features with standard deviation 1; "
+            f"{RARE_BINARY}: features that are 1 with probabilities from {RAREST:g} to {LEAST_RARE:g}, "
+            f"informative ones more often by {MORE_OFTEN:g} in class 1. One-hot: with a block of "
+            "coefficients for each class; else the signed coding, the default for two classes.",
+            "Covered: all true means, of the features as the model sees them, lie within the radii at once. "
+            "T is the smallest factor with which they would have. True errors are those on "
+            f"{N_TRUTH} further instances of the law.",
+        ],
+    )
+
+
+def _claims(settings: Settings, rows: Sequence[Row]) -> list[Claim]:
+    coverage = {law: values_of(pick(rows, law=law, rule=BOOTSTRAP), "covered") for law in CASES}
+    factors = {rule: values_of(pick(rows, law=CORRELATED, rule=rule), "factor") for rule in RULES}
+    return [
+        Claim(
+            f"The radii of the bootstrap hold the true means in at least {ENOUGH:.0%} of the data sets, for "
+            f"independent and correlated normal features (aim: {settings.confidence:.0%}).",
+            verdict([mean(coverage[law]) >= ENOUGH for law in (INDEPENDENT, CORRELATED) if coverage[law]]),
+            "; ".join(f"{law}: {_share(coverage[law])}" for law in (INDEPENDENT, CORRELATED)) + ".",
+        ),
+        Claim(
+            "For skewed features the coverage of the bootstrap may be lower, and a warning says so.",
+            "reported",
+            "; ".join(
+                f"{law}: {_share(coverage[law])}, warned in "
+                f"{_share(values_of(pick(rows, law=law, rule=BOOTSTRAP), 'warned'))}"
+                for law in CASES
+                if law not in (INDEPENDENT, CORRELATED)
+            )
+            + ".",
+        ),
+        Claim(
+            "For correlated features the radii of the bootstrap are smaller than those of Bonferroni.",
+            verdict([mean(factors[BOOTSTRAP]) < mean(factors[BONFERRONI])] if all(factors.values()) else []),
+            f"Mean factors {mean(factors[BOOTSTRAP]):.2f} and {mean(factors[BONFERRONI]):.2f}.",
+        ),
+        _bound_claim("randomized", rows, ("guaranteed_error", "true_error")),
+        _bound_claim("arg-max", rows, ("argmax_guaranteed_error", "argmax_true_error")),
+        Claim(
+            "With the exceedance from cross-fitting in place of new instances, how often the guaranteed "
+            "error bounds the true one.",
+            "reported",
+            _bound_evidence(rows, ("cross_fitted_guaranteed_error", "true_error")),
+        ),
+    ]
+
+
+def _bound_claim(name: str, rows: Sequence[Row], columns: tuple[str, str]) -> Claim:
+    held = _held(pick(rows, covered=True), columns)
+    return Claim(
+        f"Where the radii hold the true means, the guaranteed error bounds the true error of the {name} "
+        "rule, in every case.",
+        verdict([all(held)] if held else []),
+        _bound_evidence(rows, columns),
+    )
+
+
+def _bound_evidence(rows: Sequence[Row], columns: tuple[str, str]) -> str:
+    held, ever = _held(pick(rows, covered=True), columns), _held(rows, columns)
+    return f"In {sum(held)} of {len(held)} fits with covering radii, in {sum(ever)} of all {len(ever)} fits."
+
+
+def _held(rows: Sequence[Row], columns: tuple[str, str]) -> list[bool]:
+    bound, truth = columns
+    return [row[bound] >= row[truth] for row in rows if row.get(bound) is not None]
+
+
+def _share(truths: Sequence[float]) -> str:
+    """A share in percent and its binomial standard error."""
+    if not truths:
+        return "–"
+    share = mean(truths)
+    return f"{100 * share:.1f} ± {100 * np.sqrt(share * (1.0 - share) / len(truths)):.1f}%"
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    """Laws and rules with their rows, where there are any."""
+    pairs = [(law, rule, pick(rows, law=law, rule=rule)) for law in CASES for rule in RULES]
+    return [pair for pair in pairs if pair[2]]
+
+
+def _average(rows: Sequence[Row], name: str) -> str:
+    values = values_of(rows, name)
+    return f"{mean(values):.3f}" if values else "–"
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    lines = []
+    for law, rule, own in _pairs(rows):
+        columns = ("worst_case_error", "guaranteed_error", "true_error", "exceedance")
+        lines.append(
+            [
+                law,
+                rule,
+                _share(values_of(own, "covered")),
+                f"{mean(values_of(own, 'factor')):.2f}",
+                *(_average(own, name) for name in (*columns, "cross_fitted_exceedance")),
+                f"{mean(values_of(own, 'n_features')):.1f}",
+                f"{100 * mean(values_of(own, 'warned')):.0f}%",
+            ]
+        )
+    header = ["law", "radii", "coverage", "factor", "R*", "guaranteed error", "true error"]
+    header += ["exceedance, new instances", "exceedance, cross-fitted", "features", "warned"]
+    return Table(
+        "The randomized rule: coverage with its binomial standard error, and means over the data sets.",
+        header,
+        lines,
+    )
+
+
+def _argmax_table(rows: Sequence[Row]) -> Table:
+    columns = ("worst_case_error", "guaranteed_error", "true_error", "exceedance")
+    lines = [
+        [law, rule, *(_average(own, f"argmax_{name}") for name in columns)] for law, rule, own in _pairs(rows)
+    ]
+    header = ["law", "radii", "worst case", "guaranteed error", "true error", "exceedance, new instances"]
+    return Table("The arg-max rule: means over the data sets.", header, lines)
+
+
+def _draw(figure: Any, rows: Sequence[Row]) -> None:
+    left, right = figure.subplots(1, 2)
+    laws = [law for law in CASES if pick(rows, law=law, rule=BOOTSTRAP)]
+    place = np.arange(len(laws))
+    if laws:
+        needed = [values_of(pick(rows, law=law, rule=BOOTSTRAP), "needed_factor") for law in laws]
+        left.boxplot(needed, positions=place, whis=(1, 99), showfliers=False)
+    for rule, marker, colour in ((BOOTSTRAP, "D", "#2171b5"), (BONFERRONI, "x", "#cb181d")):
+        factors = [mean(values_of(pick(rows, law=law, rule=rule), "factor")) for law in laws]
+        left.plot(place + 0.32, factors, marker, color=colour, label=rule)
+    # Of a component that hardly varies in the sample T can be anything.
+    left.set(ylabel="factor of the radii", ylim=(0.0, 12.0))
+    for column, marker, colour, label in (
+        ("worst_case_error", "D", "#08306b", "R*"),
+        ("guaranteed_error", "_", "#cb181d", "guaranteed error"),
+        ("true_error", "o", "#2171b5", "true error"),
+    ):
+        values = [mean(values_of(pick(rows, law=law, rule=BOOTSTRAP), column)) for law in laws]
+        right.plot(place, values, marker, color=colour, label=label, markersize=12 if marker == "_" else 6)
+    right.set(ylabel="error probability", ylim=(0.0, None), xlim=left.get_xlim())
+    for axes in (left, right):
+        axes.set_xticks(place, [law.replace(", ", "\n") for law in laws])
+        finish_axes(axes)
+
+
+ITEM = Item(
+    name=NAME,
+    title="Coverage of the radii, and guaranteed errors beside true ones",
+    what=(
+        "Many data sets from laws whose true means are known: do the radii hold all of them at once, and is "
+        "the true error below the guaranteed one?"
+    ),
+    wanted=(),
+    replacements={},
+    fallback=(),
+    is_timed=False,
+    relevant=(),
+    plan=plan,
+    work=work,
+    report=report,
+)

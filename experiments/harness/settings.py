@@ -1,0 +1,144 @@
+"""What a run may choose. The defaults are the paper's text where a budget of hours allows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from experiments.guarantees.laws import N_INFORMATIVE
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the methods, sizes of the experiments, and limits."""
+
+    # Parameters that the paper settles on for all but the first two experiments.
+    n_max: int = 100
+    epsilon: float = 1e-4
+    k_max: int = 10
+    folds: int = 10
+    seed: int = 0
+    # Figure 1
+    epsilons: tuple[float, ...] = (0.01, 0.001, 0.0001)
+    # Figure 2
+    n_max_values: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1500)
+    n_max_k_max: int = 20
+    n_max_repetitions: int = 50
+    subsample: float = 0.9
+    # Figure 3
+    sizes: tuple[int, ...] = (100, 200, 500, 1000, 2000, 5000, 10_000, 25_000)
+    scalability_repetitions: int = 20
+    # The linear program with all features is much the slowest.
+    lp_repetitions: int = 10
+    lp_features: int = 25_000
+    lp_limit: float = 300.0
+    # Guarantees: the probability that radius rules and limits aim at.
+    confidence: float = 0.95
+    # Coverage: data sets per law, their size, and for how many of them models are cross-fitted.
+    coverage_repetitions: int = 400
+    coverage_samples: int = 100
+    coverage_features: int = 2000
+    coverage_cross_fits: int = 50
+    # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
+    noise_tests: int = 200
+    power_tests: int = 100
+    test_permutations: int = 99
+    data_permutations: int = 200
+    # How often times are measured: of the permutation test in fresh processes, of the path in one.
+    time_repetitions: int = 3
+    # Path: radii from the smallest to the largest.
+    path_radii: int = 20
+    # Stability selection: halves of the samples, and simulated studies.
+    stability_subsamples: int = 100
+    stability_repetitions: int = 20
+    # Any other cell.
+    limit: float = 1200.0
+    # Data sets to use instead of the paper's.
+    datasets: tuple[str, ...] = ()
+    # A small run, whose verdicts mean little.
+    is_quick: bool = False
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            values = value if isinstance(value, tuple) else (value,)
+            if field.name not in ("seed", "datasets", "is_quick") and not (
+                values and all(v > 0 for v in values)
+            ):
+                raise ValueError(f"{field.name} must be positive, got {value!r}.")
+        if self.folds < 2:
+            raise ValueError(f"folds must be at least 2, got {self.folds}.")
+        if not self.subsample < 1.0:
+            raise ValueError(f"subsample must be a part of the data, below 1, got {self.subsample}.")
+        if not self.confidence < 1.0:
+            raise ValueError(f"confidence must be a probability below 1, got {self.confidence}.")
+        if self.coverage_samples < 20:
+            raise ValueError(
+                "coverage_samples must be at least 20, so that both classes occur, got "
+                f"{self.coverage_samples}."
+            )
+        if self.coverage_features < N_INFORMATIVE:
+            raise ValueError(
+                f"coverage_features must be at least {N_INFORMATIVE}, as many as are informative, got "
+                f"{self.coverage_features}."
+            )
+        if self.path_radii < 2:
+            raise ValueError(f"path_radii must be at least 2, one for each end, got {self.path_radii}.")
+        if self.stability_subsamples % 2:
+            raise ValueError(
+                "stability_subsamples must be even, since halves come in pairs, got "
+                f"{self.stability_subsamples}."
+            )
+
+
+# Where the paper's text and the defaults differ.
+PAPER: dict[str, Any] = {
+    "lp_repetitions": "as many as for the others",
+    "lp_limit": "none",
+}
+
+# Each item in a few minutes, to see that everything works; the numbers are rough.
+QUICK = Settings(
+    folds=3,
+    n_max_values=(10, 100, 1000),
+    n_max_repetitions=2,
+    sizes=(100, 1000, 5000),
+    scalability_repetitions=2,
+    lp_repetitions=1,
+    lp_features=1000,
+    lp_limit=20.0,
+    coverage_repetitions=20,
+    coverage_samples=60,
+    coverage_features=300,
+    coverage_cross_fits=2,
+    noise_tests=20,
+    power_tests=10,
+    test_permutations=39,
+    data_permutations=39,
+    time_repetitions=1,
+    path_radii=5,
+    stability_subsamples=20,
+    stability_repetitions=3,
+    limit=60.0,
+    is_quick=True,
+)
+
+
+def overridden(base: Settings, **values: Any) -> Settings:
+    """The settings with those values that are not None or empty."""
+    return replace(base, **{name: value for name, value in values.items() if value not in (None, ())})
+
+
+def differences_from_paper(settings: Settings, names: tuple[str, ...]) -> list[str]:
+    """In words, which of the named settings are not those of the paper's text."""
+    full = Settings()
+    lines = []
+    for name in names:
+        value, printed = getattr(settings, name), PAPER.get(name, getattr(full, name))
+        if value != printed:
+            lines.append(f"{name} = {_in_words(value)} (paper: {_in_words(printed)})")
+    return lines
+
+
+def _in_words(value: Any) -> str:
+    return ", ".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,192 @@
+"""Writes what a run has found: tidy CSV, figures, and pages that a person can read."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.extras import require
+from experiments.harness.reporting import Claim, Figure, Item, Report, Table
+from experiments.harness.settings import Settings, differences_from_paper
+from experiments.harness.sources import Sources
+from experiments.suites import Suite
+from minimaxrisk._utils.atomic import write_whole
+
+ENVIRONMENT = "environment.json"
+SETTINGS = "settings.json"
+SUMMARY = "summary"
+
+
+def write_item(
+    folder: Path, item: Item, rows: Sequence[Mapping[str, Any]], settings: Settings, sources: Sources
+) -> None:
+    """The item's CSV, figures and its part of the summary."""
+    report = item.report(settings, sources, rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_csv(folder / f"{item.name}.csv", rows)
+    chosen = {"settings": asdict(settings), "sources": asdict(sources)}
+    write_whole(folder / SETTINGS, json.dumps(chosen, indent=2) + "\n")
+    for figure in report.figures:
+        _write_figure(folder, figure)
+    write_whole(folder / "report.md", item_text(item, report, settings, sources))
+
+
+def text_again(folder: Path, item: Item) -> str:
+    """The item's part of the summary from its CSV and settings alone."""
+    chosen = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    settings = Settings(**{name: _tuples(value) for name, value in chosen["settings"].items()})
+    sources = Sources(*map(tuple, chosen["sources"].values()))
+    report = item.report(settings, sources, read_csv(folder / f"{item.name}.csv"))
+    return item_text(item, report, settings, sources)
+
+
+def item_text(item: Item, report: Report, settings: Settings, sources: Sources) -> str:
+    """An item in Markdown; addresses of figures are relative to the summary."""
+    lines = [f"## {item.title}", "", item.what]
+    if sources.names:
+        lines += ["", f"Data sets: {', '.join(sources.names)}."]
+    different = differences_from_paper(settings, item.relevant)
+    notes = [*sources.notes, *report.notes]
+    if settings.is_quick:
+        notes.insert(0, "**A quick run.** So few folds and repetitions that the verdicts mean little")
+    if item.wanted and not set(sources.names) & {*item.wanted, *item.replacements.values()}:
+        notes.insert(0, "**None of the paper's data.** The verdicts are about other data")
+    if different:
+        notes.append("settings that are not those of the paper's text: " + "; ".join(different))
+    lines += ["", *(f"- {_sentence(note)}" for note in notes), ""]
+    lines += _table_lines(_claims_table(report.claims))
+    for figure in report.figures:
+        lines += [f"![{figure.caption}]({item.name}/{figure.name}.svg)", "", f"_{figure.caption}_", ""]
+    for table in report.tables:
+        lines += _table_lines(table)
+    lines += [f"Measurements: [{item.name}.csv](./{item.name}/{item.name}.csv)", ""]
+    return "\n".join(lines)
+
+
+def write_summary(out: Path, suites: Iterable[Suite]) -> None:
+    """One page of all items that have been reported in the folder, in Markdown and as HTML."""
+    lines = []
+    for suite in suites:
+        parts = [out / name / "report.md" for name in suite.items]
+        texts = [part.read_text(encoding="utf-8") for part in parts if part.exists()]
+        if texts:
+            lines += [suite.introduction, *_environment_lines(_read_environments(out)), *texts]
+    text = "\n".join(lines)
+    write_whole(out / f"{SUMMARY}.md", text)
+    write_whole(out / f"{SUMMARY}.html", as_html(text))
+
+
+def as_html(markdown: str) -> str:
+    """A page of its own; the figures stay files beside it."""
+    body = require("markdown_it").MarkdownIt("commonmark").enable("table").render(markdown)
+    title = html.escape(markdown.splitlines()[0].lstrip("# "))
+    style = (
+        "body{max-width:75rem;margin:2rem auto;padding:0 1rem;font-family:sans-serif;line-height:1.45}"
+        "table{border-collapse:collapse;margin:1rem 0;font-size:.85rem;display:block;overflow-x:auto}"
+        "th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:left;vertical-align:top}"
+        "th{background:#f3f3f3}img{max-width:100%}code{background:#f3f3f3}"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{style}</style></head><body>\n{body}</body></html>\n"
+    )
+
+
+def remember_environment(out: Path, name: str, description: Mapping[str, Any]) -> None:
+    """Add a description to those that cells of this folder were measured in."""
+    _write_environments(out, {**_read_environments(out), name: description})
+
+
+def keep_environments(out: Path, names: Collection[str]) -> None:
+    """Forget the descriptions of all others."""
+    known = _read_environments(out)
+    _write_environments(out, {name: about for name, about in known.items() if name in names})
+
+
+def _write_environments(out: Path, descriptions: Mapping[str, Any]) -> None:
+    write_whole(out / ENVIRONMENT, json.dumps(descriptions, indent=2) + "\n")
+
+
+def _read_environments(out: Path) -> dict[str, Any]:
+    path = out / ENVIRONMENT
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _environment_lines(environments: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = ["Measured on", ""]
+    for about in environments.values():
+        packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+        lines.append(
+            f"- {about['processor']}, {about['cores']} cores, {about['memory_gb']} GB, {about['system']}, "
+            f"Python {about['python']}, {packages}, revision {about['revision'] or 'unknown'}"
+        )
+    if len(environments) > 1:
+        lines += [
+            "",
+            "More than one environment: some cells come from an earlier run; times may not compare.",
+        ]
+    return [*lines, ""]
+
+
+def _claims_table(claims: Sequence[Claim]) -> Table:
+    lines = [[claim.claim, f"**{claim.verdict}**", claim.evidence] for claim in claims]
+    return Table("", ["claim", "here", "evidence"], lines)
+
+
+def _table_lines(table: Table) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+    caption = [table.caption, ""] if table.caption else []
+    rule = "| " + " | ".join(["---"] * len(table.header)) + " |"
+    return [*caption, line(table.header), rule, *map(line, table.lines), ""]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", ")")) else text + "."
+
+
+def read_csv(path: Path) -> list[dict[str, Any]]:
+    """Rows with numbers and truth values as they were; what was empty or None is None."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _parsed(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _parsed(text: str) -> Any:
+    if text in ("", "True", "False"):
+        return {"": None, "True": True, "False": False}[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, text.getvalue())
+
+
+def _write_figure(folder: Path, figure: Figure) -> None:
+    mpl = require("matplotlib")
+    # Without pyplot, which would ask for a screen and keep every figure.
+    canvas = require("matplotlib.figure").Figure(figsize=figure.size, layout="constrained")
+    figure.draw(canvas)
+    # The same data give the same bytes.
+    with mpl.rc_context({"svg.hashsalt": "minimaxrisk", "svg.fonttype": "path"}):
+        canvas.savefig(folder / f"{figure.name}.svg", metadata={"Date": None})
+        canvas.savefig(folder / f"{figure.name}.png", dpi=130)

@@ -1,0 +1,1 @@
+"""What every room uses and none owns: array types, atomic files, processes, threads, warnings, versions."""

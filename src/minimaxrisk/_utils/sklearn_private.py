@@ -1,0 +1,40 @@
+"""All that is used of scikit-learn without being part of its public interface, in one place to look after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    # From inside fit past scikit-learn's two decorators to the line that called it.
+    CALLER_OF_FIT = 4
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for the mixin that older releases of scikit-learn do not have."""
+
+    def with_callbacks(method: Any) -> Any:
+        return method
+
+    CALLER_OF_FIT = 3
+
+
+__all__ = [
+    "CALLER_OF_FIT",
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "LinearClassifierMixin",
+    "StrOptions",
+    "check_sample_weight",
+    "fit_context",
+    "num_samples",
+    "with_callbacks",
+]

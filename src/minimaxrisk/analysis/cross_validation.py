@@ -1,0 +1,122 @@
+"""The cross-validated error of a classifier's two rules, to stand beside R*."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.parallel import spread
+
+RULES = ("randomized", "argmax")
+
+
+@dataclass(frozen=True)
+class CrossValidatedError:
+    """What models fitted without a fold did on it.
+
+    Attributes
+    ----------
+    fold_errors : ndarray of shape (2, n_folds)
+        Errors by fold of the randomized rule, that is the mean probability that it gave to other labels, and
+        of the arg-max rule.
+    own_probability : ndarray of shape (n_samples,)
+        The probability that the randomized rule gave to each sample's own label when it was left out.
+    predicted : ndarray of shape (n_samples,)
+        Position in ``classes_`` of the label that the arg-max rule gave to each sample when it was left out.
+    own : ndarray of shape (n_samples,)
+        Position of the sample's own label.
+    """
+
+    fold_errors: FloatArray
+    own_probability: FloatArray
+    predicted: IntArray
+    own: IntArray
+
+    @property
+    def n_folds(self) -> int:
+        return self.fold_errors.shape[1]
+
+    @property
+    def errors(self) -> FloatArray:
+        """Over all samples, each when it was left out; folds differ in size, so not the mean of theirs."""
+        return np.array([1.0 - self.own_probability.mean(), self.n_wrong / len(self.own)])
+
+    @property
+    def spreads(self) -> FloatArray:
+        """Standard deviations over the folds."""
+        return self.fold_errors.std(axis=1, ddof=1)
+
+    @property
+    def n_wrong(self) -> int:
+        """How many samples the arg-max rule got wrong when they were left out."""
+        return int((self.predicted != self.own).sum())
+
+    def binomial_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Clopper and Pearson's interval if the predictions were independent trials, which they are not.
+
+        Models of different folds share most of their samples, so the honest interval is wider.
+        """
+        interval = stats.binomtest(self.n_wrong, len(self.own)).proportion_ci(confidence)
+        return float(interval.low), float(interval.high)
+
+    def recall(self, position: int) -> float:
+        """Share of the samples of a class that were given their own label."""
+        return float((self.predicted == position)[self.own == position].mean())
+
+
+def n_folds_possible(model: Any, y: Any, n_folds: Any) -> int:
+    """No more than the smallest class has samples, so that every fold tests and trains every class."""
+    if not isinstance(n_folds, Integral) or n_folds < 2:
+        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    own = np.asarray(y)[:, None] == model.classes_
+    return min(int(n_folds), int(own.sum(axis=0).min()))
+
+
+def cross_validated_error(
+    model: Any, X: DataMatrix, y: Any, *, n_folds: int = 10, random_state: Any = 0, n_jobs: int | None = None
+) -> CrossValidatedError:
+    """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
+
+    With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
+    """
+    y = np.asarray(y)
+    possible = n_folds_possible(model, y, n_folds)
+    if possible < 2:
+        raise ValueError("cross-validation needs at least two samples of every class.")
+    splitter = StratifiedKFold(possible, shuffle=True, random_state=random_state)
+    own = np.argmax(y[:, None] == model.classes_, axis=1)
+    folds = list(splitter.split(np.zeros(len(y)), own))
+    # predict is to be the arg-max rule, also where the model itself draws labels.
+    fresh = clone(model).set_params(deterministic=True, callback=None, verbose=0)
+    outcomes = spread(_LeftOut(fresh, X, y), folds, n_jobs=n_jobs)
+    predicted, own_probability = np.empty(len(y), dtype=np.intp), np.empty(len(y))
+    for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):
+        predicted[test] = said
+        own_probability[test] = probabilities[np.arange(len(test)), own[test]]
+    losses = np.array([1.0 - own_probability, predicted != own])
+    fold_errors = np.array([losses[:, test].mean(axis=1) for _, test in folds]).T
+    return CrossValidatedError(fold_errors, own_probability, predicted, own)
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Probabilities and predictions for a fold by a model fitted on the others; sent to other processes."""
+
+    fresh: Any
+    X: DataMatrix
+    y: np.ndarray
+
+    def __call__(self, fold: tuple[IntArray, IntArray]) -> tuple[FloatArray, IntArray]:
+        train, test = fold
+        with quiet_fits():
+            fitted = clone(self.fresh).fit(self.X[train], self.y[train])
+        said = fitted.predict(self.X[test])
+        return fitted.predict_proba(self.X[test]), np.searchsorted(fitted.classes_, said)

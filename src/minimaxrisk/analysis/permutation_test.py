@@ -1,0 +1,311 @@
+"""What R* would be if the labels had nothing to do with the features: the noise floor and a p-value.
+
+Labels are permuted among the samples, which breaks every connection with the features and keeps the
+class sizes, and R* is computed again. If labels and features are independent, given the groups where there
+are any, the observed labelling is one like the others, so that
+
+    p = (1 + number of permutations with R* no larger than the observed one) / (1 + number of permutations)
+
+is at most alpha with probability at most alpha, for any number of permutations. That holds for every
+statistic that treats all labellings alike. So fits may stop early, at a certified gap, if the observed one
+does too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.checks import is_integer, is_missing, is_number
+from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.parallel import progress_bar, spread
+from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
+from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk.engines.dispatch import bound_minimax_risk
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import IterationRecord
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.parameters import engine_settings_of, radius_rule_of
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.samples.validation import check_label_values, check_training_data
+from minimaxrisk.uncertainty.radius import RadiusRule
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
+# Statistics closer than this are equal: the same labelling may be added up in another order.
+TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class PermutationTestResult:
+    """Outcome of ``permutation_test``.
+
+    Attributes
+    ----------
+    statistic : float
+        R* of the labels as they are, computed as for the permuted ones: an upper bound within ``gap_tol``.
+    pvalue : float
+        ``(1 + b) / (1 + n_permutations)``, b being how many permuted labellings have no larger R*.
+    null_distribution : ndarray of shape (n_permutations,)
+        R* of the permuted labellings, in the order in which they were drawn.
+    noise_floor : dict
+        Quantiles of the null distribution by probability: a study whose R* is not below
+        ``noise_floor[0.05]`` has not shown more than noise does.
+    gap_tol : float
+        The certified gap at which fits stopped.
+    """
+
+    statistic: float
+    pvalue: float
+    null_distribution: FloatArray = field(repr=False)
+    noise_floor: Mapping[float, float]
+    gap_tol: float
+
+    def __str__(self) -> str:
+        return (
+            f"R* = {self.statistic:.3f}; with permuted labels {self.noise_floor[0.5]:.3f} in the median and "
+            f"below {self.noise_floor[0.05]:.3f} in 5% of {len(self.null_distribution)} permutations; "
+            f"p = {self.pvalue:.3g}{self._remark()}"
+        )
+
+    def _remark(self) -> str:
+        is_smallest = self.pvalue * (1 + len(self.null_distribution)) < 1.5
+        return ", the smallest that so many can give" if is_smallest else ""
+
+
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_permutations: int = 200,
+    groups: Any = None,
+    *,
+    sample_weight: Any = None,
+    gap_tol: float = 1e-3,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> PermutationTestResult:
+    """Compare R* with what it is on permuted labels.
+
+    Parameters
+    ----------
+    estimator : MinimaxRiskClassifier, or Pipeline that ends with one
+        Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used.
+    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
+        The data.
+    n_permutations : int, default=200
+        The smallest possible p-value is ``1 / (1 + n_permutations)``.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Labels are permuted among samples of the same group only (a batch, a hospital, a patient), so that
+        differences between groups are part of the null hypothesis.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights. They stay with the samples, and labels move. Samples of weight 0 take no part.
+    gap_tol : float, default=1e-3
+        Each R* is computed to this certified gap, the observed one too, or as near as the estimator's own
+        settings let its solver come.
+    n_jobs : int or None, default=None
+        Processes, as in scikit-learn: None is one, -1 one per core. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the permutations.
+    verbose : int, default=0
+        If positive, a progress bar.
+
+    Returns
+    -------
+    PermutationTestResult
+
+    Examples
+    --------
+    >>> from minimaxrisk import MinimaxRiskClassifier, permutation_test
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(60, 500, n_informative=10, effect=1.5, random_state=0)
+    >>> test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 99, random_state=0)
+    >>> test.pvalue
+    0.01
+    """
+    if not (is_integer(n_permutations) and n_permutations >= 1):
+        raise ValueError(f"n_permutations must be a positive integer, got {n_permutations!r}.")
+    if not (is_number(gap_tol) and gap_tol > 0.0):
+        raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
+    if n_jobs is not None and not is_integer(n_jobs):
+        raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
+    sample = _Sample.check(X, y, groups, sample_weight)
+    statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
+    orders = sample.permutations(n_permutations, random_state)
+    with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
+        observed = statistic(np.arange(len(sample.y)))
+        null = np.array(spread(statistic, orders, n_jobs=n_jobs, progress=progress))
+    return PermutationTestResult(
+        statistic=observed,
+        pvalue=float((1 + np.sum(null <= observed + TIE)) / (1 + n_permutations)),
+        null_distribution=null,
+        noise_floor={q: float(np.quantile(null, q)) for q in QUANTILES},
+        gap_tol=float(gap_tol),
+    )
+
+
+@dataclass(frozen=True)
+class StopAtGap:
+    """A callback that ends a fit once its bounds are close enough."""
+
+    gap_tol: float
+
+    def __call__(self, record: IterationRecord) -> bool:
+        return record["upper"] - record["lower"] <= self.gap_tol
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The samples of positive weight, and the groups within which labels may move."""
+
+    X: Any
+    y: np.ndarray
+    weights: FloatArray | None
+    groups: Sequence[IntArray]  # positions of each group's samples
+
+    @classmethod
+    def check(cls, X: Any, y: Any, groups: Any, sample_weight: Any) -> _Sample:
+        check_label_values(y)
+        y = column_or_1d(y)
+        if num_samples(X) != len(y):
+            raise ValueError(
+                f"X and y must have the same number of samples, got {num_samples(X)} and {len(y)}."
+            )
+        names = np.zeros(len(y), dtype=np.intp) if groups is None else _codes_of_groups(groups, len(y))
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, y, dtype=np.float64)
+            used = np.flatnonzero(weights)
+            X, y, names, weights = _rows(X, used), y[used], names[used], weights[used]
+        members = [np.flatnonzero(names == name) for name in np.unique(names)]
+        movable = [group for group in members if len(np.unique(y[group])) > 1]
+        if groups is not None and not movable:
+            raise ValueError(
+                f"every one of the {len(members)} groups holds one class only, so that permuting labels "
+                "within groups changes nothing; where all samples of a patient share a label, keep one row "
+                "per patient (for example their mean) and leave groups out."
+            )
+        return cls(X, y, weights, movable)
+
+    def permutations(self, n: int, random_state: Any) -> list[IntArray]:
+        """For each permutation, which sample each label is taken from."""
+        random = check_random_state(random_state)
+        orders = []
+        for _ in range(n):
+            order = np.arange(len(self.y))
+            for group in self.groups:
+                order[group] = random.permutation(group)
+            orders.append(order)
+        return orders
+
+
+def _codes_of_groups(groups: Any, n_samples: int) -> IntArray:
+    """Numbers instead of names of any kind."""
+    # A list with NaN among strings would become the string "nan" in a plain conversion.
+    names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
+    if names.shape != (n_samples,):
+        raise ValueError(
+            f"groups must be 1-D with one entry for each of the {n_samples} samples, got shape {names.shape}."
+        )
+    missing = [i for i, name in enumerate(names) if is_missing(name)]
+    if missing:
+        raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
+    code: dict[Any, int] = {}
+    return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
+
+
+def _rows(X: Any, rows: IntArray) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+
+class _Statistic(Protocol):
+    """R* of the labels taken in another order; sent to other processes."""
+
+    def __call__(self, order: IntArray) -> float: ...
+
+
+def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statistic:
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(last, MinimaxRiskClassifier):
+        raise ValueError(
+            "estimator must be a MinimaxRiskClassifier or a Pipeline that ends with one, got "
+            f"{type(estimator).__name__}; of a search pass the estimator, with a radius fixed beforehand."
+        )
+    if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
+        return _Relabelling.of(estimator, sample, stop)
+    return _Refitting(estimator, sample, stop)
+
+
+@dataclass(frozen=True)
+class _Relabelling:
+    """Scales of the features do not depend on labels, so that the features are prepared once."""
+
+    posed: PosedProblem
+    labels: IntArray
+    weights: FloatArray
+    rule: RadiusRule
+    settings: EngineSettings
+    stop: StopAtGap
+
+    @classmethod
+    def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample, stop: StopAtGap) -> _Relabelling:
+        checked = clone(estimator)
+        checked._validate_params()
+        data = check_training_data(checked, sample.X, sample.y, sample_weight=sample.weights)
+        rule, settings = radius_rule_of(checked), engine_settings_of(checked, checked.n_features_in_)
+        with suitable_threads(len(data.labels)):
+            posed = pose(
+                data,
+                coding=checked.coding,
+                rule=rule,
+                standardize=checked.standardize,
+                fit_intercept=checked.fit_intercept,
+            )
+        return cls(posed, data.labels, data.weights, rule, settings, stop)
+
+    def __call__(self, order: IntArray) -> float:
+        with suitable_threads(len(self.labels)):
+            posed = self.posed.relabelled(self.labels[order], self.weights, self.rule)
+            return bound_minimax_risk(posed.problem, self.settings, self.stop)
+
+
+@dataclass(frozen=True)
+class _Refitting:
+    """Everything anew for each labelling: steps of a pipeline, or class weights, may depend on labels."""
+
+    estimator: Any
+    sample: _Sample
+    stop: StopAtGap
+
+    def __call__(self, order: IntArray) -> float:
+        fresh = clone(self.estimator)
+        last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
+        last.set_params(callback=self.stop, verbose=0)
+        with quiet_fits():
+            fresh.fit(self.sample.X, self.sample.y[order], **self._weights_for(fresh, last))
+        return float(last.worst_case_error_)
+
+    def _weights_for(self, fresh: Any, last: Any) -> dict[str, Any]:
+        """The argument that takes the weights to the last step."""
+        if self.sample.weights is None:
+            return {}
+        if not isinstance(fresh, Pipeline):
+            return {"sample_weight": self.sample.weights}
+        if get_config()["enable_metadata_routing"]:
+            last.set_fit_request(sample_weight=True)
+            return {"sample_weight": self.sample.weights}
+        return {f"{fresh.steps[-1][0]}__sample_weight": self.sample.weights}

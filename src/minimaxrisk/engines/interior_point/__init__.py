@@ -1,0 +1,1 @@
+"""The constraint-reduced interior point, and the exact vertex at its end."""

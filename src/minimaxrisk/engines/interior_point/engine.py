@@ -1,0 +1,306 @@
+"""The default engine: an interior point to the neighbourhood of the optimum, then its exact vertex.
+
+The iterates of ``predictor_corrector`` certify themselves. Near the optimum they show which constraints
+and masses matter there; one linear system then gives the vertex, usually before the interior point
+itself is accurate, and its certificate says whether it is the optimum. Where the optimum is degenerate,
+HiGHS finishes from that guess in a few pivots: constraint generation, started next to its end. The same
+finishes the work where the interior point gets stuck, so that the answer is never left to luck.
+
+Equations. A feature that does not vary within a class can have a radius of zero in its block; the
+uncertainty set then has no interior. The interior point widens such constraints a little, and
+constraint generation, which needs no interior, goes from the optimum of the wider set to the exact one.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.face import Face
+from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.interior_point.vertex import vertex_of
+from minimaxrisk.engines.linear_programs.constraint_generation import Handover, constraint_generation
+from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
+from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import Problem
+from minimaxrisk.uncertainty.radius import THIN_RADIUS
+
+# A smaller tolerance would ask for more than rounding allows.
+SMALLEST_GAP = 1e-10
+# Below this gap the iterate may know its vertex.
+VERTEX_GAP = 1e-3
+# A vertex whose bound is this close to the lower one is optimal; a neighbour of it would be further away.
+VERTEX_ACCURACY = 1e-9
+# Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it.
+EXTRA_ITERATIONS = 4
+# Without the gap being halved in this many iterations the method is stuck.
+PATIENCE = 8
+# Times that a stuck iteration is helped by a working set of twice the size.
+RESCUES = 2
+# The gap, or violation of a constraint, at which HiGHS may stop.
+FINISHED_GAP, FINISHED_VIOLATION = 1e-7, 1e-9
+# The radius that constraints have at least while the interior point works.
+WIDENED = 1e-4
+# Pivots that a vertex is worth, where the interior solution is accurate already. Usually it takes none or a
+# few hundred.
+MOST_PIVOTS = 5000
+# What clearing coefficients may cost where the gap is wider than the tolerance anyway.
+LARGEST_LOSS = 1e-6
+# Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
+NOTABLE_MULTIPLIER = 1e-5
+NEAR_BOUND = 0.98
+
+
+def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
+    """Solve to a certified gap of ``settings.gap_tol``.
+
+    The pair returned is the best one certified, whichever way the loop ends.
+    """
+    objective, tolerance = BayesError(), max(settings.gap_tol, SMALLEST_GAP)
+    best = Solution.trivial(problem, objective)
+    best.solver = "interior-point"
+    is_vertex = False
+    try:
+        search = _Search(problem, settings, best)
+        ended = search.run(monitor)
+        is_vertex = search.at_vertex and not search.is_widened
+        if ended in ("near", "stuck"):
+            is_vertex = _finish(search, ended, monitor)
+    except KeyboardInterrupt:
+        best.interrupted = True
+    best.settle(problem, objective)
+    if not is_vertex:
+        _drop_small_coefficients(problem, best, settings.gap_tol)
+    # Without violated constraints the work is done, also where rounding leaves a larger gap.
+    best.converged = best.converged or best.upper - best.lower <= tolerance
+    used = np.flatnonzero(best.mu)
+    best.stages = [Stage(used, best.mu.ravel()[used])]
+    return best
+
+
+def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
+    """The upper bound proven when the monitor stops the loop; no vertex, and no sparse coefficients."""
+    best = Solution.trivial(problem, BayesError())
+    _Search(problem, settings, best, seeks_vertex=False).run(monitor)
+    return upper_bound(problem, BayesError(), best.mu)
+
+
+class _Search:
+    """The loop: iterate, certify, look for the vertex, report.
+
+    ``best`` holds what is proven for the problem itself. Bounds of a widened problem are kept apart: its
+    upper ones hold for the problem too, its lower ones do not.
+    """
+
+    def __init__(
+        self, problem: Problem, settings: EngineSettings, best: Solution, *, seeks_vertex: bool = True
+    ) -> None:
+        self.problem, self.settings, self.best = problem, settings, best
+        self.seeks_vertex = seeks_vertex
+        self.objective = BayesError()
+        self.started = time.perf_counter()
+        self.is_widened = bool((problem.lam < THIN_RADIUS).any())
+        self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
+        self.point = InteriorPoint(self.iterated, MomentConstraintsInMemory(self.iterated))
+        self.upper, self.lower = best.upper, 0.0
+        self._upper_is_of_vertex = True  # of mu = 0
+        self._offer_indifference()
+        self._seen: Face | None = None
+        self._tried: Face | None = None
+        self._gaps: list[float] = []
+        self._rescues = 0
+        self._extra = 0
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def at_vertex(self) -> bool:
+        """Whether the coefficients are those of a vertex, and optimal."""
+        return self._upper_is_of_vertex and self.gap <= VERTEX_ACCURACY
+
+    def run(self, monitor: Monitor | None) -> str:
+        """Iterate until "done", "near" (accurate, but not at a vertex of it), "stuck" or "stopped"."""
+        best, point = self.best, self.point
+        while True:
+            came, went = point.choose_working_set()
+            bound = self._certify()
+            if self.seeks_vertex:
+                self._look_for_vertex()
+            self._gaps.append(self.gap)
+            best.history.append(self._record(bound, came, went))
+            best.stopped = monitor is not None and monitor(best.history[-1].copy())
+            is_near = self.gap <= max(self.settings.gap_tol, SMALLEST_GAP)
+            if is_near and self.at_vertex and not self.is_widened:
+                return "done"
+            if best.stopped or len(best.history) == self.settings.max_iter:
+                return "stopped"
+            self._extra += is_near
+            stuck = self._is_stuck()
+            if is_near and (stuck or self.at_vertex or self._extra > EXTRA_ITERATIONS):
+                return "near"
+            if stuck and not self._rescue():
+                return "stuck"
+            try:
+                with np.errstate(all="ignore"):
+                    point.step(centre=stuck)
+            except ArithmeticError:
+                if is_near:
+                    return "near"
+                if not self._rescue():
+                    return "stuck"
+
+    def _offer_indifference(self) -> None:
+        """Where labels that say nothing have moments of zero, as in the signed coding, they cost no pass."""
+        indifferent = np.full_like(self.problem.centre, 1.0 / len(self.problem.centre))
+        indifferent *= self.problem.centre.sum(axis=0)
+        if not self.problem.coding.encode(indifferent).any():
+            inside = lower_bound(self.iterated, self.objective, indifferent, np.zeros_like(self.problem.tau))
+            self._offer_distribution(inside.distribution, inside.bound)
+
+    def _certify(self) -> float:
+        """Offer the iterate's own pair; returns the bound of its coefficients."""
+        bound, stage = self.point.upper_bound()
+        self._offer_stage(stage, bound, is_vertex=False)
+        w = self.point.system.distribution()
+        self._offer_distribution(w, self.objective.value(w))
+        return bound
+
+    def _offer_stage(self, stage: Stage, upper: float, *, is_vertex: bool) -> None:
+        # An iterate whose bound is the same is no better than the vertex at hand.
+        if upper < self.upper or (is_vertex and upper == self.upper):
+            self.upper, self._upper_is_of_vertex = upper, is_vertex
+            self.best.offer_mu(stage.expand(*self.problem.tau.shape), upper)
+
+    def _offer_distribution(self, distribution: FloatArray, lower: float) -> None:
+        if lower >= self.lower:
+            self.lower = lower
+            if not self.is_widened:
+                self.best.offer_distribution(distribution, lower)
+
+    def _look_for_vertex(self) -> None:
+        if self.gap > VERTEX_GAP:
+            return
+        face = self.point.face()
+        seen, self._seen = face.is_same_as(self._seen), face
+        # Not worth its time while the guess still changes and cannot be right.
+        if face.is_same_as(self._tried) or not (seen or face.is_square):
+            return
+        self._tried = face
+        vertex = vertex_of(self.iterated, self.point.working, face)
+        if vertex is None:
+            return
+        stage, distribution = vertex
+        upper = upper_bound(self.iterated, self.objective, stage.expand(*self.problem.tau.shape))
+        if not upper <= self.upper:
+            return
+        self._offer_stage(stage, upper, is_vertex=True)
+        # Only now is a pass over the features worth its while.
+        inside = lower_bound(self.iterated, self.objective, distribution)
+        self._offer_distribution(inside.distribution, inside.bound)
+
+    def _is_stuck(self) -> bool:
+        return len(self._gaps) > PATIENCE and self._gaps[-1] > 0.5 * self._gaps[-1 - PATIENCE]
+
+    def _rescue(self) -> bool:
+        """A larger working set, and time to show its effect; False when there was help enough."""
+        self._rescues += 1
+        self._gaps.clear()
+        self.point.n_nearest *= 2
+        return self._rescues <= RESCUES
+
+    def _record(self, bound: float, n_added: int, n_removed: int) -> IterationRecord:
+        return IterationRecord(
+            iteration=len(self.best.history) + 1,
+            lower=self.best.lower,
+            upper=self.best.upper,
+            worst_case_error=bound,
+            n_features=len(self.point.working),
+            n_added=n_added,
+            n_removed=n_removed,
+            max_violation=0.0,  # the iterates never leave the uncertainty set
+            seconds=time.perf_counter() - self.started,
+        )
+
+
+def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
+    """Let HiGHS find the vertex next to the iterate; where that was stuck, go on to convergence.
+
+    Returns whether the coefficients are now those of a vertex.
+    """
+    settings, best, n_iterations = search.settings, search.best, len(search.best.history)
+    is_accurate = ended == "near" and not search.is_widened
+    if is_accurate and search.gap > VERTEX_GAP:
+        return False  # that is all that was asked for, and no vertex is in sight
+    # The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
+    finished = Solution.trivial(search.problem, search.objective)
+    finished.history = best.history
+    finished.offer_distribution(best.distribution, best.lower)
+    guess, failure = search.point.face(), ""
+    gap_tol = settings.gap_tol if settings.gap_tol > VERTEX_GAP else min(settings.gap_tol, FINISHED_GAP)
+    try:
+        constraint_generation(
+            search.problem,
+            search.objective,
+            np.union1d(guess.components, _notable(search.point)),
+            n_max=settings.n_max,
+            epsilon=FINISHED_VIOLATION,
+            gap_tol=gap_tol,
+            max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
+            monitor=monitor,
+            handover=Handover(finished, guess, MOST_PIVOTS if is_accurate else None),
+        )
+    except PivotLimitError:
+        pass  # no vertex then
+    except SolverError as error:
+        failure = str(error)
+    best.interrupted, best.stopped, best.converged = (
+        finished.interrupted,
+        finished.stopped,
+        finished.converged,
+    )
+    best.offer_distribution(finished.distribution, finished.lower)
+    if ended == "stuck":
+        best.solver = "constraint-generation"
+        best.remark = (
+            f"the interior point got stuck after {n_iterations} iterations; constraint generation went on "
+            "from there"
+        )
+    if failure:
+        best.remark = f"the work of the interior point could not be finished: {failure}"
+    if finished.upper > max(best.upper, best.lower + settings.gap_tol):
+        return False
+    best.mu, best.upper = finished.mu, finished.upper
+    return True
+
+
+def _notable(point: InteriorPoint) -> IntArray:
+    largest = point.multipliers.max(axis=0)
+    notable = largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)
+    return point.working.components[notable | (np.abs(point.working.position) > NEAR_BOUND)]
+
+
+def _drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) -> None:
+    """An interior solution has no zeros: clear what the certificate does not miss.
+
+    A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
+    """
+    nothing = upper_bound(problem, BayesError(), np.zeros_like(best.mu))
+    allowed = best.lower + gap_tol
+    if best.upper > allowed:
+        allowed = best.upper + min(gap_tol, LARGEST_LOSS)
+    size = np.abs(best.mu)
+    for fraction in 10.0 ** np.arange(-1.0, -9.0, -1.0):
+        sparse = np.where(size > fraction * size.max(), best.mu, 0.0)
+        upper = upper_bound(problem, BayesError(), sparse)
+        if upper <= min(allowed, nothing):
+            best.mu, best.upper = sparse, upper
+            return

@@ -1,0 +1,126 @@
+"""The moment constraints, all m of them, kept beside the data and asked questions.
+
+The iterate's vectors with one entry per component of Phi, positions and directions, stay in this module: an
+engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction
+over components, so that data held in pieces, elsewhere or on another device can answer as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class WorkingSet:
+    """Some moment constraints with their columns.
+
+    Coefficients and positions are in units of the radii: ``position`` is ``(E_w Phi - tau) / lambda``,
+    between -1 and 1 inside the uncertainty set, and a coefficient is ``lambda mu``.
+    """
+
+    components: IntArray  # ascending, so block by block
+    rows: FloatArray  # one per component: psi_j
+    radius: FloatArray  # lambda
+    target: FloatArray  # tau / lambda
+    position: FloatArray
+    parts: tuple[slice, ...]  # the components of each block
+
+    def __len__(self) -> int:
+        return len(self.components)
+
+    def block_of_component(self) -> IntArray:
+        return np.repeat(np.arange(len(self.parts)), [part.stop - part.start for part in self.parts])
+
+    def scores(self, coefficients: FloatArray) -> FloatArray:
+        """Block scores of every instance (B x n)."""
+        mu = coefficients / self.radius
+        if len(self.parts) == 1:
+            return (mu @ self.rows)[None, :]
+        return np.stack([mu[part] @ self.rows[part] for part in self.parts])
+
+    def moments(self, block_weights: FloatArray) -> FloatArray:
+        """What ``block_weights`` (B x n) add to each position."""
+        if len(self.parts) == 1:
+            return (self.rows @ block_weights[0]) / self.radius
+        moments = [self.rows[part] @ row for part, row in zip(self.parts, block_weights, strict=True)]
+        return np.concatenate(moments) / self.radius
+
+
+class MomentConstraints(Protocol):
+    """What the interior point asks about the constraints ``|E_w Phi - tau| <= lambda``."""
+
+    def begin(self) -> None:
+        """Take the position of the empirical distribution, whose moments are tau: the middle."""
+        ...
+
+    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
+        """The k constraints nearest to their bounds, and those of the components ``besides``."""
+        ...
+
+    def furthest_step(self, block_weights: FloatArray) -> float:
+        """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass."""
+        ...
+
+    def advance(self, step: float) -> None:
+        """Add ``step`` times the block weights last asked about."""
+        ...
+
+
+class MomentConstraintsInMemory:
+    """The constraints of a problem whose features are one matrix in this process."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._lam, self._tau = problem.lam.ravel(), problem.tau.ravel()
+        self._position = self._direction = np.zeros(0)
+
+    def begin(self) -> None:
+        self._position = np.zeros(self._problem.n_components)
+
+    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
+        chosen = np.zeros(len(self._position), dtype=np.bool_)
+        if 0 < k < len(chosen):
+            distance = np.abs(self._position)
+            np.negative(distance, out=distance)
+            chosen[np.argpartition(distance, k - 1)[:k]] = True
+        elif k > 0:
+            chosen[:] = True
+        chosen[besides] = True
+        return self._gather(np.flatnonzero(chosen))
+
+    def furthest_step(self, block_weights: FloatArray) -> float:
+        direction = self._problem.features.correlate(block_weights)
+        direction /= self._problem.lam
+        self._direction = direction.ravel()
+        # Of the two bounds, -1 and 1, a direction can only meet the one it points to.
+        speed = np.copysign(1.0, self._direction)
+        speed -= self._position
+        with np.errstate(invalid="ignore", divide="ignore"):
+            np.divide(self._direction, speed, out=speed)
+        fastest = float(speed.max())
+        if np.isnan(fastest):
+            raise FloatingPointError("a constraint holds with equality and its slack is gone")
+        return np.inf if fastest <= 0.0 else 1.0 / fastest
+
+    def advance(self, step: float) -> None:
+        self._direction *= step
+        self._position += self._direction
+
+    def _gather(self, components: IntArray) -> WorkingSet:
+        n_blocks, d = self._problem.tau.shape
+        lam = self._lam[components]
+        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
+        return WorkingSet(
+            components=components,
+            rows=self._problem.features.columns(components % d).T,
+            radius=lam,
+            target=self._tau[components] / lam,
+            position=self._position[components],
+            parts=tuple(map(slice, bounds[:-1], bounds[1:])),
+        )

@@ -1,0 +1,189 @@
+"""A constraint-reduced primal-dual interior point on the worst-case-distribution program.
+
+Mehrotra's predictor-corrector, with a Newton matrix that uses only a small set Q of the m moment
+constraints, chosen anew in every iteration (Tits, Absil and Woessner 2006; Winternitz, Nicholls, Tits and
+O'Leary 2012). The start is strictly feasible for all m constraints, primal and dual, and steps look at
+all of them, so that the distribution stays inside the uncertainty set: each iterate proves a lower bound
+by being there, and its multipliers an upper one. One pass over the features per iteration.
+
+A constraint that enters Q gets equal multipliers on its two sides. They cancel in mu, so the dual stays
+feasible; the usual choice, multipliers inverse to the slacks, would disturb it with each newcomer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk.engines.face import Face
+from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraints
+from minimaxrisk.engines.interior_point.newton import InstanceStep, NewtonSystem
+from minimaxrisk.engines.interior_point.one_hot_system import OneHotSystem
+from minimaxrisk.engines.interior_point.signed_system import SignedSystem
+from minimaxrisk.engines.solution import Stage
+from minimaxrisk.problem.problem import Problem
+
+# How far towards the boundary a step goes.
+FRACTION_TO_BOUNDARY = 0.995
+# How far the start goes from the empirical distribution to one with labels independent of instances: so
+# much of the way, or of what the nearest constraint leaves of it.
+LARGEST_START = 0.5
+START_TO_BOUNDARY = 0.8
+SMALLEST_CENTRING = 1e-4
+# The centrality corrector: how much longer a step it tries to make possible, how far products x z may be
+# from their aim, and what gain of length is worth taking.
+REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
+# Primal and dual step lengths, together, that need no corrector.
+LONG_ENOUGH = 1.9
+# Nearest constraints taken into Q, per instance and block.
+NEAREST_PER_INSTANCE = {"signed": 2.0, "one-hot": 1.5}
+# Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
+UNNOTICED = 0.01
+
+
+class InteriorPoint:
+    """The iterate: pairs of numbers that belong to instances in ``system``, those of constraints here."""
+
+    def __init__(self, problem: Problem, constraints: MomentConstraints) -> None:
+        self.problem = problem
+        self.constraints = constraints
+        constraints.begin()
+        away = np.outer(problem.centre.sum(axis=1), _everywhere(problem.centre.sum(axis=0))) - problem.centre
+        room = constraints.furthest_step(problem.coding.encode(away))
+        fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
+        constraints.advance(fraction)
+        kind = SignedSystem if problem.coding.name == "signed" else OneHotSystem
+        self.system: NewtonSystem = kind(problem.centre + fraction * away)
+        per_instance = NEAREST_PER_INSTANCE[problem.coding.name]
+        self.n_nearest = max(1, int(per_instance * problem.n_instances * problem.coding.n_blocks))
+        self.mean = float(self.system.x @ self.system.z) / len(self.system.x)
+        self.working = constraints.nearest(0, np.empty(0, dtype=np.intp))
+        self.multipliers = np.empty((2, 0))  # of the upper sides and of the lower sides
+
+    def choose_working_set(self) -> tuple[int, int]:
+        """Q for the next step: the nearest constraints and those that pull; returns how many came, left."""
+        old = self.working.components
+        self.working = self.constraints.nearest(self.n_nearest, old[self._pulls()])
+        new = self.working.components
+        place = np.minimum(np.searchsorted(new, old), len(new) - 1)
+        stays = new[place] == old
+        multipliers = np.full((2, len(new)), self.mean)
+        multipliers[:, place[stays]] = self.multipliers[:, stays]
+        self.multipliers = multipliers
+        self.coefficients = multipliers[1] - multipliers[0]
+        self.scores = self.working.scores(self.coefficients)
+        n_stay = int(stays.sum())
+        return len(new) - n_stay, len(old) - n_stay
+
+    def _pulls(self) -> BoolArray:
+        """Constraints that cannot leave unnoticed.
+
+        Those that leave take their part of the scores with them and leave the dual infeasible by it, which
+        is harmless as long as it is small beside the gap. Parts add up like random numbers.
+        """
+        size = np.abs(self.multipliers[1] - self.multipliers[0]) / self.working.radius
+        order = np.argsort(size)
+        together = np.sqrt(np.cumsum(np.square(size[order])))
+        pulls = np.empty(len(size), dtype=np.bool_)
+        pulls[order] = together > UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
+        return pulls
+
+    def upper_bound(self) -> tuple[float, Stage]:
+        """The bound that the multipliers prove, and the coefficients that prove it."""
+        working, values = self.working, self.coefficients
+        gain = float(working.target @ values - np.abs(values).sum())
+        bound, scale = self.system.upper_bound(gain, self.scores)
+        return bound, Stage(working.components, scale * values / working.radius)
+
+    def face(self) -> Face:
+        """Which numbers seem to vanish at the optimum: those smaller than their partners."""
+        slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position
+        scale = self.multipliers.max(initial=0.0)
+        is_active = self.multipliers > scale * slack
+        active = np.flatnonzero(is_active.any(axis=0))
+        side = np.where(self.multipliers[0, active] > self.multipliers[1, active], 1.0, -1.0)
+        is_positive, is_largest = self.system.support()
+        mass_is_fixed = self.problem.coding.name == "one-hot"
+        return Face(self.working.components[active], side, is_positive, is_largest, mass_is_fixed)
+
+    def step(self, *, centre: bool = False) -> None:
+        """One predictor-corrector step, or one that only evens out the products x z (``centre``)."""
+        system, working, n_x = self.system, self.working, len(self.system.x)
+        self._primal = np.concatenate([system.x, 1.0 - working.position, 1.0 + working.position])
+        self._dual = np.concatenate([system.z, self.multipliers.ravel()])
+        self._ratio = self._dual / self._primal
+        system.factorise(working, self._ratio[n_x:].reshape(2, -1).sum(axis=0), self.scores)
+        product = self._primal * self._dual
+        self.mean = float(product.mean())
+        direction = self._direction(self.mean - product) if centre else self._mehrotra(product)
+        furthest = self.constraints.furthest_step(direction.instances.block_weights)
+        primal_length = FRACTION_TO_BOUNDARY * min(furthest, _longest(system.x, direction.primal[:n_x]))
+        primal_length = min(1.0, primal_length)
+        dual_length = min(1.0, FRACTION_TO_BOUNDARY * direction.dual_length)
+        system.advance(direction.instances, primal_length, dual_length)
+        self.constraints.advance(primal_length)
+        self.multipliers = self.multipliers + dual_length * direction.dual[n_x:].reshape(2, -1)
+
+    def _mehrotra(self, product: FloatArray) -> _Direction:
+        """Predict how far pure Newton gets, correct for its curvature, then even out stragglers (Gondzio)."""
+        predictor = self._direction(-product)
+        after = self._products(predictor, 0.0).mean()
+        aim = max(SMALLEST_CENTRING, (float(after) / self.mean) ** 3) * self.mean
+        target = aim - product - predictor.primal * predictor.dual
+        corrector = self._direction(target)
+        if corrector.length > LONG_ENOUGH:
+            return corrector
+        # Products that would leave the neighbourhood of the central path if the step were longer.
+        ahead = self._products(corrector, REACH)
+        stragglers = np.clip(ahead, aim / SPREAD, aim * SPREAD) - ahead
+        centred = self._direction(target + np.maximum(stragglers, -aim * SPREAD))
+        return centred if centred.length > corrector.length + WORTHWHILE else corrector
+
+    def _products(self, direction: _Direction, further: float) -> FloatArray:
+        """Products x z at the end of a step, or ``further`` along than it may go."""
+        primal_length = min(1.0, direction.primal_length + further)
+        dual_length = min(1.0, direction.dual_length + further)
+        return (self._primal + primal_length * direction.primal) * (self._dual + dual_length * direction.dual)
+
+    def _direction(self, target: FloatArray) -> _Direction:
+        """The Newton step for ``primal d(dual) + dual d(primal) = target``."""
+        working, n_x = self.working, len(self.system.x)
+        push = (target[n_x:] / self._primal[n_x:]).reshape(2, -1)
+        instances = self.system.solve(target[:n_x], working.scores(push[1] - push[0]))
+        moved = instances.moved
+        if moved is None:
+            moved = working.moments(instances.block_weights)
+        slack = np.concatenate([-moved, moved])
+        multipliers = push.ravel() - self._ratio[n_x:] * slack
+        primal, dual = np.concatenate([instances.dx, slack]), np.concatenate([instances.dz, multipliers])
+        return _Direction(instances, primal, dual, _longest(self._primal, primal), _longest(self._dual, dual))
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """A Newton step: of instances, of all pairs, and how far primal and dual may follow it."""
+
+    instances: InstanceStep
+    primal: FloatArray
+    dual: FloatArray
+    primal_length: float
+    dual_length: float
+
+    @property
+    def length(self) -> float:
+        return min(1.0, self.primal_length) + min(1.0, self.dual_length)
+
+
+def _everywhere(mass: FloatArray) -> FloatArray:
+    """A distribution on instances that is positive also where none has a label."""
+    return mass if (mass > 0.0).all() else 0.5 * (mass + 1.0 / len(mass))
+
+
+def _longest(values: FloatArray, direction: FloatArray) -> float:
+    """The step at which the first of the positive ``values`` becomes zero."""
+    fastest = float((direction / values).min())
+    if not np.isfinite(fastest):
+        raise FloatingPointError("a Newton step is not finite")
+    return np.inf if fastest >= 0.0 else -1.0 / fastest

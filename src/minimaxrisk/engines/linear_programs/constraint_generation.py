@@ -1,0 +1,223 @@
+"""MRC-CG, Algorithm 1 of the paper: solve with few features, add those that the solution violates.
+
+Why it ends: the bound R^k never rises, and components are dropped only after it fell strictly. While it
+stands still the set only grows, and once it has fallen no earlier set can come back, so no set of
+components is ever solved twice.
+
+Where the paper leaves a choice. SELECT takes the most violated components, as printed, for as long as the
+bound falls. When it stands still the program has many optimal distributions, the solver returns an
+extreme one, and its largest violations say little; on wide sparse data the printed rule can go on so for
+hundreds of rounds. Then the components are ranked by how soon a step from a feasible distribution towards
+the solver's one meets their constraint, after the in-out separation of Ben-Ameur and Neto (2007). Both
+rules take violated components only, which is all that the paper's theorems ask for.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.face import Face
+from minimaxrisk.engines.linear_programs.master import Master, MasterSolution, feasibility_tolerance
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.objective import Objective
+from minimaxrisk.problem.problem import Problem
+from minimaxrisk.uncertainty.radius import THIN_RADIUS
+
+# A fall of R^k by less than this may be rounding, and must not count as progress.
+STRICT_DECREASE = 1e-10
+# A constraint is over-satisfied (the paper's v_i < 0) when it has at least this much room.
+ROOM = 1e-9
+# How much of the way to the boundary the feasible distribution goes; on the boundary it would be stuck.
+FRACTION_TO_BOUNDARY = 0.95
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Where another engine leaves its work: the best pair so far and a guess of the optimal vertex.
+
+    Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
+    """
+
+    best: Solution
+    guess: Face
+    max_pivots: int | None
+
+
+def constraint_generation(
+    problem: Problem,
+    objective: Objective,
+    start: IntArray,
+    *,
+    n_max: int,
+    epsilon: float,
+    gap_tol: float = 0.0,
+    max_iter: int | None = None,
+    presolve: bool = False,
+    monitor: Monitor | None = None,
+    handover: Handover | None = None,
+) -> Solution:
+    """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
+
+    ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
+    SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` pays for a first program that is
+    large; ``handover`` lets the work of another engine go on. The pair returned is the best one
+    certified, whichever way the loop ends.
+    """
+    best = handover.best if handover else Solution.trivial(problem, objective)
+    started = time.perf_counter() - (best.history[-1]["seconds"] if best.history else 0.0)
+    best.solver = best.solver or "constraint-generation"
+    inner = _InnerPoint(problem.centre, problem.tau)
+    accepted = _accepted_violation(problem, epsilon)
+    incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
+    previous = np.inf
+    tolerance = feasibility_tolerance(epsilon)
+    with closing(Master(problem, objective, tolerance=tolerance, presolve=presolve)) as master:
+        try:
+            for n_rounds in count() if max_iter is None else range(max_iter + 1):
+                # 1) Update the set of components and solve, hot from the last basis.
+                master.drop(outgoing)
+                master.add(incoming)
+                if n_rounds == 0 and handover is not None:
+                    master.warm_start(handover.guess, handover.max_pivots)
+                found = master.solve()
+                n_added, n_removed = len(incoming), len(outgoing)
+                # 2) Price all components with one product, and certify the pair.
+                moments = problem.moments_of(found.distribution)
+                violation = (np.abs(moments - problem.tau) - problem.lam).ravel()
+                current = _certify(problem, objective, found, moments, best)
+                reach = inner.approach(problem, objective, found.distribution, moments, best)
+                # 3) SELECT.
+                fell = current < previous - STRICT_DECREASE
+                violated = violation > accepted
+                violated[master.components] = False
+                incoming = _first(n_max, np.flatnonzero(violated), -violation if fell else reach)
+                outgoing = _over_satisfied(violation, master, found) if fell else outgoing[:0]
+                previous = min(previous, current)
+                best.converged = len(incoming) == 0 or best.upper - best.lower <= gap_tol
+                # 4) Report.
+                record = _record(
+                    best,
+                    current,
+                    violation,
+                    n_features=len(master.components),
+                    n_added=n_added,
+                    n_removed=n_removed,
+                    seconds=time.perf_counter() - started,
+                )
+                best.history.append(record)
+                best.stopped = monitor is not None and monitor(record.copy())
+                if best.converged or best.stopped:
+                    break
+        except KeyboardInterrupt:
+            best.interrupted = True
+    # The inner point's moments were updated, not recomputed.
+    best.settle(problem, objective)
+    return best
+
+
+@dataclass
+class _InnerPoint:
+    """A distribution inside the uncertainty set that follows the solutions of the programs."""
+
+    distribution: FloatArray
+    moments: FloatArray
+
+    def approach(
+        self,
+        problem: Problem,
+        objective: Objective,
+        outer: FloatArray,
+        outer_moments: FloatArray,
+        best: Solution,
+    ) -> FloatArray:
+        """Go towards ``outer`` as far as the set allows, offer the point reached, stop a little short of it.
+
+        Returns for each component the fraction of the way at which its constraint is met.
+        """
+        step = outer_moments - self.moments
+        room = np.maximum(problem.lam - np.sign(step) * (self.moments - problem.tau), 0.0)
+        reach = np.divide(room, np.abs(step), out=np.full_like(step, np.inf), where=step != 0.0)
+        furthest = min(1.0, float(reach.min()))
+        direction = outer - self.distribution
+        point = lower_bound(
+            problem,
+            objective,
+            self.distribution + furthest * direction,
+            self.moments + furthest * step,
+        )
+        best.offer_distribution(point.distribution, point.bound)
+        self.distribution = self.distribution + FRACTION_TO_BOUNDARY * furthest * direction
+        self.moments = self.moments + FRACTION_TO_BOUNDARY * furthest * step
+        return reach.ravel()
+
+
+def _record(
+    best: Solution,
+    current: float,
+    violation: FloatArray,
+    *,
+    n_features: int,
+    n_added: int,
+    n_removed: int,
+    seconds: float,
+) -> IterationRecord:
+    # What another engine has proven before counts as well.
+    known = best.history[-1]["upper"] if best.history else np.inf
+    return IterationRecord(
+        iteration=len(best.history) + 1,
+        lower=best.lower,
+        upper=min(best.upper, known),
+        worst_case_error=current,
+        n_features=n_features,
+        n_added=n_added,
+        n_removed=n_removed,
+        max_violation=max(0.0, float(violation.max())),
+        seconds=seconds,
+    )
+
+
+def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:
+    """epsilon where the radius is larger, a hundredth of the radius elsewhere, nothing where it is thin.
+
+    The lower bound has to mix every violation away, and where the radius is 1e-6 it could not mix away 1e-4.
+    """
+    lam = problem.lam.ravel()
+    accepted = np.where(lam >= epsilon, epsilon, lam / 100.0)
+    accepted[lam < THIN_RADIUS] = 0.0
+    return accepted
+
+
+def _certify(
+    problem: Problem,
+    objective: Objective,
+    found: MasterSolution,
+    moments: FloatArray,
+    best: Solution,
+) -> float:
+    """Bounds of the new pair, kept where they are the best so far. Returns that of the coefficients, R^k."""
+    mu = found.stage.expand(*problem.tau.shape)
+    current = upper_bound(problem, objective, mu)
+    best.offer_mu(mu, current)
+    point = lower_bound(problem, objective, found.distribution, moments)
+    best.offer_distribution(point.distribution, point.bound)
+    best.stages.append(found.stage)
+    return current
+
+
+def _first(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
+    """The (at most) ``n_max`` candidates of lowest rank, in ascending order of component."""
+    if len(candidates) <= n_max:
+        return candidates
+    return np.sort(candidates[np.argpartition(rank[candidates], n_max - 1)[:n_max]])
+
+
+def _over_satisfied(violation: FloatArray, master: Master, found: MasterSolution) -> IntArray:
+    """Positions of components whose constraint has room and whose multiplier is zero."""
+    return np.flatnonzero(found.is_basic & (violation[master.components] < -ROOM))

@@ -1,0 +1,212 @@
+"""The only module that talks to HiGHS: a linear program whose range rows come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+
+# The smallest feasibility tolerance that HiGHS takes.
+SMALLEST_TOLERANCE = 1e-10
+
+
+class SolverError(RuntimeError):
+    """The linear programming solver failed, also after a retry and a solve from scratch."""
+
+
+class PivotLimitError(SolverError):
+    """The solver was told to give up after so many pivots."""
+
+
+@dataclass(frozen=True)
+class LinearProgramSolution:
+    """A copy of what HiGHS found; HiGHS forgets its own at the next edit."""
+
+    columns: FloatArray
+    added_row_duals: FloatArray  # non-negative at an active lower side, non-positive at an upper one
+    added_row_is_basic: BoolArray
+    n_pivots: int
+
+
+class RangeProgram:
+    """``min cost'x`` over fixed rows, and range rows ``lower <= a'x <= upper`` that are added later.
+
+    Columns are non-negative but for the last ``n_free``, which are free, and at most ``most``.
+
+    Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
+    thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver in between pivots.
+    """
+
+    def __init__(
+        self,
+        cost: FloatArray,
+        fixed_rows: sparse.csr_array,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        most: FloatArray,
+        n_free: int,
+        feasibility_tolerance: float,
+        presolve: bool = False,
+    ) -> None:
+        self._interrupt = Event()
+        self._pivots_left: int | None = None
+        self._n_fixed = fixed_rows.shape[0]
+        self._highs = highspy.Highs()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
+        self._set_options(
+            output_flag=False,
+            presolve="choose" if presolve else "off",
+            # A basis, not a point inside a face: the coefficients are to be sparse.
+            solver="simplex",
+            primal_feasibility_tolerance=feasibility_tolerance,
+            # As small as HiGHS allows: it decides how nearly optimal the multipliers are, and with that
+            # whether the sequence of bounds really never rises.
+            dual_feasibility_tolerance=SMALLEST_TOLERANCE,
+            small_matrix_value=1e-12,
+        )
+        n = len(cost)
+        least = np.zeros(n)
+        least[n - n_free :] = -highspy.kHighsInf
+        self._do("addVars", n, least, np.where(np.isinf(most), highspy.kHighsInf, most))
+        self._do("changeColsCost", n, np.arange(n, dtype=np.int32), cost)
+        self._append(fixed_rows, lower, upper)
+        self._highs.setCallback(_asks_for(self._interrupt), None)
+        self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=True)
+
+    def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        """Append range rows; a basis that was optimal stays dual feasible."""
+        self._append(rows, lower, upper)
+
+    def delete_rows(self, positions: IntArray) -> None:
+        """Delete added rows by position. They must be basic: HiGHS drops the whole basis otherwise."""
+        if len(positions):
+            rows = (positions + self._n_fixed).astype(np.int32)
+            self._do("deleteRows", len(rows), rows)
+
+    def set_basis(self, basic_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray) -> None:
+        """Start the next solve from a guess of the basis; HiGHS repairs one that is not square or singular.
+
+        The masks run over all columns and all rows, fixed ones first; ``at_upper`` says at which side the
+        other rows are.
+        """
+        status = highspy.HighsBasisStatus
+        choice = np.array([status.kLower, status.kBasic, status.kUpper], dtype=object)
+        basis = highspy.HighsBasis()
+        basis.col_status = list(choice[basic_columns.astype(np.intp)])
+        basis.row_status = list(choice[np.where(basic_rows, 1, 2 * at_upper)])
+        basis.valid = basis.alien = True
+        self._do("setBasis", basis)
+
+    def limit_pivots(self, n_pivots: int) -> None:
+        """Let ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
+        self._pivots_left = n_pivots
+
+    def solve(self) -> LinearProgramSolution:
+        """Optimise; on failure once more, then from scratch, then raise ``SolverError``."""
+        statuses = []
+        for attempt in ("hot", "again", "from scratch", "from scratch with presolve"):
+            if attempt.startswith("from scratch"):
+                self._do("clearSolver")
+            if attempt.endswith("presolve"):
+                self._set_options(presolve="on")
+            status = self._run()
+            if status == highspy.HighsModelStatus.kOptimal:
+                return self._solution()
+            if self._pivots_left is not None and status == highspy.HighsModelStatus.kIterationLimit:
+                raise PivotLimitError("HiGHS reached the limit of pivots.")
+            statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
+        raise SolverError(
+            f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns "
+            f"and {self._highs.getNumRow()} rows ({'; '.join(statuses)}). The program always has one, so "
+            "the data are numerically difficult: try standardize=True, a larger tol, or leave out columns "
+            "with extreme outliers."
+        )
+
+    def _run(self) -> Any:
+        self._interrupt.clear()
+        if self._pivots_left is not None:
+            self._set_options(simplex_iteration_limit=self._pivots_left)
+        job = self._thread.submit(self._highs.run)
+        try:
+            while not job.done():
+                try:
+                    job.result(timeout=0.1)
+                except TimeoutError:
+                    continue
+        except KeyboardInterrupt:
+            self._interrupt.set()
+            job.result()
+            raise
+        if self._pivots_left is not None:
+            self._pivots_left = max(0, self._pivots_left - self._n_pivots())
+        return self._highs.getModelStatus()
+
+    def _solution(self) -> LinearProgramSolution:
+        solution = self._highs.getSolution()
+        n_added = self._highs.getNumRow() - self._n_fixed
+        _, basic = self._highs.getBasicVariables()
+        basic_rows = -np.asarray(basic)[np.asarray(basic) < 0] - 1  # HiGHS writes row i as -(i + 1)
+        is_basic = np.zeros(self._n_fixed + n_added, dtype=np.bool_)
+        is_basic[basic_rows] = True
+        return LinearProgramSolution(
+            columns=np.array(solution.col_value),
+            added_row_duals=np.array(solution.row_dual[self._n_fixed :]),
+            added_row_is_basic=is_basic[self._n_fixed :],
+            n_pivots=self._n_pivots(),
+        )
+
+    def _n_pivots(self) -> int:
+        """Pivots of the last run."""
+        return int(self._highs.getInfo().simplex_iteration_count)
+
+    def _append(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        if rows.nnz > np.iinfo(np.int32).max:
+            raise SolverError(
+                f"a linear program with {rows.nnz} entries is too large for HiGHS; use "
+                "solver='constraint-generation'."
+            )
+        self._do(
+            "addRows",
+            rows.shape[0],
+            lower,
+            upper,
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data,
+        )
+
+    def _set_options(self, **options: object) -> None:
+        for name, value in options.items():
+            self._do("setOptionValue", name, value)
+
+    def _do(self, method: str, *arguments: Any) -> None:
+        """Call HiGHS; a wrong option or index is only reported in the returned status."""
+        if getattr(self._highs, method)(*arguments) == highspy.HighsStatus.kError:
+            raise SolverError(f"HiGHS refused {method}({', '.join(map(repr, arguments[:2]))}).")
+
+
+def _asks_for(interrupt: Event) -> Callable[..., None]:
+    """A callback between pivots that stops HiGHS once ``interrupt`` is set.
+
+    It must know nothing of the program: HiGHS holds it, and a circle through C++ is one that Python's
+    collector cannot see, so that every fit would stay in memory.
+    """
+
+    def between_pivots(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:
+        into.user_interrupt = interrupt.is_set()
+
+    return between_pivots

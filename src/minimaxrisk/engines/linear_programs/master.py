@@ -1,0 +1,210 @@
+"""The restricted master problem: the worst-case-distribution program with some of its moment constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk.engines.face import Face
+from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
+from minimaxrisk.engines.solution import Stage
+from minimaxrisk.features.coding import Coding
+from minimaxrisk.problem.hinge import HingeLoss
+from minimaxrisk.problem.objective import BayesError, ExpectedLoss, Objective
+from minimaxrisk.problem.problem import Problem
+from minimaxrisk.uncertainty.radius import THIN_RADIUS
+
+# Multipliers up to this size are taken for zero; the certified bound is that of what remains.
+NEGLIGIBLE_MULTIPLIER = 1e-10
+# How much a thin constraint is magnified, at most, and the mass besides.
+LARGEST_FACTOR = 1e2
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """Optimum of the restricted problem: coefficients, worst-case distribution, and the basis."""
+
+    stage: Stage
+    distribution: FloatArray  # K x n
+    is_basic: BoolArray  # for each component: its constraint row is basic, so its multiplier is zero
+
+
+class Master:
+    """A program in w (and r) with one range row per component of Phi that takes part.
+
+    In HiGHS the distribution has a mass of n or more, so that its entries are of order one. The last B
+    columns are ``t_b``, the sum of row b of C w: they carry the part of a column that is the same for all
+    instances, so that centred sparse data make sparse rows.
+    """
+
+    def __init__(
+        self, problem: Problem, objective: Objective, *, tolerance: float, presolve: bool = False
+    ) -> None:
+        self.problem = problem
+        self._objective = objective
+        self.components = np.empty(0, dtype=np.intp)
+        # Thin constraints, and the mass of all distributions with them, are magnified, so that HiGHS's
+        # absolute tolerances are small beside them.
+        self._factor = np.clip(THIN_RADIUS / problem.lam.ravel(), 1.0, LARGEST_FACTOR)
+        self._unit = float(problem.n_instances)
+        if (self._factor > 1.0).any():
+            self._unit *= LARGEST_FACTOR
+            tolerance = SMALLEST_TOLERANCE
+        fixed = _fixed_part(objective, problem.coding, problem.n_instances, self._unit)
+        self._n_columns = len(fixed.cost)
+        self._program = RangeProgram(
+            fixed.cost,
+            fixed.rows,
+            fixed.lower,
+            fixed.upper,
+            most=fixed.most,
+            n_free=problem.coding.n_blocks,
+            feasibility_tolerance=tolerance,
+            presolve=presolve,
+        )
+
+    def close(self) -> None:
+        """End the solver's thread."""
+        self._program.close()
+
+    def add(self, components: IntArray) -> None:
+        """Let the moment constraints of these components of Phi take part."""
+        if len(components) == 0:
+            return
+        factor = self._factor[components]
+        tau = self._unit * factor * self.problem.tau.ravel()[components]
+        width = self._unit * factor * self.problem.lam.ravel()[components]
+        rows = sparse.diags_array(factor) @ _moment_rows(self.problem, components, self._n_columns)
+        self._program.add_rows(sparse.csr_array(rows), tau - width, tau + width)
+        self.components = np.concatenate([self.components, components])
+
+    def drop(self, positions: IntArray) -> None:
+        """Forget components by position; their rows must be basic."""
+        self._program.delete_rows(positions)
+        self.components = np.delete(self.components, positions)
+
+    def warm_start(self, guess: Face, max_pivots: int | None = None) -> None:
+        """Begin at a vertex of the face ``guess``, or near one, with the components that take part now."""
+        is_active = np.isin(self.components, guess.components, assume_unique=True)
+        side = np.zeros(self.problem.n_components)
+        side[guess.components] = guess.side
+        n_blocks = self.problem.coding.n_blocks
+        positive = guess.is_positive.ravel()
+        columns, fixed = positive, np.zeros(n_blocks)  # w and t; the rows say what t is
+        if guess.mass_is_fixed:  # w, r and t; w <= r, sum w = 1 and what t is
+            columns = np.concatenate([positive, guess.is_positive.any(axis=0)])
+            largest = (guess.is_positive & guess.is_largest).ravel()
+            fixed = np.concatenate([~largest, np.zeros(1 + n_blocks)])
+        self._program.set_basis(
+            basic_columns=np.concatenate([columns, np.ones(n_blocks)]).astype(np.bool_),
+            basic_rows=np.concatenate([fixed, ~is_active]).astype(np.bool_),
+            at_upper=np.concatenate([np.ones(len(fixed)), side[self.components] > 0.0]).astype(np.bool_),
+        )
+        if max_pivots is not None:
+            self._program.limit_pivots(max_pivots)
+
+    def solve(self) -> MasterSolution:
+        """Optimise over the constraints that take part."""
+        found = self._program.solve()
+        centre = self.problem.centre
+        n_classes, n = centre.shape
+        w = found.columns[: n_classes * n].reshape(n_classes, n) / self._unit
+        # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
+        # returns rounding errors there, which would count as selected features.
+        multipliers = self._factor[self.components] * found.added_row_duals
+        is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
+        values = np.where(is_zero, 0.0, multipliers)
+        stage = Stage(self.components.copy(), values)
+        return MasterSolution(stage, self._objective.repaired(w, centre), found.added_row_is_basic)
+
+
+def feasibility_tolerance(violation_tolerance: float) -> float:
+    """HiGHS must be more exact than the violations that are to be told apart from zero."""
+    return max(SMALLEST_TOLERANCE, min(1e-7, violation_tolerance / 10.0))
+
+
+@dataclass(frozen=True)
+class _FixedPart:
+    """Columns w (K n of them), perhaps r (n), and t (B); rows that do not depend on the features."""
+
+    cost: FloatArray
+    rows: sparse.csr_array
+    lower: FloatArray
+    upper: FloatArray
+    most: FloatArray  # upper bounds of the columns
+
+
+def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
+    n_w, one = coding.n_classes * n, np.array([unit])
+    total = sparse.csr_array(np.ones((1, n_w)))
+    no_bound = np.full(n_w, np.inf)
+    if isinstance(objective, ExpectedLoss):
+        part = _FixedPart(-objective.loss.ravel(), total, one, one, no_bound)
+    elif isinstance(objective, HingeLoss):
+        # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
+        balance = sparse.csr_array(np.repeat(coding.matrix, n, axis=1))[: int(objective.has_intercept)]
+        zero = np.zeros(balance.shape[0])
+        part = _FixedPart(-np.ones(n_w), balance, zero, zero, unit * objective.mass.ravel())
+    elif not isinstance(objective, BayesError):
+        raise TypeError(f"no linear program is known for {type(objective).__name__}")
+    elif coding.name == "signed":
+        # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
+        # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
+        # row: mass that is left over carries both labels alike.
+        part = _FixedPart(np.full(n_w, 0.5), total[:0], one[:0], one[:0], no_bound)
+    else:
+        # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1 (of whichever unit)
+        identity = sparse.eye_array(n)
+        linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
+        part = _FixedPart(
+            cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
+            rows=sparse.vstack([linking, sparse.hstack([total, sparse.coo_array((1, n))])]),
+            lower=np.concatenate([np.full(n_w, -np.inf), one]),
+            upper=np.concatenate([np.zeros(n_w), one]),
+            most=np.full(n_w + n, np.inf),
+        )
+    return _with_block_sums(part, coding, n)
+
+
+def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:
+    """Append the columns t_b and the rows ``sum_yi C_by w_yi - t_b = 0`` that define them."""
+    n_blocks, n_other = coding.n_blocks, len(part.cost) - coding.n_classes * n
+    sums = sparse.hstack(
+        [
+            sparse.kron(sparse.coo_array(coding.matrix), np.ones((1, n))),
+            sparse.coo_array((n_blocks, n_other)),
+            -sparse.eye_array(n_blocks),
+        ]
+    )
+    widened = sparse.hstack([part.rows, sparse.coo_array((part.rows.shape[0], n_blocks))])
+    return _FixedPart(
+        cost=np.concatenate([part.cost, np.zeros(n_blocks)]),
+        rows=sparse.vstack([widened, sums]).tocsr(),
+        lower=np.concatenate([part.lower, np.zeros(n_blocks)]),
+        upper=np.concatenate([part.upper, np.zeros(n_blocks)]),
+        most=np.concatenate([part.most, np.full(n_blocks, np.inf)]),
+    )
+
+
+def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> sparse.csr_array:
+    """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j).
+
+    With ``Psi = V - 1 c'`` the entries are ``C_by V_ij`` on w and ``-c_j`` on t_b.
+    """
+    coding, (n, d) = problem.coding, problem.features.shape
+    block, column = np.divmod(components, d)
+    values, offset = problem.features.shifted_columns(column)
+    entries = sparse.coo_array(values.T)  # one row per component
+    row, instance = entries.row, entries.col
+    classes = coding.classes_of_block[block[row]]
+    signs = np.take_along_axis(coding.matrix[block[row]], classes, axis=1)
+    on_w = (signs * entries.data[:, None]).ravel()
+    rows = np.concatenate([np.repeat(row, classes.shape[1]), np.arange(len(components))])
+    cols = np.concatenate([(classes * n + instance[:, None]).ravel(), n_columns - coding.n_blocks + block])
+    data = np.concatenate([on_w, -offset])
+    matrix = sparse.csr_array((data, (rows, cols)), shape=(len(components), n_columns))
+    matrix.eliminate_zeros()
+    return matrix

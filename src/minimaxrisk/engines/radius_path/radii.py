@@ -1,0 +1,284 @@
+"""R* for many radii s at once, and between them.
+
+The optimal vertex is followed from the largest radius down to the smallest (``homotopy``). Where that fails,
+or takes more pivots than a solution from scratch is worth, the interior point solves a radius, and its vertex
+is followed from there. With a block of coefficients per class the interior point solves all of them. Either
+way every pair is certified at its own radius.
+
+What a solved radius says about the other ones. For fixed coefficients the upper bound U(s; mu) is convex in
+s, since the radii max(s sigma/sqrt(n), 1e-9) are: its chord between the ends of the path bounds R* from above
+there, a tangent. And R* is concave, so that chords between lower bounds are lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.linear_programs.starts import by_correlation
+from minimaxrisk.engines.radius_path.homotopy import (
+    MOST_CLASSES,
+    Homotopy,
+    HomotopyError,
+    NearComponents,
+    Stop,
+    Vertex,
+)
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import Stage
+from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import Problem
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
+
+# The largest gap with which a solved radius is content.
+GAP = 1e-8
+# Violations up to this size are rounding errors.
+VIOLATION = 1e-10
+# Components that are at hand between two looks at all of them: those this near to their bounds, and at first
+# so many. The radii shrink by this factor in between, at most.
+NEAR = 0.75
+FIRST_COMPONENTS = 50
+SHRINKAGE = 0.88
+# Breakpoints nearer to each other than this fraction of the largest radius are one.
+SEPARATION = 1e-9
+# Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
+FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
+# Times that following may fail before every radius is solved afresh.
+MOST_FAILURES = 2
+# More than any path takes whose pivots make progress.
+MOST_PIVOTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class RadiusFamily:
+    """The problems of all radii between two: that of the largest one, from which the others follow."""
+
+    problem: Problem
+    smallest: float
+    largest: float
+
+    def at(self, radius: float) -> Problem:
+        return replace(
+            self.problem,
+            lam=np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS),
+        )
+
+    @property
+    def is_concave(self) -> bool:
+        """Whether R* is exactly concave: the radii of no component meet their smallest value on the way."""
+        smallest, largest = self.at(self.smallest).lam, self.problem.lam
+        return not ((smallest == SMALLEST_RADIUS) & (largest > SMALLEST_RADIUS)).any()
+
+    def solved(self, radius: float, stage: Stage, upper: float, lower: float) -> SolvedRadius:
+        """With the bounds that the same coefficients prove at both ends: the radii alone differ."""
+        lam, size = self.problem.lam.ravel()[stage.components], np.abs(stage.values)
+        here, *ends = (
+            float(np.maximum(lam * (s / self.largest), SMALLEST_RADIUS) @ size)
+            for s in (radius, self.smallest, self.largest)
+        )
+        at_smallest, at_largest = (upper + penalty - here for penalty in ends)
+        # Rounding may cross the bounds at R*.
+        return SolvedRadius(radius, stage, upper, min(lower, upper), (at_smallest, at_largest))
+
+
+@dataclass(frozen=True)
+class SolvedRadius:
+    """Coefficients, certified bounds on R*, and what the coefficients prove at both ends of the path."""
+
+    radius: float
+    stage: Stage
+    upper: float
+    lower: float
+    upper_at_ends: tuple[float, float]  # at the smallest and at the largest radius
+
+
+# Called with every radius of the caller's once it is solved.
+Report = Callable[[SolvedRadius], object]
+
+
+def radius_path(
+    family: RadiusFamily, radii: FloatArray, *, everywhere: bool, report: Report = lambda solved: None
+) -> list[SolvedRadius]:
+    """Solve for the radii, which descend strictly; further ones in between where they were met.
+
+    ``everywhere`` asks for all breakpoints: afterwards the bounds agree between the radii too.
+    """
+    solved: list[SolvedRadius] = []
+    follower = _Follower(family, keep_all=everywhere)
+    for radius in radii:
+        *on_the_way, last = follower.go_to(radius)
+        solved += filter(_is_accurate, on_the_way)
+        solved.append(last if _is_accurate(last) else solve_afresh(family, radius))
+        report(solved[-1])
+    return _refined(family, solved) if everywhere else solved
+
+
+def _is_accurate(solved: SolvedRadius) -> bool:
+    return solved.upper - solved.lower <= GAP
+
+
+def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
+    """By the interior point."""
+    problem = family.at(radius)
+    solution = interior_point(problem, EngineSettings("interior-point", gap_tol=GAP))
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    used = np.flatnonzero(solution.mu)
+    stage = Stage(used, solution.mu.ravel()[used])
+    return family.solved(radius, stage, solution.upper, solution.lower)
+
+
+class _Follower:
+    """A vertex on its way through the family, and the components that it has to look at."""
+
+    def __init__(self, family: RadiusFamily, *, keep_all: bool) -> None:
+        self._family, self._keep_all = family, keep_all
+        self._n_failures = 0
+        # Before the first radius, and where it got lost, there is no vertex to go on from.
+        self._radius: float | None = None
+        n_classes, n = family.problem.centre.shape
+        # With a block of coefficients per class there are so many vertices between two radii that the
+        # interior point is faster, unless all of them are wanted.
+        self._can_follow = n_classes <= MOST_CLASSES and (keep_all or family.problem.coding.n_blocks == 1)
+        self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
+        if self._can_follow:
+            self._homotopy = Homotopy(family.problem)
+
+    def go_to(self, radius: float) -> list[SolvedRadius]:
+        """The pairs met on the way, if all are to be kept, and that at its end."""
+        if self._can_follow and (self._radius is not None or self._starts_from_nothing()):
+            try:
+                return self._follow(radius)
+            except HomotopyError:
+                self._n_failures += 1
+        solved = solve_afresh(self._family, radius)
+        if self._can_follow and self._n_failures <= MOST_FAILURES:
+            self._take_up(solved)
+        return [solved]
+
+    def _starts_from_nothing(self) -> bool:
+        """Before anything failed: from radii so large that the first vertex is optimal."""
+        problem = self._family.problem
+        if self._n_failures:
+            return False
+        self._vertex = self._homotopy.start()
+        self._components = by_correlation(problem, BayesError(), FIRST_COMPONENTS)
+        deviation = np.abs(self._homotopy.moments_of(self._vertex, problem.lam.ravel()) - problem.tau.ravel())
+        self._lam = np.maximum(problem.lam.ravel(), 1.001 * deviation)
+        return True
+
+    def _take_up(self, solved: SolvedRadius) -> None:
+        """Go on from the vertex of a radius that was solved afresh, if it is one."""
+        self._radius = None
+        lam = self._family.at(solved.radius).lam.ravel()
+        try:
+            vertex = self._homotopy.vertex_with(solved.stage, lam)
+        except HomotopyError:
+            self._n_failures += 1
+            return
+        deviation = np.abs(self._homotopy.moments_of(vertex, lam) - self._homotopy.tau)
+        if (deviation <= lam + VIOLATION).all():
+            self._arrive(vertex, solved.radius, lam, deviation)
+
+    def _arrive(self, vertex: Vertex, radius: float, lam: FloatArray, deviation: FloatArray) -> None:
+        self._components = np.union1d(np.flatnonzero(deviation > NEAR * lam), vertex.active)
+        self._vertex, self._lam, self._radius = vertex, lam, radius
+
+    def _follow(self, radius: float) -> list[SolvedRadius]:
+        start = radius if self._radius is None else self._radius
+        n_parts = max(1, int(np.ceil((np.log(radius) - np.log(start)) / np.log(SHRINKAGE))))
+        last_pivot = self._homotopy.n_pivots + self._budget
+        kept: list[SolvedRadius] = []
+        for part in [*np.geomspace(start, radius, n_parts + 1)[1:-1], radius]:
+            stops, moments = self._advance(part, last_pivot)
+            if self._keep_all or part == radius:
+                kept += [self._certified(*pair) for pair in zip(stops, moments, strict=True)]
+        return kept
+
+    def _advance(self, radius: float, last_pivot: int) -> tuple[list[_Met], FloatArray]:
+        """On to ``radius``, from the same place again with more components as long as others are violated."""
+        problem, lam = self._family.problem, self._family.at(radius).lam.ravel()
+        start = radius if self._radius is None else self._radius
+        while True:
+            near = NearComponents(problem, self._components)
+            vertex, stops = self._homotopy.follow(
+                self._vertex,
+                near,
+                (self._lam, lam),
+                max_pivots=last_pivot - self._homotopy.n_pivots,
+                keep_all=self._keep_all and self._radius is not None,
+            )
+            moments = self._moments_of(stops)
+            violated = self._violated(stops, moments, lam)
+            if len(violated) == 0:
+                break
+            self._components = np.union1d(self._components, violated)
+        self._arrive(vertex, radius, lam, np.abs(moments[-1] - problem.tau).ravel())
+        met = [_Met(start + stop.fraction * (radius - start), stop) for stop in stops[:-1]]
+        return [*met, _Met(radius, stops[-1])], moments
+
+    def _moments_of(self, stops: list[Stop]) -> FloatArray:
+        """Of all distributions at once, in one pass over the features (stops x B x d)."""
+        problem = self._family.problem
+        weights = np.concatenate([problem.coding.encode(stop.distribution) for stop in stops])
+        return problem.features.correlate(weights).reshape(len(stops), *problem.tau.shape)
+
+    def _violated(self, stops: list[Stop], moments: FloatArray, lam: FloatArray) -> IntArray:
+        """Components that were not looked at and should have been."""
+        excess = np.full(lam.shape, -np.inf)
+        for stop, at_stop in zip(stops, moments, strict=True):
+            deviation = np.abs(at_stop - self._family.problem.tau).ravel()
+            np.maximum(excess, deviation - (self._lam + stop.fraction * (lam - self._lam)), out=excess)
+        excess[self._components] = 0.0
+        return np.flatnonzero(excess > VIOLATION)
+
+    def _certified(self, met: _Met, moments: FloatArray) -> SolvedRadius:
+        problem = self._family.at(met.radius)
+        upper = upper_bound(problem, BayesError(), met.stop.stage.expand(*problem.tau.shape))
+        inside = lower_bound(problem, BayesError(), met.stop.distribution, moments)
+        return self._family.solved(met.radius, met.stop.stage, upper, inside.bound)
+
+
+@dataclass(frozen=True)
+class _Met:
+    radius: float
+    stop: Stop
+
+
+def _refined(family: RadiusFamily, solved: list[SolvedRadius]) -> list[SolvedRadius]:
+    """Solve where neighbouring tangents intersect, until nothing is left between tangents and chords.
+
+    The scheme of Eisner and Severance (1976) for breakpoints of a concave function. Where all vertices were
+    followed nothing is left to do.
+    """
+    finished, pending = solved[:1], solved[:0:-1]
+    while pending:
+        right, left = finished[-1], pending[-1]
+        radius = _worst_radius(family, left, right)
+        if radius is None:
+            finished.append(pending.pop())
+        else:
+            pending.append(solve_afresh(family, radius))
+    return finished
+
+
+def _worst_radius(family: RadiusFamily, left: SolvedRadius, right: SolvedRadius) -> float | None:
+    """Where two tangents intersect, if their bound there is not the chord's and the place is a new one."""
+    slopes = [(high - low) for low, high in (left.upper_at_ends, right.upper_at_ends)]
+    ahead = right.upper_at_ends[0] - left.upper_at_ends[0]
+    if not slopes[0] > slopes[1]:
+        return None
+    share = ahead / (slopes[0] - slopes[1])
+    radius = family.smallest + share * (family.largest - family.smallest)
+    margin = SEPARATION * family.largest
+    if not left.radius + margin < radius < right.radius - margin:
+        return None
+    along = (radius - left.radius) / (right.radius - left.radius)
+    chord = left.lower + along * (right.lower - left.lower)
+    tangent = left.upper_at_ends[0] + share * slopes[0]
+    return radius if tangent - chord > GAP else None

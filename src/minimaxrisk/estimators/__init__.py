@@ -1,0 +1,1 @@
+"""The scikit-learn estimators: shells that check, pose, solve and store."""

@@ -1,0 +1,496 @@
+"""The classifier as a scikit-learn estimator: check, pose the problem, call an engine, store the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning, warn
+from minimaxrisk._utils.sklearn_private import (
+    CALLER_OF_FIT,
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
+from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.solution import IterationRecord, Solution
+from minimaxrisk.estimators.parameters import engine_settings_of, radius_rule_of, take_over_columns
+from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
+from minimaxrisk.guarantees.fitted import linear_rule_of
+from minimaxrisk.guarantees.guaranteed_error import (
+    GuaranteedError,
+    excess_of_randomized_rule,
+    guaranteed_error,
+)
+from minimaxrisk.problem import rule
+from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.problem import Problem
+from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
+from minimaxrisk.uncertainty.radius import student_factor
+
+
+class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    r"""Linear classifier with the smallest worst-case error probability.
+
+    Among all distributions whose feature means agree with the data within confidence radii
+    :math:`\lambda`, the error of the learned randomized rule is at most
+
+    .. math:: R^* = \min_\mu \; 1 - \tau^T \mu + \lambda^T |\mu| + \varphi(\mu)
+
+    where :math:`\tau` holds the means of :math:`\Phi(x, y)` over the training data,
+    :math:`\lambda = s \, \sigma / \sqrt{n}`, and
+    :math:`\varphi(\mu) = \max_{i, C} (\sum_{y \in C} \Phi(x_i, y)^T \mu - 1) / |C|` runs over training
+    instances and sets of labels. The L1 penalty makes the coefficients sparse.
+
+    Parameters
+    ----------
+    solver : {"auto", "interior-point", "constraint-generation", "full-lp"}, default="auto"
+        ``"interior-point"`` goes through the inside of the uncertainty set and ends at the exact vertex;
+        ``"constraint-generation"`` solves a sequence of small linear programs and adds the features
+        that the last solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which
+        is slow for many features. ``"auto"`` is the interior point. The optimum is the same.
+    coding : {"auto", "signed", "one-hot"}, default="auto"
+        How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
+        ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
+    radius : float, {"bonferroni", "bootstrap"} or array-like, default=1.0
+        How the confidence radii are set. A number is the factor s. A larger one gives a larger
+        uncertainty set, a larger R* and fewer selected features; the paper takes 1. With more features
+        than samples a plain number comes with an ``UninformativeRadiusWarning``.
+
+        A name chooses s such that all true means lie within the radii at once with probability
+        ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, for normal
+        features and any number of samples, conservative for correlated ones; ``"bootstrap"`` by a Gaussian
+        multiplier bootstrap of the largest deviation, which adapts to correlations. Its coverage is
+        asymptotic; a ``CoverageWarning`` tells where the sample visibly breaks what it assumes.
+
+        An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
+        classes.
+    confidence : float, default=0.95
+        The probability that the named radius rules aim at.
+    n_bootstrap : int, default=1000
+        Draws of ``radius="bootstrap"``.
+    standardize : bool, default=True
+        Centre the columns and scale them to unit variance inside. ``coef_`` refers to the columns that
+        were passed. R* does not depend on the scale of a column but does depend on its centre.
+    fit_intercept : bool, default=True
+        Add a column of ones to the features.
+    initial_features : {"correlation", "first-order"} or array of int, default="correlation"
+        Features of the first linear program of constraint generation: those whose mean products with the
+        label exceed their radius most, those that a few steps of a first-order method give the largest
+        coefficients, or columns given by index. The optimum does not depend on it.
+    max_features_per_iter : int, default=100
+        The largest number of features, counted as components of Phi, that enter per round (the paper's
+        n_max), and the number that the two named starts take.
+    tol : float, default=1e-4
+        The largest violation of a moment constraint that constraint generation accepts (the paper's
+        :math:`\epsilon`), for columns at unit root mean square; components with a smaller radius accept
+        less. The certified bounds hold for any value. The other solvers do not use it.
+    max_iter : int or None, default=None
+        Iterations of the interior point, or rounds of constraint generation after the first linear
+        program (the paper's k_max); ``None`` goes on until convergence.
+    gap_tol : float, default=1e-6
+        The certified gap, upper less lower bound, at which the interior point stops. Usually it ends at
+        an exact vertex, whose gap is a rounding error.
+    deterministic : bool, default=True
+        Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights per class. They are rescaled to leave the sum of the sample weights as it is.
+    random_state : int, RandomState instance or None, default=None
+        Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
+        ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
+    verbose : int, default=0
+        If positive, one line per iteration goes to the logger ``"minimaxrisk"`` at level INFO, or to
+        standard error where logging is not set up.
+    callback : callable or None, default=None
+        Called once an iteration with the record that goes into ``history_``; returning True stops
+        the fit and keeps the best certified model so far.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients on the columns passed to ``fit``: one row for the signed coding, positive towards
+        ``classes_[1]``, else one row per class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants of the decision function.
+    threshold_ : float
+        :math:`\varphi(\mu)`, the level above which scores turn into probabilities.
+    worst_case_error_ : float
+        A certified upper bound on the error of the randomized rule over the uncertainty set.
+    worst_case_error_lower_ : float
+        A certified lower bound on R*: no rule has a smaller worst-case error.
+    optimality_gap_ : float
+        The difference of the two.
+    deterministic_error_bound_ : float
+        ``min(1, 2 * worst_case_error_)``, a bound for the deterministic rule.
+    worst_case_distribution_ : ndarray of shape (n_samples [+ n_unlabeled], n_classes)
+        A distribution on the training samples and labels, inside the uncertainty set, against which
+        every rule errs with probability at least ``worst_case_error_lower_``. Samples without a label
+        follow those with one.
+    selected_features_ : ndarray of int
+        Indices of the columns with a non-zero coefficient.
+    n_features_selected_ : int
+        Their number.
+    feature_importances_ : ndarray of shape (n_features,)
+        Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
+        root mean square with ``standardize=False``).
+    tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
+        Estimated means and radii of the features as the problem saw them: standardised if asked for,
+        the intercept's column first if there is one.
+    radius_ : float or None
+        The factor s, given or found by the named rule; None where ``radius`` is an array.
+    coverage_ : float or None
+        The probability with which all true means lie within the radii, as far as the named rule's assumptions
+        hold; None where ``radius`` is no name.
+    coverage_remarks_ : tuple of str
+        What the sample visibly breaks of these assumptions, as told by ``CoverageWarning``.
+    coding_ : str
+        What ``"auto"`` stood for.
+    solver_ : str
+        The solver that did the work: what ``"auto"`` stood for, or constraint generation where the interior
+        point got stuck.
+    converged_ : bool
+        Whether the solver met its own stopping rule.
+    n_iter_ : int
+        Length of ``history_``: iterations of the interior point, or linear programs solved.
+    n_passes_ : int
+        How often all of X was read.
+    history_ : list of dict
+        One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
+        far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k),
+        ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the Newton matrix or linear program:
+        columns, the intercept among them, times classes for the one-hot coding), ``max_violation`` (zero for
+        the interior point), ``seconds``.
+    stages_ : list of LinearRule
+        The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
+        gives; for the interior point the last one alone.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the columns.
+
+    Notes
+    -----
+    The interior point stops at a certified gap of ``gap_tol``, constraint generation when no moment
+    constraint outside its linear program is violated by more than ``tol``. Whatever the solver does, the
+    two bounds are recomputed from the coefficients and the distribution alone, without trust in the
+    solver; ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true
+    feature means lie inside the radii and, for instances unlike those of the training data, only
+    approximately.
+
+    References
+    ----------
+    K. Bondugula, S. Mazuelas, A. Pérez, "Efficient Learning of Minimax Risk Classifiers in High
+    Dimensions", UAI 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> round(model.worst_case_error_, 4)
+    0.2822
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "solver": [StrOptions({"auto", "interior-point", "constraint-generation", "full-lp"})],
+        "coding": [StrOptions({"auto", "signed", "one-hot"})],
+        "radius": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"bonferroni", "bootstrap"}),
+            "array-like",
+        ],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
+        "standardize": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
+        "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "gap_tol": [Interval(Real, 0, None, closed="left")],
+        "deterministic": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        solver: str = "auto",
+        *,
+        coding: str = "auto",
+        radius: Any = 1.0,
+        confidence: float = 0.95,
+        n_bootstrap: int = 1000,
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        initial_features: Any = "correlation",
+        max_features_per_iter: int = 100,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        gap_tol: float = 1e-6,
+        deterministic: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+    ) -> None:
+        self.solver = solver
+        self.coding = coding
+        self.radius = radius
+        self.confidence = confidence
+        self.n_bootstrap = n_bootstrap
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.initial_features = initial_features
+        self.max_features_per_iter = max_features_per_iter
+        self.tol = tol
+        self.max_iter = max_iter
+        self.gap_tol = gap_tol
+        self.deterministic = deterministic
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> MinimaxRiskClassifier:
+        """Learn the rule.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training instances. Sparse input is never made dense.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights. A weight of 2 is the same as the row twice, a weight of 0 as no row.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
+            Instances without a label. Means, radii and scales do not depend on them, but the adversary may
+            put mass there, so that the bound holds for them as for the training instances
+            (``exceedance`` is zero on them) and R* can only be larger. A pipeline does not transform them
+            unless told to (``transform_input=["X_unlabeled"]`` with metadata routing), and cross-validation
+            cuts them into folds where they are as many as the samples.
+
+        Returns
+        -------
+        self
+        """
+        # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
+        checked = copy(self)
+        data = check_training_data(
+            checked,
+            X,
+            y,
+            sample_weight=sample_weight,
+            class_weight=self.class_weight,
+            X_unlabeled=X_unlabeled,
+        )
+        settings = engine_settings_of(self, checked.n_features_in_)
+        bridge = CallbackBridge(self, X, y)
+        monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
+        with suitable_threads(len(data.labels)):
+            posed = pose(
+                data,
+                coding=self.coding,
+                rule=radius_rule_of(self),
+                standardize=self.standardize,
+                fit_intercept=self.fit_intercept,
+            )
+            solution = solve_minimax_risk(posed.problem, settings, monitor)
+        bridge.close()
+        take_over_columns(self, checked)
+        self.classes_ = data.classes
+        self._store(posed, solution)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        self._warn_about_radius(data, posed)
+        if solution.remark:
+            warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
+        elif not (solution.converged or solution.stopped):
+            warn(
+                f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
+                "the bounds are valid, a larger max_iter brings them closer together.",
+                ConvergenceWarning,
+                stacklevel=CALLER_OF_FIT,
+            )
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes, shape (n_samples, n_classes).
+
+        For two classes one number per sample, positive where ``predict`` says ``classes_[1]``: with the
+        signed coding ``X @ coef_[0] + intercept_``, the score of the second class and minus that of the
+        first; with the one-hot coding the difference of the two scores.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) > 2:
+            return np.ascontiguousarray(scores.T)
+        return scores[1] if len(self.coef_) == 1 else scores[1] - scores[0]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The randomized rule h(y|x), shape (n_samples, n_classes).
+
+        These are the probabilities with which the minimax rule picks each label. They make the
+        worst-case error small; they do not estimate how probable the label is.
+        """
+        return rule.probabilities(self._scores(X), self.threshold_).T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
+
+        Of classes with the same score the first one is taken; so a model that selected no feature says
+        ``classes_[0]`` for every sample.
+        """
+        scores = self._scores(X)
+        if self.deterministic:
+            return self.classes_[rule.arg_max(scores)]
+        cumulative = np.cumsum(rule.probabilities(scores, self.threshold_), axis=0)
+        draws = check_random_state(self.random_state).random_sample(scores.shape[1])
+        # The last cumulative sum is one up to rounding, hence the minimum.
+        index = np.minimum((draws >= cumulative).sum(axis=0), len(self.classes_) - 1)
+        return self.classes_[index]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration."""
+        check_is_fitted(self, "coef_")
+        X = check_new_data(self, X)
+        for stage in self.stages_:
+            yield rule.probabilities(stage.scores(X), stage.threshold).T
+
+    def exceedance(self, X: Any) -> float:
+        r"""Mean of :math:`(d_x - 1)_+` over instances, which need no labels: what the bound misses there.
+
+        :math:`d_x = \sum_y (s_y(x) - \varphi)_+` is at most 1 on the training instances, where the bound's
+        proof holds. On others it may be larger, and if the true means lie within the radii, the error of the
+        randomized rule is at most ``worst_case_error_`` plus the expectation of this excess.
+        """
+        check_is_fitted(self, "coef_")
+        X = check_new_data(self, X)
+        return float(excess_of_randomized_rule(linear_rule_of(self), X).mean())
+
+    def guaranteed_error(
+        self,
+        X: Any = None,
+        *,
+        rule: str = "randomized",
+        training_data: tuple[Any, ...] | None = None,
+        confidence: float | None = None,
+        n_folds: int = 10,
+    ) -> GuaranteedError:
+        """A bound on the error for instances to come: the rule's worst case plus the exceedance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
+            New instances, without labels, from the law that the error is about; ones that took part in the
+            fit, with or without a label, would show no excess. None estimates the exceedance by
+            cross-fitting on ``training_data``.
+        rule : {"randomized", "argmax"}, default="randomized"
+            The rule of ``predict_proba``, or that of ``predict``: then the worst case is that of the arg-max
+            rule itself (see ``error_bounds``), and the excess that of the affine function which proves it.
+        training_data : tuple or None, default=None
+            What was passed to ``fit``: ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight,
+            X_unlabeled)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep them,
+            but notices others.
+        confidence : float or None, default=None
+            Level of the limit on the exceedance; None is that of the estimator. The probability of the
+            statement as a whole is what this and the radius rule leave together.
+        n_folds : int, default=10
+            Folds of the cross-fitting.
+
+        Returns
+        -------
+        GuaranteedError
+            ``value``, its parts, ``confidence``, and ``statement``, which says it in words.
+        """
+        return guaranteed_error(
+            self,
+            X,
+            rule=rule,
+            training_data=training_data,
+            confidence=confidence,
+            n_folds=n_folds,
+        )
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "coef_")
+        X = check_new_data(self, X)
+        return linear_rule_of(self).scores(X)
+
+    def _warn_about_radius(self, data: TrainingData, posed: PosedProblem) -> None:
+        for remark in posed.radii.remarks:
+            warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
+        n_samples = int((data.weights > 0).sum())
+        is_plain = np.ndim(self.radius) == 0 and not isinstance(self.radius, str)
+        if is_plain and self.n_features_in_ > n_samples and not self._covers_anyway(data, posed):
+            warn(
+                f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
+                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
+                "labels that are pure noise can have a small one too. radius='bootstrap' gives a bound; "
+                "minimaxrisk.permutation_test tells what noise would score.",
+                UninformativeRadiusWarning,
+                stacklevel=CALLER_OF_FIT + 1,
+            )
+
+    def _covers_anyway(self, data: TrainingData, posed: PosedProblem) -> bool:
+        """Whether a number is as large as the union bound would have made it."""
+        n, m = float(data.weights.sum()), posed.problem.n_components
+        return n > 1.0 and self.radius >= student_factor((1.0 - self.confidence) / (2.0 * m), n)
+
+    def _store(self, posed: PosedProblem, solution: Solution) -> None:
+        problem, lead = posed.problem, posed.problem.scale.n_leading
+        final = _rule_of(problem, solution.mu)
+        self.coef_, self.intercept_, self.threshold_ = final.full_coef, final.intercept, final.threshold
+        self.worst_case_error_ = solution.upper
+        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
+        self.worst_case_error_lower_ = min(solution.lower, solution.upper)
+        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
+        self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
+        self.worst_case_distribution_ = posed.instances.spread(solution.distribution)
+        self.selected_features_ = final.columns
+        self.n_features_selected_ = len(self.selected_features_)
+        self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)
+        self.tau_, self.lambda_ = problem.tau, problem.lam
+        if not self.standardize:
+            self.tau_, self.lambda_ = (
+                problem.scale.rescaled(problem.tau),
+                problem.scale.rescaled(problem.lam),
+            )
+        self.radius_ = posed.radii.factor
+        self.coverage_ = float(self.confidence) if isinstance(self.radius, str) else None
+        self.coverage_remarks_ = posed.radii.remarks
+        self.coding_ = problem.coding.name
+        self.solver_ = solution.solver
+        self.converged_ = solution.converged
+        self.n_iter_ = len(solution.history)
+        self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
+        self.history_ = list(solution.history)
+        self.stages_ = [_rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
+    threshold = rule.threshold(problem.scores_of(mu))
+    return LinearRule.from_mu(mu, threshold, problem.coding, problem.scale)

@@ -1,0 +1,314 @@
+"""The L1 support vector machine as a scikit-learn estimator, by the engines of the minimax problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.sklearn_private import (
+    CALLER_OF_FIT,
+    CallbackSupportMixin,
+    Interval,
+    LinearClassifierMixin,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
+from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk.engines.dispatch import solve_by_simplex
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.estimators.parameters import check_initial_features, take_over_columns
+from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
+from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
+from minimaxrisk.samples.validation import TrainingData, check_training_data
+
+# A gap is accepted up to so many times the tolerance, and always up to this fraction of the objective.
+ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
+
+
+class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator):
+    r"""Linear support vector machine with an L1 penalty, exact and certified.
+
+    .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
+
+    a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an intercept
+    that is not penalised. Features are generated: a program with few of them is solved, and those that its
+    dual solution violates most enter. :math:`c_i` are the sample weights. More than two classes are
+    learned one against the rest.
+
+    Parameters
+    ----------
+    alpha : float or None, default=None
+        The penalty, on coefficients of the columns as the problem sees them (standardised or not). ``None``
+        is a hundredth of :math:`\max_j \sum_i c_i |x_{ij}|`, a value at which no feature would be selected.
+    solver : {"auto", "constraint-generation", "full-lp"}, default="auto"
+        ``"auto"`` is ``"constraint-generation"``; ``"full-lp"`` passes all features to HiGHS at once.
+    standardize : bool, default=True
+        Centre the columns and scale them to unit variance inside. ``coef_`` refers to the columns that
+        were passed.
+    fit_intercept : bool, default=True
+        Whether there is a constant b.
+    initial_features : {"first-order", "correlation"} or array of int, default="first-order"
+        Features of the first program: the largest coefficients after a few steps of a first-order method on
+        a smoothed hinge loss, those most correlated with the label, or columns by index. The optimum does
+        not depend on it.
+    max_features_per_iter : int, default=100
+        The largest number of features that enter per round, and that the two named starts take.
+    tol : float, default=1e-4
+        The largest violation of a dual constraint that is accepted, as a fraction of the penalty. The
+        certified gap is then at most about this fraction of the objective.
+    max_iter : int or None, default=None
+        Rounds after the first linear program; ``None`` goes on until convergence.
+    class_weight : dict, "balanced" or None, default=None
+        Weights per class. They are rescaled to leave the sum of the sample weights as it is.
+    verbose : int, default=0
+        If positive, one line per iteration goes to the logger ``"minimaxrisk"`` at level INFO, or to
+        standard error where logging is not set up.
+    callback : callable or None, default=None
+        Called once an iteration with the record that goes into ``history_``; returning True stops the fit
+        and keeps the best certified model so far.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients on the columns passed to ``fit``, one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants of the decision function.
+    alpha_ : float
+        The penalty used.
+    objective_ : float
+        Hinge loss plus penalty of the coefficients, summed over classes against the rest.
+    objective_lower_ : float
+        A certified lower bound on the smallest possible value, from ``dual_coef_`` alone.
+    optimality_gap_ : float
+        The difference of the two.
+    dual_coef_ : ndarray of shape (1 or n_classes, n_samples)
+        The dual solution, times the sign of the label.
+    selected_features_ : ndarray of int
+        Indices of the columns with a non-zero coefficient.
+    n_features_selected_ : int
+        Their number.
+    feature_importances_ : ndarray of shape (n_features,)
+        Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
+        root mean square with ``standardize=False``).
+    solver_ : str
+        What ``"auto"`` stood for.
+    converged_ : bool
+        Whether the stopping rule was met.
+    n_iter_ : int
+        Linear programs solved, over all classes.
+    n_passes_ : int
+        How often all of X was read.
+    history_ : list of dict
+        One record per linear program: ``problem`` (which class against the rest), ``iteration``, ``lower``,
+        ``upper`` and ``objective`` of that class, ``n_features``, ``n_added``, ``n_removed``,
+        ``max_violation`` (as a fraction of the smallest penalty of a column), ``seconds``.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the columns.
+
+    Notes
+    -----
+    Any coefficients bound the optimum from above, and any dual point, shrunk until it satisfies all
+    constraints, from below; the two reported bounds are computed from the solution so, without trust in
+    the solver.
+
+    References
+    ----------
+    A. Dedieu, R. Mazumder, H. Wang, "Solving L1-regularized SVMs and Related Linear Programs: Revisiting
+    the Effectiveness of Column and Constraint Generation", Journal of Machine Learning Research 23, 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import L1SVMClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = L1SVMClassifier().fit(X, y)
+    >>> bool(model.optimality_gap_ < 1e-6)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
+        "solver": [StrOptions({"auto", "constraint-generation", "full-lp"})],
+        "standardize": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
+        "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        alpha: float | None = None,
+        *,
+        solver: str = "auto",
+        standardize: bool = True,
+        fit_intercept: bool = True,
+        initial_features: Any = "first-order",
+        max_features_per_iter: int = 100,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        verbose: int = 0,
+        callback: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.solver = solver
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.initial_features = initial_features
+        self.max_features_per_iter = max_features_per_iter
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.callback = callback
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1SVMClassifier:
+        """Learn the rule.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training instances. Sparse input is never made dense.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights. A weight of 2 is the same as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self
+        """
+        # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
+        checked = copy(self)
+        data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
+        initial = check_initial_features(self.initial_features, checked.n_features_in_)
+        bridge = CallbackBridge(self, X, y)
+        with suitable_threads(len(data.labels)):
+            posed = pose_l1_svm(
+                data, alpha=self.alpha, standardize=self.standardize, fit_intercept=self.fit_intercept
+            )
+            solutions, history = self._solve(posed, initial, bridge)
+        bridge.close()
+        take_over_columns(self, checked)
+        self.classes_ = data.classes
+        self.dual_coef_ = _dual_coefficients(data, posed, solutions)
+        self._store(posed, solutions, history)
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
+        if not (self.converged_ or any(solution.stopped for solution in solutions)):
+            if all(solution.converged for solution in solutions):
+                reason, remedy = "the penalty is too small for the solver", "a larger alpha"
+            else:
+                reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
+            warn(
+                f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
+                f"{remedy} brings them closer together.",
+                ConvergenceWarning,
+                stacklevel=CALLER_OF_FIT,
+            )
+        return self
+
+    def _solve(
+        self, posed: PosedL1SVM, initial: Any, bridge: CallbackBridge
+    ) -> tuple[list[Solution], list[dict[str, Any]]]:
+        """One class after the other; an interrupt or a callback's wish ends the rest with nothing learned."""
+        tell = make_monitor(bridge, self.callback, quantity="objective" if self.verbose else None)
+        solutions: list[Solution] = []
+        history: list[dict[str, Any]] = []
+        for k, (problem, loss) in enumerate(posed.binary):
+            penalty = float(problem.lam.min())
+            settings = EngineSettings(
+                solver=self.solver,
+                initial_features=initial,
+                n_max=self.max_features_per_iter,
+                epsilon=self.tol * penalty,
+                max_iter=self.max_iter,
+            )
+            if any(solution.interrupted or solution.stopped for solution in solutions):
+                solutions.append(Solution.trivial(problem, loss))
+                continue
+            monitor = _in_units_of_the_caller(k, posed.instances.n_effective, penalty, history, tell)
+            solutions.append(solve_by_simplex(problem, loss, settings, monitor))
+        return solutions, history
+
+    def _store(self, posed: PosedL1SVM, solutions: list[Solution], history: list[dict[str, Any]]) -> None:
+        n = posed.instances.n_effective
+        mu = np.vstack([solution.mu for solution in solutions])
+        constants = [
+            loss.intercept(problem.scores_of(solution.mu))
+            for (problem, loss), solution in zip(posed.binary, solutions, strict=True)
+        ]
+        # Adding 0.0 turns -0.0 into 0.0, which prints better.
+        coef, intercept = posed.scale.outward(mu)
+        self.coef_, self.intercept_ = coef + 0.0, intercept + np.array(constants)
+        self.alpha_ = posed.alpha
+        self.objective_ = n * sum(solution.upper for solution in solutions)
+        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
+        self.objective_lower_ = min(n * sum(solution.lower for solution in solutions), self.objective_)
+        self.optimality_gap_ = self.objective_ - self.objective_lower_
+        self.selected_features_ = np.flatnonzero(coef.any(axis=0))
+        self.n_features_selected_ = len(self.selected_features_)
+        self.feature_importances_ = np.abs(mu).sum(axis=0)
+        self.solver_ = solutions[0].solver
+        # A penalty too small for the solver's tolerances leaves a gap although nothing seems violated.
+        is_close = self.optimality_gap_ <= max(ACCEPTED_GAPS * self.tol, SMALLEST_GAP) * self.objective_
+        self.converged_ = is_close and all(solution.converged for solution in solutions)
+        self.n_iter_ = len(history)
+        self.n_passes_ = 1 + posed.binary[0][0].features.n_passes  # the first one scales
+        self.history_ = history
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:
+    """The dual solution on the caller's rows (problems x rows): each row has its share of its own label."""
+    known = np.flatnonzero(posed.instances.instance_of_row >= 0)
+    instance, label, weight = (
+        posed.instances.instance_of_row[known],
+        data.labels[known],
+        data.weights[known],
+    )
+    dual = np.zeros((len(solutions), len(data.labels)))
+    for k, ((_, loss), solution) in enumerate(zip(posed.binary, solutions, strict=True)):
+        side = (label == (k if len(solutions) > 1 else 1)).astype(np.intp)
+        share = solution.distribution[side, instance] / loss.mass[side, instance]
+        dual[k, known] = np.where(side == 1, 1.0, -1.0) * weight * share
+    return dual
+
+
+def _in_units_of_the_caller(
+    k: int, n: float, penalty: float, history: list[dict[str, Any]], tell: Monitor
+) -> Monitor:
+    """Records as sums over samples instead of means, kept in ``history`` and passed on."""
+
+    def monitor(record: IterationRecord) -> bool:
+        own: dict[str, Any] = {"problem": k, **record}
+        own["objective"] = n * own.pop("worst_case_error")
+        own["lower"], own["upper"] = n * record["lower"], n * record["upper"]
+        own["max_violation"] = record["max_violation"] / penalty
+        history.append(own)
+        return tell(own.copy())  # type: ignore[arg-type]  # what listens reads it by name
+
+    return monitor

@@ -1,0 +1,65 @@
+"""What estimators share besides their data: parameters that need a look at X, and columns written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.uncertainty.radius import RadiusRule
+from minimaxrisk.uncertainty.rules import make_radius_rule
+
+
+def radius_rule_of(model: Any) -> RadiusRule:
+    """What the parameters of a ``MinimaxRiskClassifier`` say about the radii."""
+    # A number that has to be computed, so that without a seed it is the same every time.
+    drawn = model.random_state is not None and isinstance(model.radius, str)
+    return make_radius_rule(
+        model.radius,
+        confidence=model.confidence,
+        n_bootstrap=model.n_bootstrap,
+        seed=int(check_random_state(model.random_state).randint(2**31 - 1)) if drawn else 0,
+        is_standardized=model.standardize,
+    )
+
+
+def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
+    """What the parameters of a ``MinimaxRiskClassifier`` say about the computation."""
+    return EngineSettings(
+        solver=model.solver,
+        initial_features=check_initial_features(model.initial_features, n_features),
+        n_max=model.max_features_per_iter,
+        epsilon=model.tol,
+        max_iter=model.max_iter,
+        gap_tol=model.gap_tol,
+    )
+
+
+def check_initial_features(value: Any, n_features: int) -> Any:
+    """A name as it is, or column indices as an integer array."""
+    if isinstance(value, str):
+        return value
+    columns = np.asarray(value)
+    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
+        raise ValueError(
+            "initial_features must be 'correlation', 'first-order' or a 1-D array of column indices, got an "
+            f"array of shape {columns.shape} and type {columns.dtype}."
+        )
+    outside = columns[(columns < 0) | (columns >= n_features)]
+    if outside.size:
+        raise ValueError(
+            f"initial_features holds the column index {outside[0]}, but X has {n_features} columns "
+            f"(0 to {n_features - 1})."
+        )
+    return columns.astype(np.intp)
+
+
+def take_over_columns(estimator: Any, checked: Any) -> None:
+    """Number and names of the columns, from the copy that validated them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(checked, name):
+            setattr(estimator, name, getattr(checked, name))
+    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
+        del estimator.feature_names_in_

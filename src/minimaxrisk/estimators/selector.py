@@ -1,0 +1,202 @@
+"""Feature selection as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.notices import without_radius_warnings
+from minimaxrisk._utils.parallel import progress_bar, spread
+from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.parameters import take_over_columns
+from minimaxrisk.estimators.stability_selection import (
+    SelectionFromRows,
+    complementary_halves,
+    false_selection_bounds,
+    fit_clone,
+    most_important,
+)
+from minimaxrisk.samples.validation import check_training_data
+
+# What a fit without stability selection does not have.
+STABILITY_ATTRIBUTES = (
+    "selection_frequencies_",
+    "n_selected_per_subsample_",
+    "average_selected_",
+    "false_selection_bounds_",
+)
+
+
+class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
+    """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
+
+    With ``stability=True``, those that it gives one again and again when it sees half of the samples.
+
+    Parameters
+    ----------
+    estimator : MinimaxRiskClassifier or None, default=None
+        What does the selecting; it is cloned. ``None`` is ``MinimaxRiskClassifier()``.
+    max_features : int or None, default=None
+        Keep at most this many, those with the largest ``feature_importances_``. With ``stability=True``
+        each half selects at most this many, and as many are kept as reach the threshold.
+    stability : bool, default=False
+        Stability selection with complementary pairs: the samples are split into two random halves,
+        ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns that
+        enough halves select are kept. A half holds half of the samples of each class; of an odd number one
+        sample is left out.
+    threshold : float, default=0.6
+        The share of halves, above 1/2 and at most 1, that have to select a column. Used with
+        ``stability=True`` only, like all parameters below.
+    n_subsamples : int, default=100
+        Number of halves, an even number.
+    n_jobs : int or None, default=None
+        Processes among which the fits are spread, as in joblib: None is 1 unless a context says otherwise,
+        -1 all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the halves; an int gives the same ones every time.
+    verbose : int, default=0
+        If positive, a progress bar on standard error.
+
+    Attributes
+    ----------
+    estimator_ : MinimaxRiskClassifier
+        The classifier fitted on all samples, with ``stability=True`` too; what is kept does not depend on it
+        then.
+    selection_frequencies_ : ndarray of shape (n_features,)
+        With ``stability=True``: the share of halves that select each column.
+    n_selected_per_subsample_ : ndarray of shape (n_subsamples,)
+        With ``stability=True``: how many columns each half selects, the two of a pair one after the other.
+    average_selected_ : float
+        With ``stability=True``: their average, the q of the bounds.
+    false_selection_bounds_ : FalseSelectionBounds
+        With ``stability=True``: two bounds on the expected number of columns that are kept without being
+        related to the label. Its docstring says what they assume.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the input columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskSelector
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> MinimaxRiskSelector(max_features=2).fit(X, y).get_feature_names_out()
+    array(['worst radius', 'worst concavity'], dtype=object)
+    >>> selector = MinimaxRiskSelector(max_features=4, stability=True, n_subsamples=20, random_state=0)
+    >>> selector.fit(X, y).get_feature_names_out()
+    array(['worst radius', 'worst concavity'], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "stability": ["boolean"],
+        "threshold": [Interval(Real, 0.5, 1, closed="right")],
+        "n_subsamples": [Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        max_features: int | None = None,
+        stability: bool = False,
+        threshold: float = 0.6,
+        n_subsamples: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.max_features = max_features
+        self.stability = stability
+        self.threshold = threshold
+        self.n_subsamples = n_subsamples
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskSelector:
+        """Fit the classifier that selects; ``sample_weight`` is passed on to it.
+
+        With ``stability=True`` a sample is in one half of a pair with all of its weight.
+        """
+        estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
+        # Before any fit, since samples that cannot be halved are refused here.
+        work = self._halve(estimator, X, y, sample_weight) if self.stability else None
+        # Whoever selects does not read R*.
+        with without_radius_warnings():
+            fitted = fit_clone(estimator, X, y, sample_weight)
+        if not hasattr(fitted, "selected_features_"):
+            raise ValueError(
+                f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "
+                f"{type(estimator).__name__}."
+            )
+        selections = None if work is None else self._select_from_halves(*work)
+        take_over_columns(self, fitted)
+        self.estimator_ = fitted
+        self._store(selections)
+        return self
+
+    def _halve(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[SelectionFromRows, list[IntArray]]:
+        """What is to be done with each half, and the halves."""
+        data = check_training_data(copy(self), X, y, sample_weight=sample_weight)
+        halves = complementary_halves(data, self.n_subsamples, check_random_state(self.random_state))
+        select = SelectionFromRows(
+            estimator=estimator,
+            X=data.X,
+            y=data.classes[data.labels],
+            sample_weight=None if sample_weight is None else data.weights,
+            max_features=self.max_features,
+        )
+        return select, halves
+
+    def _select_from_halves(self, select: SelectionFromRows, halves: list[IntArray]) -> list[IntArray]:
+        with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
+            return spread(select, halves, n_jobs=self.n_jobs, progress=progress)
+
+    def _store(self, selections: list[IntArray] | None) -> None:
+        """Keep what the halves selected; None forgets what an earlier fit kept."""
+        if selections is None:
+            for name in STABILITY_ATTRIBUTES:
+                self.__dict__.pop(name, None)
+            return
+        votes = np.bincount(np.concatenate(selections), minlength=self.n_features_in_)
+        self.selection_frequencies_ = votes / len(selections)
+        self.n_selected_per_subsample_ = np.array([len(columns) for columns in selections])
+        self.average_selected_ = float(self.n_selected_per_subsample_.mean())
+        self.false_selection_bounds_ = false_selection_bounds(
+            self.average_selected_,
+            self.n_features_in_,
+            threshold=self.threshold,
+            n_subsamples=len(selections),
+        )
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self, "estimator_")
+        if hasattr(self, "selection_frequencies_"):
+            # The threshold of the fit, for which the bounds are.
+            return self.selection_frequencies_ >= self.false_selection_bounds_.threshold
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[most_important(self.estimator_, self.max_features)] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags

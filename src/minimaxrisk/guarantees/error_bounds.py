@@ -1,0 +1,127 @@
+"""Between what bounds the error of a fixed rule lies: two linear programs over the uncertainty set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
+from minimaxrisk.engines.solution import Solution
+from minimaxrisk.guarantees.fitted import (
+    check_classes,
+    check_model,
+    check_rule,
+    linear_rule_of,
+    pose_as_fitted,
+    rule_probabilities,
+    training_data_of,
+)
+from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.problem.objective import ExpectedLoss
+from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.samples.validation import TrainingData
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """Smallest and largest error probability of a fixed rule over the uncertainty set.
+
+    ``lower`` and ``upper`` are valid whatever the solver did; the true extremes lie within
+    ``lower_gap`` above and ``upper_gap`` below them.
+    """
+
+    lower: float
+    upper: float
+    lower_gap: float
+    upper_gap: float
+
+
+def error_bounds(
+    model: Any,
+    X: Any,
+    y: Any,
+    rule: str = "randomized",
+    sample_weight: Any = None,
+    *,
+    X_unlabeled: Any = None,
+) -> ErrorBounds:
+    """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
+
+    Two linear programs over the same set as the fit, solved by the same constraint generation.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier
+        A fitted classifier.
+    X, y, sample_weight, X_unlabeled
+        The data that define the uncertainty set, normally those that the model was fitted on.
+    rule : {"randomized", "argmax"}, default="randomized"
+        The rule of ``predict_proba`` or that of ``predict``.
+
+    Returns
+    -------
+    ErrorBounds
+    """
+    check_model(model)
+    check_rule(rule)
+    data = training_data_of(model, X, y, sample_weight, X_unlabeled)
+    posed, loss = _posed_with_loss(model, data, rule)
+    largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
+    return ErrorBounds(
+        lower=max(0.0, -smallest.upper),
+        upper=min(1.0, largest.upper),
+        lower_gap=smallest.upper - smallest.lower,
+        upper_gap=largest.upper - largest.lower,
+    )
+
+
+@dataclass(frozen=True)
+class WorstCaseOfRule:
+    """The largest expected loss of a fixed rule over the set, and the affine function that proves it.
+
+    On every instance of the program ``loss(y|x) <= affine.threshold + affine.scores(x)[y]``, and the mean of
+    the right-hand side is at most ``upper`` for every distribution of the set.
+    """
+
+    upper: float
+    lower: float
+    affine: LinearRule
+
+
+def worst_case_of_rule(model: Any, data: TrainingData, rule: str) -> WorstCaseOfRule:
+    """The largest error of the rule over the uncertainty set of ``data``."""
+    return _worst_case(model, *_posed_with_loss(model, data, rule))
+
+
+def _posed_with_loss(model: Any, data: TrainingData, rule: str) -> tuple[PosedProblem, FloatArray]:
+    """The uncertainty set, and what the rule loses at each of its instances with each label (K x n)."""
+    check_classes(model, data)
+    posed = pose_as_fitted(model, data)
+    # The scores that predict sees, not those of the inner scale: rounding decides ties.
+    return posed, 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
+
+
+def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
+    problem = posed.problem
+    solution = _extreme_loss(model, posed, loss, linear_rule_of(model).to_mu(problem.scale))
+    # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
+    constant = ExpectedLoss(loss).conjugate(problem.scores_of(solution.mu))
+    affine = LinearRule.from_mu(-solution.mu, constant, problem.coding, problem.scale)
+    return WorstCaseOfRule(solution.upper, solution.lower, affine)
+
+
+def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:
+    """The largest expected loss over the set, from the features that the model uses."""
+    solution = constraint_generation(
+        posed.problem,
+        ExpectedLoss(loss),
+        np.flatnonzero(mu),
+        n_max=model.max_features_per_iter,
+        epsilon=model.tol,
+    )
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    return solution

@@ -1,0 +1,74 @@
+"""A fitted model read again: what kind it is, the problem it was posed, the rule it stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.problem import rule as rules
+from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.uncertainty.radius import GivenRadii, Multiple
+
+
+def check_model(model: Any) -> None:
+    check_is_fitted(model)
+    if not hasattr(model, "worst_case_distribution_"):
+        raise ValueError(
+            f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; of a pipeline pass "
+            "the last step and the transformed X, of a search best_estimator_, of a selector estimator_."
+        )
+
+
+def check_classes(model: Any, data: TrainingData) -> None:
+    if not np.array_equal(data.classes, model.classes_):
+        raise ValueError(
+            f"y must hold the classes of the model, {model.classes_.tolist()}, got {data.classes.tolist()}."
+        )
+
+
+def check_rule(rule: str) -> None:
+    if rule not in ("randomized", "argmax"):
+        raise ValueError(f"rule must be 'randomized' or 'argmax', got {rule!r}.")
+
+
+def training_data_of(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+) -> TrainingData:
+    """The data, checked against the columns and with the class weights of a fitted model."""
+    return check_training_data(
+        model,
+        X,
+        y,
+        sample_weight=sample_weight,
+        class_weight=model.class_weight,
+        X_unlabeled=X_unlabeled,
+        reset=False,
+    )
+
+
+def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
+    rule = GivenRadii(model.lambda_, model.standardize) if model.radius_ is None else Multiple(model.radius_)
+    return pose(
+        data,
+        coding=model.coding_,
+        rule=rule,
+        standardize=model.standardize,
+        fit_intercept=model.fit_intercept,
+    )
+
+
+def linear_rule_of(model: Any) -> LinearRule:
+    return LinearRule.from_full(model.coef_, model.intercept_, model.threshold_)
+
+
+def rule_probabilities(fitted: LinearRule, X: DataMatrix, rule: str) -> FloatArray:
+    """h(y|x) of the rule by name (K x n)."""
+    scores = fitted.scores(X)
+    if rule == "randomized":
+        return rules.probabilities(scores, fitted.threshold)
+    return rules.arg_max_probabilities(scores)

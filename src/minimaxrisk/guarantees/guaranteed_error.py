@@ -1,0 +1,319 @@
+"""From the worst case over the training instances to a bound on the error for instances to come.
+
+The bound of a fitted rule is proven by an affine function of Phi(x, y) that lies above the rule's loss on
+every training instance, and whose mean over the uncertainty set is known. On other instances the loss may
+be above that function; the excess is what the proof falls short of there. For every distribution P whose
+moments lie within the radii
+
+    error of the rule <= worst case + E_P[excess(x)].
+
+* Randomized rule: the function is ``1 + phi - s_y(x)``. With ``d_x = sum_y (s_y(x) - phi)_+ > 1`` the rule is
+  ``(s_y - phi)_+ / d_x``, and ``1 - h(y|x)`` exceeds the function by at most ``d_x - 1``. The excess is
+  ``(d_x - 1)_+``.
+* Arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of the linear program of its
+  worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``.
+
+Neither needs labels. The mean excess is estimated on instances that the model has not seen: new ones, or
+without any by cross-fitting, where models fitted on part of the data are applied to the rest. These
+are models like the one at hand, on fewer samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
+from minimaxrisk.guarantees.fitted import (
+    check_model,
+    check_rule,
+    linear_rule_of,
+    rule_probabilities,
+    training_data_of,
+)
+from minimaxrisk.guarantees.verification import verify
+from minimaxrisk.problem import rule as rules
+from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.samples.validation import TrainingData, check_new_data
+
+NEW_INSTANCES, CROSS_FITTING = "new instances", "cross-fitting"
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Exceedance:
+    """An estimate of the mean excess: how much error the bound's proof misses on new instances.
+
+    Attributes
+    ----------
+    mean, standard_error : float
+        The estimate and its standard error.
+    upper : float
+        Its upper confidence limit. A sum of few positive numbers among many zeros is skewed; a Gamma law
+        with the mean and variance estimated for it stands in for its own. That is approximate, and says
+        nothing about rare excesses that are larger than any seen. Zero where there was no excess at all.
+    confidence : float
+        The level of ``upper``.
+    n_instances, n_exceeding : int
+        How many instances were looked at, and on how many of them there was an excess.
+    source : str
+        ``"new instances"`` or ``"cross-fitting"``.
+    """
+
+    mean: float
+    standard_error: float
+    upper: float
+    confidence: float
+    n_instances: int
+    n_exceeding: int
+    source: str
+
+
+@dataclass(frozen=True)
+class GuaranteedError:
+    """A bound on the error of a rule on new instances, its parts, and what is claimed about it.
+
+    Attributes
+    ----------
+    value : float
+        ``worst_case_error + exceedance.upper``, at most 1.
+    rule : str
+        ``"randomized"`` (``predict_proba``) or ``"argmax"`` (``predict``).
+    worst_case_error : float
+        The rule's certified worst case over the uncertainty set.
+    exceedance : Exceedance
+        What instances unlike those of the training data add.
+    confidence : float or None
+        A lower bound on the probability that ``value`` bounds the error: what the radius rule and the limit
+        of the exceedance leave together (0.9 if both are 0.95). None where the radii come with no probability
+        or the sample breaks what they assume, and where no excess was seen, which says how rare it is but not
+        how large it can be.
+    statement : str
+        All of it in words.
+    """
+
+    value: float
+    rule: str
+    worst_case_error: float
+    exceedance: Exceedance
+    confidence: float | None
+    statement: str
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return self.statement
+
+
+def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
+    """``(d_x - 1)_+`` for each row."""
+    return _positive_part(rules.total_excess(fitted.scores(X), fitted.threshold) - 1.0)
+
+
+def excess_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
+    """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
+    short = 1.0 - rule_probabilities(fitted, X, "argmax") - affine.threshold - affine.scores(X)
+    return _positive_part(short.max(axis=0))
+
+
+def _positive_part(excess: FloatArray) -> FloatArray:
+    """Zero also where there is nothing but rounding, as on the training instances."""
+    return np.where(excess > ROUNDING, excess, 0.0)
+
+
+def guaranteed_error(
+    model: Any,
+    X: Any = None,
+    *,
+    rule: str = "randomized",
+    training_data: tuple[Any, ...] | None = None,
+    confidence: float | None = None,
+    n_folds: int = 10,
+) -> GuaranteedError:
+    """See ``MinimaxRiskClassifier.guaranteed_error``."""
+    check_model(model)
+    check_rule(rule)
+    level = model.confidence if confidence is None else confidence
+    if not (is_number(level) and 0.0 < level < 1.0):
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {level!r}.")
+    if training_data is None and (X is None or rule == "argmax"):
+        what = "cross-fitting, which takes the place of new instances," if X is None else "rule='argmax'"
+        raise ValueError(
+            f"{what} needs the data that the model was fitted on, and a model does not keep them: pass "
+            "training_data=(X, y), with whatever else was passed to fit after it."
+        )
+    if not (is_integer(n_folds) and n_folds >= 2):
+        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    data = None if training_data is None else training_data_of(model, *_checked_tuple(training_data))
+    if training_data is not None:
+        _check_same_data(model, training_data)
+    judged = _judge(model, data, rule)
+    if X is not None:
+        new = check_new_data(model, X)
+        exceedance = _mean_excess(judged.excess(new), np.ones(new.shape[0]), level, NEW_INSTANCES)
+    else:
+        assert data is not None  # checked above
+        exceedance = _by_cross_fitting(model, data, rule, level, n_folds)
+    value = min(1.0, judged.worst_case_error + exceedance.upper)
+    together = None
+    if model.coverage_ is not None and exceedance.n_exceeding and not model.coverage_remarks_:
+        together = max(0.0, round(model.coverage_ + level - 1.0, 12))
+    statement = _in_words(
+        model,
+        rule,
+        worst=judged.worst_case_error,
+        exceedance=exceedance,
+        value=value,
+        together=together,
+    )
+    return GuaranteedError(value, rule, judged.worst_case_error, exceedance, together, statement)
+
+
+def _checked_tuple(training_data: Any) -> tuple[Any, ...]:
+    if not isinstance(training_data, tuple | list) or not 2 <= len(training_data) <= 4:
+        raise ValueError(
+            "training_data must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, X_unlabeled), as "
+            f"passed to fit, got {type(training_data).__name__}"
+            + (f" of length {len(training_data)}." if isinstance(training_data, tuple | list) else ".")
+        )
+    return tuple(training_data)
+
+
+def _check_same_data(model: Any, training_data: tuple[Any, ...]) -> None:
+    X, y, *rest = training_data
+    weights, unlabeled = (*rest, None, None)[:2]
+    certificate = verify(model, X, y, weights, unlabeled)
+    if not certificate.valid:
+        raise ValueError(
+            "training_data must be what the model was fitted on, in the same order of rows, but with it "
+            f"{certificate.problems[0]}."
+        )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A rule with its worst case, and the affine function that proves it if that is not the rule's own."""
+
+    fitted: LinearRule
+    worst_case_error: float
+    affine: LinearRule | None = None
+
+    def excess(self, X: DataMatrix) -> FloatArray:
+        if self.affine is None:
+            return excess_of_randomized_rule(self.fitted, X)
+        return excess_of_argmax_rule(self.fitted, self.affine, X)
+
+
+def _judge(model: Any, data: TrainingData | None, rule: str) -> _Judged:
+    fitted = linear_rule_of(model)
+    if rule == "randomized":
+        return _Judged(fitted, float(model.worst_case_error_))
+    assert data is not None
+    worst = worst_case_of_rule(model, data, "argmax")
+    return _Judged(fitted, worst.upper, worst.affine)
+
+
+def _by_cross_fitting(
+    model: Any, data: TrainingData, rule: str, confidence: float, n_folds: int
+) -> Exceedance:
+    """Models fitted on all folds but one, applied to that one."""
+    rows = np.flatnonzero(data.weights > 0)
+    X, labels, weights = data.X[rows], data.labels[rows], data.weights[rows]
+    # The models on parts see the instances without labels too, as the model itself did.
+    unlabeled = data.X[data.X.shape[0] - data.n_unlabeled :] if data.n_unlabeled else None
+    smallest = int(np.bincount(labels).min())
+    if smallest < 2:
+        rare = data.classes.tolist()[int(np.argmin(np.bincount(labels)))]
+        raise ValueError(
+            f"cross-fitting needs at least 2 samples of every class, got 1 of {rare!r}; pass new instances, "
+            "which need no labels, as X."
+        )
+    folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=0)
+    excess = np.empty(len(rows))
+    for train, test in folds.split(np.zeros(len(rows)), labels):
+        # The weights hold the class weights already.
+        part = clone(model).set_params(class_weight=None, callback=None, verbose=0)
+        with quiet_fits():
+            part.fit(X[train], labels[train], sample_weight=weights[train], X_unlabeled=unlabeled)
+        part_data = training_data_of(part, X[train], labels[train], weights[train], unlabeled)
+        excess[test] = _judge(part, part_data, rule).excess(X[test])
+    return _mean_excess(excess, weights, confidence, CROSS_FITTING)
+
+
+def _mean_excess(excess: FloatArray, weights: FloatArray, confidence: float, source: str) -> Exceedance:
+    share = weights / weights.sum()
+    mean = float(share @ excess)
+    if len(excess) < 2:
+        raise ValueError(
+            f"X must hold at least 2 instances to estimate the exceedance on, got {len(excess)}."
+        )
+    # With equal weights the usual standard error of a mean.
+    error = float(np.sqrt(np.sum((share * (excess - mean)) ** 2) * len(excess) / (len(excess) - 1)))
+    n_exceeding = int(np.count_nonzero(excess))
+    upper = mean * _gamma_limit(share * excess, confidence) if n_exceeding else 0.0
+    return Exceedance(mean, error, upper, confidence, len(excess), n_exceeding, source)
+
+
+def _gamma_limit(terms: FloatArray, confidence: float) -> float:
+    """The upper limit of a mean over the mean, for a sum of non-negative terms of which most are zero.
+
+    The number of terms that are not zero is nearly Poisson's, so that the sum's variance is the sum of
+    squares. A Gamma law of that mean and variance has the shape ``(sum)^2 / sum of squares``.
+    """
+    shape = float(terms.sum() ** 2 / np.sum(terms**2))
+    return shape / float(stats.gamma.ppf(1.0 - confidence, shape))
+
+
+def _in_words(
+    model: Any, rule: str, *, worst: float, exceedance: Exceedance, value: float, together: float | None
+) -> str:
+    name = "randomized rule (predict_proba)" if rule == "randomized" else "arg-max rule (predict)"
+    many = f"{exceedance.n_exceeding} of {exceedance.n_instances}"
+    if exceedance.source == NEW_INSTANCES:
+        beyond, proviso = f"{many} new instances lie beyond what the training instances prove", ""
+    else:
+        beyond = f"in cross-fitting {many} left-out instances lie beyond what the training instances prove"
+        proviso = ", as far as models fitted on parts of the data stand for this one"
+    parts = (
+        f"{worst:.4f} in the worst case over all distributions whose means lie within the radii, and "
+        f"{exceedance.upper:.4f} for instances unlike those of the training data ({beyond}; mean excess "
+        f"{exceedance.mean:.4f}, limit at confidence {exceedance.confidence:g})"
+    )
+    n_classes = len(model.classes_)
+    if value >= 1.0 - 1.0 / n_classes:
+        parts += f". That is no better than guessing one of {n_classes} classes, and says nothing"
+    if together is not None:
+        return (
+            f"With probability at least {together:.3g}{proviso}, the error of the {name} is at most "
+            f"{value:.4f}: {parts}. The radii, {model.radius_:.2f} standard errors, hold the true means with "
+            f"probability {model.coverage_:g} as far as the assumptions of their rule hold."
+        )
+    return (
+        f"If the true means lie within the radii{proviso}, the error of the {name} is at most {value:.4f}: "
+        f"{parts}. {_why_no_probability(model, exceedance)}"
+    )
+
+
+def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
+    if model.coverage_ is None:
+        radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
+        rules_with_one = "radius='bootstrap' or 'bonferroni' comes with one"
+        return f"No probability goes with the radius, {radius}; {rules_with_one}."
+    if model.coverage_remarks_:
+        return f"No probability goes with it: {'; '.join(model.coverage_remarks_)}."
+    rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
+    return (
+        f"The radii hold the true means with probability {model.coverage_:g} as far as the assumptions of "
+        f"their rule hold. No instance with an excess was seen, so that at most {rare:.2%} of all have one "
+        f"(confidence {exceedance.confidence:g}); how large it is there cannot be told, and no probability "
+        "is attached to the whole. More new instances would help; those that were fitted on say nothing."
+    )

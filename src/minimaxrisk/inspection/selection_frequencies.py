@@ -1,0 +1,103 @@
+"""How often each feature was selected, over subsamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.inspection.canvas import (
+    BLACK,
+    BLUE,
+    PALE,
+    figure_and_axes,
+    finish,
+    height_of_rows,
+    label_rows,
+)
+from minimaxrisk.inspection.sources import check_fitted, check_limit, feature_names
+
+
+@dataclass(eq=False, kw_only=True)
+class StabilityDisplay:
+    """Bars of the largest selection frequencies, with the threshold and the bounds on false selections.
+
+    Parameters
+    ----------
+    names : list of str
+        Features, the most frequent one first.
+    frequencies : ndarray of shape (n_shown,)
+        Their selection frequencies.
+    threshold : float
+        The frequency from which on a feature counts as selected.
+    n_features : int
+        Number of features, drawn or not.
+    n_selected : int
+        How many reach the threshold, drawn or not.
+    meinshausen_buhlmann, shah_samworth : float
+        Bounds on the expected number of false selections; infinite where there is none.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Axes and figure, after ``plot``.
+    bars_ : BarContainer
+        A bar per feature.
+    threshold_line_ : Line2D
+        The threshold.
+    """
+
+    names: list[str]
+    frequencies: FloatArray
+    threshold: float
+    n_features: int
+    n_selected: int
+    meinshausen_buhlmann: float
+    shah_samworth: float
+
+    @classmethod
+    def from_estimator(cls, selector: Any, *, max_features: int = 30) -> StabilityDisplay:
+        """From a fitted ``MinimaxRiskSelector(stability=True)``: the features that were ever selected."""
+        check_fitted(
+            "selector",
+            selector,
+            "a MinimaxRiskSelector fitted with stability=True",
+            ("selection_frequencies_", "n_features_in_", "false_selection_bounds_"),
+        )
+        frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
+        shown = np.argsort(-frequencies, kind="stable")[: check_limit("max_features", max_features)]
+        shown = shown[frequencies[shown] > 0]
+        return cls(
+            names=feature_names(selector, shown),
+            frequencies=frequencies[shown],
+            threshold=float(selector.false_selection_bounds_.threshold),
+            n_features=int(selector.n_features_in_),
+            n_selected=int((frequencies >= selector.false_selection_bounds_.threshold).sum()),
+            meinshausen_buhlmann=float(selector.false_selection_bounds_.meinshausen_buhlmann),
+            shah_samworth=float(selector.false_selection_bounds_.shah_samworth),
+        )
+
+    def plot(self, ax: Any = None) -> StabilityDisplay:
+        """Draw on ``ax``, or on a figure of its own."""
+        self.figure_, self.ax_ = figure_and_axes(ax, height=height_of_rows(len(self.names)))
+        colours = np.where(self.frequencies >= self.threshold, BLUE, PALE)
+        self.bars_ = self.ax_.barh(range(len(self.names)), self.frequencies, color=colours)
+        self.threshold_line_ = self.ax_.axvline(self.threshold, color=BLACK, linestyle="--")
+        label_rows(self.ax_, self.names)
+        self.ax_.set_xlim(0.0, 1.0)
+        self.ax_.set_xlabel(f"selection frequency (dashed: threshold {self.threshold:g})")
+        finish(self.ax_, title=self._title(), grid="x")
+        return self
+
+    def _title(self) -> str:
+        return (
+            f"{self.n_selected} of {self.n_features} features reach the threshold\n"
+            f"expected false selections: {_at_most(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
+            f"{_at_most(self.shah_samworth)} (Shah–Samworth)"
+        )
+
+
+def _at_most(bound: float) -> str:
+    return f"at most {bound:.3g}" if np.isfinite(bound) else "no bound"

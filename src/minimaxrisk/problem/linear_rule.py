@@ -1,0 +1,62 @@
+"""Coefficients on the caller's columns, in scikit-learn's orientation, and what they say about new data.
+
+The signed coding gives class 0 the plus sign; scikit-learn wants positive decisions to mean class 1.
+So one row of coefficients is minus mu, and one row per class is mu itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.features.coding import Coding
+from minimaxrisk.features.matrix import ColumnScale
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """A rule: its columns, their coefficients (1 or K rows), intercepts, and the threshold phi."""
+
+    n_features: int
+    columns: IntArray
+    coef: FloatArray
+    intercept: FloatArray
+    threshold: float
+
+    @classmethod
+    def from_full(cls, coef: FloatArray, intercept: FloatArray, threshold: float) -> LinearRule:
+        """From coefficients of all columns, most of them zero."""
+        columns = np.flatnonzero(coef.any(axis=0))
+        return cls(coef.shape[1], columns, coef[:, columns], intercept, threshold)
+
+    @classmethod
+    def from_mu(cls, mu: FloatArray, threshold: float, coding: Coding, scale: ColumnScale) -> LinearRule:
+        coef, intercept = scale.outward(mu)
+        sign = _orientation(coding.n_blocks)
+        # Adding 0.0 turns -0.0 into 0.0, which prints better.
+        return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
+
+    @property
+    def full_coef(self) -> FloatArray:
+        """Coefficients of all columns."""
+        full = np.zeros((len(self.coef), self.n_features))
+        full[:, self.columns] = self.coef
+        return full
+
+    def to_mu(self, scale: ColumnScale) -> FloatArray:
+        sign = _orientation(len(self.coef))
+        return scale.inward(sign * self.full_coef, sign * self.intercept)
+
+    def scores(self, X: DataMatrix) -> FloatArray:
+        """Scores of every class for every row of X (K x n)."""
+        decision = safe_sparse_dot(X[:, self.columns], self.coef.T, dense_output=True) + self.intercept
+        if len(self.coef) == 1:
+            return np.vstack([-decision[:, 0], decision[:, 0]])
+        return np.ascontiguousarray(decision.T)
+
+
+def _orientation(n_blocks: int) -> float:
+    return -1.0 if n_blocks == 1 else 1.0

@@ -1,0 +1,95 @@
+"""From validated training data to the problems that the engines solve and the certificates check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.features.coding import make_coding
+from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.problem.hinge import HingeLoss
+from minimaxrisk.problem.problem import Problem, build_features, build_problem
+from minimaxrisk.samples.instances import Instances, distinct_instances
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.radius import Radii, RadiusRule
+
+
+@dataclass(frozen=True)
+class PosedProblem:
+    """The problem together with the way back to the caller's rows, and how its radii came about."""
+
+    problem: Problem
+    instances: Instances
+    radii: Radii
+
+    def relabelled(self, labels: IntArray, weights: FloatArray, rule: RadiusRule) -> PosedProblem:
+        """The problem of the same rows and weights with other labels: the scaled features stay."""
+        old = self.problem
+        instances = self.instances.relabelled(labels, weights, old.coding.n_classes)
+        moments = old.features.class_moments(instances.p_hat)
+        problem, radii = build_problem(
+            old.features, moments, scale=old.scale, instances=instances, coding=old.coding, rule=rule
+        )
+        return PosedProblem(problem, instances, radii)
+
+
+def pose(
+    data: TrainingData, *, coding: str, rule: RadiusRule, standardize: bool, fit_intercept: bool
+) -> PosedProblem:
+    """Merge equal rows, scale the columns, estimate moments, set the radii."""
+    n_classes = len(data.classes)
+    instances = distinct_instances(data.X, data.labels, data.weights, n_classes, n_unlabeled=data.n_unlabeled)
+    features, moments, scale = build_features(
+        data.X, instances, standardize=standardize, fit_intercept=fit_intercept
+    )
+    chosen = make_coding(coding, n_classes)
+    problem, radii = build_problem(
+        features, moments, scale=scale, instances=instances, coding=chosen, rule=rule
+    )
+    return PosedProblem(problem, instances, radii)
+
+
+# The default penalty of the support vector machine, as a fraction of one at which no feature is selected.
+PENALTY_FRACTION = 0.01
+
+
+@dataclass(frozen=True)
+class PosedL1SVM:
+    """One binary problem, or one for each class against the rest, on the same features.
+
+    The problems are per unit of weight: their values times ``instances.n_effective`` are sums over samples.
+    """
+
+    alpha: float
+    scale: ColumnScale
+    instances: Instances
+    binary: tuple[tuple[Problem, HingeLoss], ...]
+
+
+def pose_l1_svm(
+    data: TrainingData, *, alpha: float | None, standardize: bool, fit_intercept: bool
+) -> PosedL1SVM:
+    """Merge equal rows, scale the columns, set the penalty (None: a hundredth of ``max_j sum_i |x_ij|``).
+
+    The penalty is on coefficients of the standardised columns, or without standardisation of the caller's.
+    """
+    instances = distinct_instances(data.X, data.labels, data.weights, len(data.classes))
+    # The intercept is free of penalty and has its own place in the hinge loss.
+    features, _, scale = build_features(data.X, instances, standardize=standardize, fit_intercept=False)
+    unit = np.ones_like(scale.scale) if standardize else scale.scale
+    if alpha is None:
+        largest = float(np.max(unit * features.means_of(np.abs, instances.weights[None])[0]))
+        # Columns that are all constant leave nothing to penalise.
+        alpha = PENALTY_FRACTION * instances.n_effective * (largest or 1.0)
+    lam = (alpha / instances.n_effective / unit)[None, :]
+    coding, nothing = make_coding("signed", 2), np.zeros((2, instances.n_instances))
+
+    def against_the_rest(k: int) -> tuple[Problem, HingeLoss]:
+        mass = np.stack([np.delete(instances.p_hat, k, axis=0).sum(axis=0), instances.p_hat[k]])
+        problem = Problem(features, coding, nothing, np.zeros_like(lam), lam, scale)
+        return problem, HingeLoss(mass, fit_intercept)
+
+    classes = range(1, 2) if len(data.classes) == 2 else range(len(data.classes))
+    return PosedL1SVM(alpha, scale, instances, tuple(against_the_rest(k) for k in classes))

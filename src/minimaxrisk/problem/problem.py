@@ -1,0 +1,82 @@
+"""The learning problem, frozen: features, coding, and the set of moments that the adversary may have.
+
+    R* = min over mu of  1 - tau'mu + lambda'|mu| + phi(mu)
+
+Its dual is a linear program of n(K + 1) variables, whatever the number of label subsets:
+
+    R* = max 1 - sum_i r_i   s.t.  0 <= w_yi <= r_i,  sum w = 1,  |(C w) Psi - tau| <= lambda
+
+It looks, among the distributions w on instances x labels whose moments agree with the estimates, for
+the one with the largest Bayes error. Components of Phi are numbered b * d + j, block by block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.features.class_moments import ClassMoments
+from minimaxrisk.features.coding import Coding
+from minimaxrisk.features.dense import dense_features
+from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
+from minimaxrisk.features.sparse import sparse_features
+from minimaxrisk.samples.instances import Instances
+from minimaxrisk.uncertainty.moments import phi_moments
+from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything an engine or a certificate may know about the data."""
+
+    features: FeatureMatrix
+    coding: Coding
+    centre: FloatArray  # K x n, with moments tau exactly: the empirical distribution
+    tau: FloatArray  # B x d
+    lam: FloatArray  # B x d
+    scale: ColumnScale
+
+    @property
+    def n_instances(self) -> int:
+        return self.features.shape[0]
+
+    @property
+    def n_components(self) -> int:
+        """m = B d, the length of Phi."""
+        return int(self.tau.size)
+
+    def moments_of(self, distribution: FloatArray) -> FloatArray:
+        """E_w Phi(x, y) for a distribution on labels x instances: one pass over the features (B x d)."""
+        return self.features.correlate(self.coding.encode(distribution))
+
+    def scores_of(self, mu: FloatArray) -> FloatArray:
+        """Phi(x_i, y)' mu for every class and instance (K x n)."""
+        return self.coding.scores(self.features.combine(mu))
+
+
+def build_features(
+    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
+    """The scaled features of the instances, in the form that the data have."""
+    make = sparse_features if sparse.issparse(X) else dense_features
+    return make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+
+
+def build_problem(
+    features: FeatureMatrix,
+    moments: ClassMoments,
+    *,
+    scale: ColumnScale,
+    instances: Instances,
+    coding: Coding,
+    rule: RadiusRule,
+) -> tuple[Problem, Radii]:
+    """Estimate the moments of Phi and set the confidence radii."""
+    tau, sigma = phi_moments(moments, coding)
+    radii = rule.radii(MomentSample(features, moments, instances, coding, scale, tau, sigma))
+    lam = radii.lam.copy()
+    # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
+    lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0
+    return Problem(features, coding, instances.p_hat, tau, lam, scale), radii

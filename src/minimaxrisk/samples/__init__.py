@@ -1,0 +1,1 @@
+"""What the caller passed: checked, and equal rows merged into instances."""

@@ -1,0 +1,179 @@
+"""What the caller passed, checked: a matrix, label codes and positive-or-zero weights.
+
+Errors raised here name the argument, what was expected, what came and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.checks import is_missing
+from minimaxrisk._utils.sklearn_private import check_sample_weight
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Validated training data; rows of weight zero are still there but take part in nothing.
+
+    The last ``n_unlabeled`` rows are instances without a label, of weight zero.
+    """
+
+    X: DataMatrix
+    classes: np.ndarray
+    labels: IntArray  # position in classes; 0 where the weight is zero
+    weights: FloatArray
+    n_unlabeled: int = 0
+
+
+def check_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    X_unlabeled: Any = None,
+    reset: bool = True,
+) -> TrainingData:
+    """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
+    check_label_values(y)
+    try:
+        X, y = validate_data(
+            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+    except (TypeError, ValueError) as error:
+        _explain_text_columns(X, error)
+        raise
+    check_classification_targets(y)
+    if sparse.issparse(X):
+        X = _canonical(X)
+    weights = _check_weights(sample_weight, X)
+    used = weights > 0
+    classes, codes = _encode(y[used])
+    labels = np.zeros(len(y), dtype=np.intp)
+    labels[used] = codes
+    if class_weight is not None:
+        weights = _apply_class_weight(class_weight, classes, labels, weights)
+    data = TrainingData(X, classes, labels, weights)
+    return data if X_unlabeled is None else _with_unlabeled(estimator, data, X_unlabeled)
+
+
+def check_new_data(estimator: Any, X: Any) -> DataMatrix:
+    """Validate instances to classify: the columns must be those of the training data."""
+    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> TrainingData:
+    """Append instances without a label; they must have the columns of the labelled ones."""
+    try:
+        more = check_new_data(estimator, X_unlabeled)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X_unlabeled does not go with X: {error}") from error
+    if sparse.issparse(data.X) or sparse.issparse(more):
+        X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
+    else:
+        X = np.vstack([data.X, more])
+    nothing = np.zeros(more.shape[0])
+    return TrainingData(
+        X=X,
+        classes=data.classes,
+        labels=np.concatenate([data.labels, nothing.astype(np.intp)]),
+        weights=np.concatenate([data.weights, nothing]),
+        n_unlabeled=more.shape[0],
+    )
+
+
+def check_label_values(y: Any) -> None:
+    """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
+    if y is None:
+        return  # scikit-learn's own message is the one that its users know
+    # A list with NaN among strings would become the string "nan" in a plain conversion.
+    values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.ravel()
+    if values.dtype.kind not in "Of" or values.ndim != 1:
+        return
+    missing = [i for i, value in enumerate(values) if is_missing(value)]
+    if missing:
+        raise ValueError(
+            f"y has {len(missing)} missing label{'s' if len(missing) > 1 else ''} (first at position "
+            f"{missing[0]}); every sample needs a label: drop those rows from X and y."
+        )
+    try:
+        np.unique(values)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(
+            f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
+        ) from error
+
+
+def _explain_text_columns(X: Any, error: Exception) -> None:
+    """If a data frame could not be made numeric, say which of its columns is to blame."""
+    if "Complex data" in str(error) or not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return
+    for name, kind in zip(X.columns, X.dtypes, strict=True):
+        if getattr(kind, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"X must be numeric, but its column {name!r} has type {kind} (first value "
+                f"{X[name].iloc[0]!r}); drop the column or encode it as numbers."
+            ) from error
+
+
+def _canonical(X: DataMatrix) -> DataMatrix:
+    """CSR with sorted indices, no duplicates and no stored zeros; the caller's matrix stays as it is."""
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
+    weights = np.array(check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (weights < 0).any():
+        first = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight must not be negative, got {weights[first]} at position {first}.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise ValueError("sample_weight is so large that its sum overflows; divide the weights.")
+    if not (weights > 0).any():
+        raise ValueError("sample_weight is zero for every sample; at least two classes need weight.")
+    return weights
+
+
+def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "y must hold at least 2 classes (samples of weight 0 do not count), got 1 class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes, codes.astype(np.intp)
+
+
+def _apply_class_weight(
+    class_weight: Any, classes: np.ndarray, labels: IntArray, weights: FloatArray
+) -> FloatArray:
+    """Multiply the weights per class, keeping their sum, since the sum is what the radii call n."""
+    total = weights.sum()
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        factor = total / (len(classes) * np.bincount(labels, weights, minlength=len(classes)))
+    else:
+        factor = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not (np.isfinite(factor).all() and (factor > 0).all()):
+        raise ValueError(
+            "class_weight must be positive and finite for every class, got "
+            f"{dict(zip(classes.tolist(), factor.tolist(), strict=True))}; to leave a class out, leave its "
+            "samples out."
+        )
+    weights = weights * factor[labels]
+    return weights * (total / weights.sum())

@@ -1,0 +1,216 @@
+"""Models in files that execute nothing when they are opened.
+
+A model file is what skops writes (a zip of arrays and a description of objects, no pickle) with one more
+member, ``minimaxrisk.json``: the version of the format, what the model was learned from, its bounds, the
+names of its columns, and a digest of everything. The digest finds files that were damaged or changed by
+hand. It is no signature: whoever wants to deceive can compute it anew. What the bounds are worth is told by
+the training data and ``minimaxrisk.verify``.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import platform
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.atomic import write_whole
+from minimaxrisk._utils.extras import require
+from minimaxrisk._utils.versions import package_versions
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+
+MANIFEST = "minimaxrisk.json"
+FORMAT = 1
+# The types beyond those of NumPy and scikit-learn that a file may hold.
+TRUSTED = (
+    "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
+    "minimaxrisk.problem.linear_rule.LinearRule",
+    "numpy.dtype",  # of an imputer
+)
+PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted classifier with what is needed to use it on a table with named columns.
+
+    Attributes
+    ----------
+    classifier : MinimaxRiskClassifier
+        Fitted on an array whose columns are ``feature_names``.
+    feature_names : ndarray of str
+        Names of the columns, in the order of ``coef_``.
+    target : str
+        What the labels are called in the training data.
+    fingerprint : str
+        Digest of the training data, as ``fingerprint`` computes it.
+    fingerprint_of_used : str
+        The same of their selected columns without labels.
+    imputer : SimpleImputer or None
+        Fills missing values with what they were replaced by in training; None refuses them.
+    reading : mapping of str to str
+        The layer or sheet of the file that the training data come from, as options of reading.
+    command : str
+        How the model was made.
+    versions : mapping of str to str
+        With which versions it was made.
+    """
+
+    classifier: MinimaxRiskClassifier
+    feature_names: np.ndarray
+    target: str
+    fingerprint: str
+    fingerprint_of_used: str = ""
+    imputer: SimpleImputer | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def prepared(self, X: DataMatrix) -> DataMatrix:
+        """The table as the classifier saw it in training: missing values filled, if the model fills any."""
+        return X if self.imputer is None else self.imputer.transform(X)
+
+
+def save_model(model: SavedModel, path: str | Path) -> None:
+    """Write the file, whole or not at all. The classifier's ``callback`` is not part of it."""
+    write_whole(path, _packed(model))
+
+
+def load_model(path: str | Path) -> SavedModel:
+    """Read a file that ``save_model`` or ``minimaxrisk fit --out`` wrote.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, or it is no model file, damaged, changed, written by a newer version, or
+        holds objects that a model has no need of. Nothing in it is executed.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}.")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a model file.")
+    content = path.read_bytes()
+    manifest = _checked_manifest(content, path)
+    parts = _loaded(content, path)
+    try:
+        return SavedModel(
+            classifier=parts["classifier"],
+            feature_names=np.array(manifest["feature_names"], dtype=object),
+            target=manifest["target"],
+            fingerprint=manifest["fingerprint"],
+            fingerprint_of_used=manifest["fingerprint_of_used"],
+            imputer=parts["imputer"],
+            reading=manifest["reading"],
+            command=manifest["command"],
+            versions=manifest["versions"],
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} lacks a part that a model file has ({error}); {AGAIN}.") from error
+
+
+AGAIN = "fit the model again, or get the file again"
+
+
+def _packed(model: SavedModel) -> bytes:
+    skops = _skops()
+    classifier = copy.copy(model.classifier).set_params(callback=None)
+    content = skops.dumps(
+        {"classifier": classifier, "imputer": model.imputer}, compression=zipfile.ZIP_DEFLATED
+    )
+    manifest = {
+        "format": FORMAT,
+        "versions": dict(model.versions),
+        "target": model.target,
+        "classes": np.asarray(classifier.classes_).tolist(),
+        "certificate": {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_},
+        "fingerprint": model.fingerprint,
+        "fingerprint_of_used": model.fingerprint_of_used,
+        "reading": dict(model.reading),
+        "command": model.command,
+        "feature_names": list(map(str, model.feature_names)),
+    }
+    file = io.BytesIO(content)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        manifest["digest"] = _digest(archive, manifest)
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
+    return file.getvalue()
+
+
+def current_versions() -> dict[str, str]:
+    """What a result was made with."""
+    return {"python": platform.python_version()} | package_versions(PACKAGES)
+
+
+def _checked_manifest(content: bytes, path: Path) -> dict[str, Any]:
+    """The description of the file, once its members are whole and of a version that is understood."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if MANIFEST not in archive.namelist():
+                raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
+            manifest = json.loads(archive.read(MANIFEST))
+            _refuse_newer(manifest, path)
+            is_whole = manifest.get("digest") == _digest(archive, manifest)
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, zlib.error) as error:
+        raise ValueError(f"{path} is not a model file, or not a whole one ({error}); {AGAIN}.") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is damaged: its {MANIFEST} cannot be read; {AGAIN}.") from error
+    if not is_whole:
+        raise ValueError(f"{path} was changed after it was written (its digest is another one); {AGAIN}.")
+    return manifest
+
+
+def _refuse_newer(manifest: Any, path: Path) -> None:
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(found, int):
+        raise ValueError(f"{path} does not say which version of the format it has; {AGAIN}.")
+    if found > FORMAT:
+        versions = manifest.get("versions")
+        writer = versions.get("minimaxrisk", "?") if isinstance(versions, dict) else "?"
+        raise ValueError(
+            f"{path} was written by minimaxrisk {writer} in version {found} of the format; this release "
+            f"reads up to version {FORMAT}. Install a newer minimaxrisk."
+        )
+
+
+def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of the description and of all other members by name."""
+    described = {key: value for key, value in manifest.items() if key != "digest"}
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    for name in sorted(set(archive.namelist()) - {MANIFEST}):
+        digest.update(name.encode())
+        digest.update(hashlib.sha256(archive.read(name)).digest())
+    return digest.hexdigest()
+
+
+def _loaded(content: bytes, path: Path) -> dict[str, Any]:
+    skops = _skops()
+    try:
+        strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
+        if not strange:
+            parts = skops.loads(content, trusted=list(TRUSTED))
+    except Exception as error:  # skops raises whatever a description that makes no sense leads it to
+        raise ValueError(f"{path} cannot be read ({type(error).__name__}: {error}); {AGAIN}.") from error
+    if strange:
+        raise ValueError(
+            f"{path} holds objects that a model has no need of, and that are not trusted: "
+            f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
+        )
+    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), MinimaxRiskClassifier):
+        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier; {AGAIN}.")
+    return parts
+
+
+def _skops() -> Any:
+    return require("skops.io", extra="app", purpose="Model files need")
