@@ -28,7 +28,7 @@ from sklearn.utils.validation import column_or_1d
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_missing, is_number
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.parallel import progress_bar, spread
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import bound_minimax_risk
@@ -144,7 +144,7 @@ def permutation_test(
     orders = sample.permutations(n_permutations, random_state)
     with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
         observed = statistic(np.arange(len(sample.y)))
-        null = np.array(spread(statistic, orders, n_jobs=n_jobs, progress=progress))
+        null = np.array(parallel_map(statistic, orders, n_jobs=n_jobs, progress=progress))
     return PermutationTestResult(
         statistic=observed,
         pvalue=float((1 + np.sum(null <= observed + TIE)) / (1 + n_permutations)),

@@ -464,7 +464,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.worst_case_error_lower_ = min(solution.lower, solution.upper)
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
         self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
-        self.worst_case_distribution_ = posed.instances.spread(solution.distribution)
+        self.worst_case_distribution_ = posed.instances.to_rows(solution.distribution)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)

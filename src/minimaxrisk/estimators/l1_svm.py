@@ -258,7 +258,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
             for (problem, loss), solution in zip(posed.binary, solutions, strict=True)
         ]
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
-        coef, intercept = posed.scale.outward(mu)
+        coef, intercept = posed.scale.to_original(mu)
         self.coef_, self.intercept_ = coef + 0.0, intercept + np.array(constants)
         self.alpha_ = posed.alpha
         self.objective_ = n * sum(solution.upper for solution in solutions)
