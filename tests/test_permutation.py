@@ -79,7 +79,7 @@ def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
         assert value == np.quantile(result.null_distribution, probability)
     assert str(result).endswith(f"p = {result.pvalue:.3g}")
     first = replace(result, pvalue=1 / 41)
-    assert str(first).endswith("p = 0.0244, the smallest that so many can give")
+    assert str(first).endswith("p = 0.0244, the smallest possible with 40 permutations")
 
 
 def test_a_radius_at_which_nothing_is_selected_shows_nothing(noise):

@@ -90,7 +90,9 @@ def cross_validated_error(
     y = np.asarray(y)
     possible = n_folds_possible(model, y, n_folds)
     if possible < 2:
-        raise ValueError("cross-validation needs at least two samples of every class.")
+        raise ValueError(
+            "cross-validation needs at least two samples of every class; leave out classes with a single one."
+        )
     splitter = StratifiedKFold(possible, shuffle=True, random_state=random_state)
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     folds = list(splitter.split(np.zeros(len(y)), own))

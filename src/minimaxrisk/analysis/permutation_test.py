@@ -79,7 +79,9 @@ class PermutationTestResult:
 
     def _remark(self) -> str:
         is_smallest = self.pvalue * (1 + len(self.null_distribution)) < 1.5
-        return ", the smallest that so many can give" if is_smallest else ""
+        return (
+            f", the smallest possible with {len(self.null_distribution)} permutations" if is_smallest else ""
+        )
 
 
 def permutation_test(
@@ -243,7 +245,7 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statisti
     if not isinstance(last, MinimaxRiskClassifier):
         raise ValueError(
             "estimator must be a MinimaxRiskClassifier or a Pipeline that ends with one, got "
-            f"{type(estimator).__name__}; of a search pass the estimator, with a radius fixed beforehand."
+            f"{type(estimator).__name__}; for a search pass its estimator, with a radius chosen beforehand."
         )
     if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
         return _Relabelling.of(estimator, sample, stop)

@@ -103,7 +103,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
         root mean square with ``standardize=False``).
     solver_ : str
-        What ``"auto"`` stood for.
+        The solver used: that given, or the one that ``"auto"`` chose.
     converged_ : bool
         Whether the stopping rule was met.
     n_iter_ : int
@@ -221,7 +221,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
                 reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
             warn(
                 f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
-                f"{remedy} brings them closer together.",
+                f"and {remedy} brings them closer together.",
                 ConvergenceWarning,
                 stacklevel=CALLER_OF_FIT,
             )
