@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,18 @@ def test_layers():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_documented_layout_is_the_one_of_the_layers():
+    """One line per folder, from what every step uses to the command line."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)/` \|", text.split("## Experiments")[0], flags=re.MULTILINE)
+    folders = {path.parent.name for path in (ROOT / "src" / "minimaxrisk").glob("*/__init__.py")}
+    assert set(documented) == folders
+    height = {name: -i for i, layer in enumerate(layers) for name in layer.split(" | ")}
+    assert documented == sorted(documented, key=height.__getitem__)
 
 
 EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]

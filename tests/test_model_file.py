@@ -190,7 +190,7 @@ class TestRefused:
 
     def test_manifest_that_lacks_a_part(self, path):
         _rewrite(path, lambda manifest: manifest.pop("target"))
-        with pytest.raises(ValueError, match="is incomplete: .* is missing"):
+        with pytest.raises(ValueError, match=r"is incomplete: .* is missing"):
             load_model(path)
 
     def test_objects_that_are_not_trusted(self, path, tmp_path):
