@@ -9,12 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.__main__ import main
-from scipy import sparse
-
-from experiments.rivals import ROOT, runner
-from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.files import fill_page, measure_files
-from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.measure import Effort, follow
 from experiments.rivals.records import (
     FAILED,
@@ -28,6 +23,11 @@ from experiments.rivals.records import (
 )
 from experiments.rivals.report import fill, render_losses, render_results
 from experiments.rivals.workloads import OVER_FEATURES, Workload, workloads
+from scipy import sparse
+
+from experiments.rivals import ROOT, runner
+from experiments.rivals.adapters import RIVALS, RefusedError, Rival
+from experiments.rivals.growth import fit_growth, sweep_curve
 
 ENVIRONMENT = {
     "processor": "Abacus",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from minimaxrisk.cli.reproduce import Choice
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
@@ -37,7 +38,6 @@ from minimaxrisk import (
     permutation_test,
 )
 from minimaxrisk.cli import main
-from minimaxrisk.cli.reproduce import Choice
 from minimaxrisk.datasets import make_expression
 
 ROOT = Path(__file__).parents[1]
