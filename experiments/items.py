@@ -21,8 +21,10 @@ def _by_name(*items: Item) -> Mapping[str, Item]:
     return {item.name: item for item in items}
 
 
-PAPER = _by_name(epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM)
-GUARANTEES = _by_name(
+PAPER_ITEMS = _by_name(
+    epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM
+)
+GUARANTEE_ITEMS = _by_name(
     coverage.ITEM,
     noise_floor.ITEM,
     permutation_time.ITEM,
@@ -30,4 +32,4 @@ GUARANTEES = _by_name(
     path_and_fits.ITEM,
     false_selections.ITEM,
 )
-RIVALS = _by_name(speed.ITEM, reading.ITEM)
+RIVAL_ITEMS = _by_name(speed.ITEM, reading.ITEM)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.harness.reporting import Item
-from experiments.items import GUARANTEES, PAPER, RIVALS
+from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ one could use. Written by `python -m experiments rivals`; what is compared and h
 
 # By the names that the command knows them by.
 SUITES = {
-    "paper": Suite(PAPER_INTRODUCTION, PAPER),
-    "guarantees": Suite(GUARANTEES_INTRODUCTION, GUARANTEES),
-    "rivals": Suite(RIVALS_INTRODUCTION, RIVALS),
+    "paper": Suite(PAPER_INTRODUCTION, PAPER_ITEMS),
+    "guarantees": Suite(GUARANTEES_INTRODUCTION, GUARANTEE_ITEMS),
+    "rivals": Suite(RIVALS_INTRODUCTION, RIVAL_ITEMS),
 }
 
 # Workers and journals know items by name alone.
