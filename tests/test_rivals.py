@@ -308,38 +308,57 @@ def test_a_limit_ends_a_process_within_compiled_code(busy):
     assert gone(story.events[0]["pid"])
 
 
-def test_a_killed_parent_leaves_no_process(busy):
-    script = f"""
-import subprocess
-from experiments.harness import child
-popen = subprocess.Popen
-def tell(*arguments, **options):
-    process = popen(*arguments, **options)
-    print(process.pid, flush=True)
-    return process
-subprocess.Popen = tell
-child.run_module({busy!r})
-"""
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    ) as parent:
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
+def test_a_run_that_is_ended_in_a_fit_leaves_no_process(tmp_path, blow):
+    """SIGKILL goes to the parent alone, Ctrl-C to all, as from a terminal."""
+    command = [sys.executable, "-m", "experiments", "speed", "--quick", "--out", str(tmp_path)]
+    command += ["--set", "rivals=highs-full-lp", "--set", "problems=expression-n800"]
+    command += ["--set", "sample_sweep=800", "--set", "sample_sweep_features=2000", "--set", "fit_limit=300"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True)
+    with run:
         try:
-            pid = int(parent.stdout.readline())
-            until_busy(pid)
+            until(lambda: any(map(is_fitting, session_of(run.pid))), "no fit has begun")
+            (os.kill if blow == signal.SIGKILL else os.killpg)(run.pid, blow)
+            run.wait(60)
+            until(lambda: not session_of(run.pid), "processes are left over")
         finally:
-            parent.kill()
-    end = time.monotonic() + 30
-    while not gone(pid):
-        assert time.monotonic() < end, "the process is left over"
-        time.sleep(0.02)
+            for pid in session_of(run.pid):
+                os.kill(pid, signal.SIGKILL)
+        said = run.stderr.read()
+    assert run.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
+    if blow == signal.SIGINT:
+        assert said.endswith("interrupted; the same command goes on where it stopped.\n")
+        assert "Traceback" not in said
 
 
-def until_busy(pid):
-    """Until the process has set up its end: its standard input then sends signals."""
-    end = time.monotonic() + 30
-    while int(Path(f"/proc/{pid}/fdinfo/0").read_text().split("flags:")[1].split()[0], 8) & os.O_ASYNC == 0:
-        assert time.monotonic() < end, "the process did not start"
-        time.sleep(0.02)
+def session_of(leader):
+    """The processes of a session that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, session = (path / "stat").read_text().rsplit(")", 1)[1].split()[:4]
+        except OSError:  # it has just ended
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(int(path.name))
+    return found
+
+
+def is_fitting(pid):
+    """Whether it is the process of a rival, and has set up its end: its standard input sends signals."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        flags = Path(f"/proc/{pid}/fdinfo/0").read_text().split("flags:")[1].split()[0]
+    except OSError:
+        return False
+    return b"experiments.rivals.clock" in command and int(flags, 8) & os.O_ASYNC != 0
+
+
+def until(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
 
 
 def test_a_process_that_fails_says_why():
