@@ -14,7 +14,7 @@ help:
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
 	@echo "make bench        the benchmark against other solvers and learners (long)"
-	@echo "make bench-quick  a small version of it (three minutes)"
+	@echo "make bench-quick  a small version of it (a few minutes)"
 	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
 	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
 	@echo "make clean        remove the environments"

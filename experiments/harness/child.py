@@ -5,7 +5,6 @@ The module is imported by interpreters of other environments, and so imports onl
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -86,6 +85,10 @@ def limit_time(seconds: float) -> None:
 
 def _end_with_parent() -> None:
     """The system ends this process, even within compiled code, when its standard input closes."""
+    try:
+        import fcntl  # noqa: PLC0415  (not on every system; there it ends when it is done)
+    except ImportError:
+        return
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
