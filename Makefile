@@ -14,23 +14,35 @@ help:
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
 	@echo "make bench        the benchmark against other solvers and learners (long)"
-	@echo "make bench-quick  a small version of it (three minutes)"
-	@echo "make reproduce    the paper's tables and figures into experiments/results (under an hour)"
-	@echo "make guarantees   coverage, noise floor, radii and stability into experiments/guarantees (a quarter of an hour)"
+	@echo "make bench-quick  a small version of it (a few minutes)"
+	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
+	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
 	@echo "make clean        remove the environments"
 
-# A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools.
+# A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools. The groups
+# of pyproject.toml need pip 25.1.
+INSTALL = -m pip install --quiet --disable-pip-version-check
+
 $(VENV)/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python $(INSTALL) --upgrade "pip>=25.1"
+	$(BIN)/python $(INSTALL) --editable .
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
+	$(BIN)/python $(INSTALL) --editable ".[all]" --group test --group lint
 	touch $@
 
 $(VENV)/installed-app: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[app]"
+	$(BIN)/python $(INSTALL) --editable ".[app]"
+	touch $@
+
+$(VENV)/installed-reproduce: $(VENV)/installed
+	$(BIN)/python $(INSTALL) --editable ".[data,plot]" --group reproduce
+	touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(BIN)/python $(INSTALL) --editable ".[all]" --group bench
 	touch $@
 
 demo: $(VENV)/installed-app
@@ -44,8 +56,8 @@ test-slow: $(VENV)/installed-dev
 
 $(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint tests/oldest.txt --editable ".[test]"
+	$(VENV)-oldest/bin/python $(INSTALL) --upgrade "pip>=25.1"
+	$(VENV)-oldest/bin/python $(INSTALL) --constraint tests/oldest.txt --editable ".[all]" --group test
 	touch $@
 
 test-oldest: $(VENV)-oldest/installed
@@ -60,28 +72,19 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(VENV)/installed-bench: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
-	touch $@
-
-# BENCH_FLAGS="--resume" goes on where an interrupted run stopped; benchmarks/make_mrcpy_env.sh adds a rival.
-bench: $(VENV)/installed-bench
-	$(BIN)/python -m benchmarks run $(BENCH_FLAGS)
-	$(BIN)/python -m benchmarks files
-
-bench-quick: $(VENV)/installed-bench
-	$(BIN)/python -m benchmarks run --quick --out benchmarks/results-quick $(BENCH_FLAGS)
-
-$(VENV)/installed-reproduce: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[reproduce]"
-	touch $@
-
-# Both go on where an interrupted run stopped.
+# Each goes on where an interrupted run stopped; a setting is REPRODUCE_FLAGS="--set folds=3". Quick runs have a
+# folder of their own. experiments/rivals/make_mrcpy_env.sh adds a rival to the benchmark.
 reproduce: $(VENV)/installed-reproduce
-	$(BIN)/python -m minimaxrisk reproduce all --out experiments/results $(REPRODUCE_FLAGS)
+	$(BIN)/python -m experiments paper $(REPRODUCE_FLAGS)
 
 guarantees: $(VENV)/installed-reproduce
-	$(BIN)/python -m minimaxrisk reproduce guarantees --out experiments/guarantees $(REPRODUCE_FLAGS)
+	$(BIN)/python -m experiments guarantees $(REPRODUCE_FLAGS) $(GUARANTEES_FLAGS)
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m experiments rivals $(BENCH_FLAGS)
+
+bench-quick: $(VENV)/installed-bench
+	$(BIN)/python -m experiments rivals --quick $(BENCH_FLAGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy

@@ -1,31 +1,35 @@
-"""One module per table or figure of the paper, and one per question about the guarantees."""
+"""The items by name: tables and figures of the paper, questions about the guarantees, and the benchmark."""
 
-from experiments.items import (
-    bounds_and_times,
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.guarantees import (
     coverage,
-    epsilon,
-    feature_selection,
-    n_max,
+    false_selections,
     noise_floor,
-    path,
+    path_and_fits,
     permutation_time,
     radius_rules,
-    scalability,
-    stability,
 )
+from experiments.harness.reporting import Item
+from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
+from experiments.rivals import reading, speed
 
-ITEMS = {
-    item.name: item
-    for item in (epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM)
-}
-GUARANTEES = {
-    item.name: item
-    for item in (
-        coverage.ITEM,
-        noise_floor.ITEM,
-        permutation_time.ITEM,
-        radius_rules.ITEM,
-        path.ITEM,
-        stability.ITEM,
-    )
-}
+
+def _by_name(*items: Item) -> Mapping[str, Item]:
+    return {item.name: item for item in items}
+
+
+PAPER_ITEMS = _by_name(
+    epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM
+)
+GUARANTEE_ITEMS = _by_name(
+    coverage.ITEM,
+    noise_floor.ITEM,
+    permutation_time.ITEM,
+    radius_rules.ITEM,
+    path_and_fits.ITEM,
+    false_selections.ITEM,
+)
+RIVAL_ITEMS = _by_name(speed.ITEM, reading.ITEM)

@@ -1,4 +1,4 @@
-"""Sets of items that one command runs: the paper's, and what this library's guarantees are worth."""
+"""Sets of items that one command runs: the paper's, those about the guarantees, and the benchmark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.harness.reporting import Item
-from experiments.items import GUARANTEES, ITEMS
+from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ PAPER_INTRODUCTION = """\
 
 The tables and figures of K. Bondugula, S. Mazuelas and A. Pérez, *Efficient Learning of Minimax Risk
 Classifiers in High Dimensions* (UAI 2023), from this library's own implementations on the data sets that
-were at hand, beside the printed numbers. Written by `minimaxrisk reproduce`.
+were at hand, beside the printed numbers. Written by `python -m experiments paper`.
 
 MRC-CG is the paper's constraint generation, MRC-LP the linear program with all features, SVM-CG the L1
 support vector machine by the same kind of generation (`L1SVMClassifier`). MRC-IP, a further column
@@ -42,8 +42,8 @@ GUARANTEES_INTRODUCTION = """\
 R* bounds the error of the randomized rule for every distribution on the training instances whose feature
 means lie within the radii. How often do the true means lie there, how far above the true error is the bound
 then, and what would R* be if there was nothing to learn? Measured on simulated laws whose true means are
-known, and on the data sets that were at hand. Written by `minimaxrisk reproduce guarantees`; the paper has
-none of it.
+known, and on the data sets that were at hand. Written by `python -m experiments guarantees`; the paper
+has none of it.
 
 `bootstrap` and `bonferroni` are the radius rules that come with a coverage; a plain number s, such as the
 paper's s = 1, comes with none. The guaranteed error is the worst case over the set plus an upper confidence
@@ -52,10 +52,19 @@ about what goes with it: R* over all radii, and how many of the columns that sta
 false.
 """
 
+RIVALS_INTRODUCTION = """\
+# Against other solvers and learners
+
+How long a fit takes, what it reaches and what it costs, for the solvers of this library and for what else
+one could use. Written by `python -m experiments rivals`; what is compared and how it is measured is said in
+`docs/benchmarks.md`.
+"""
+
 # By the names that the command knows them by.
 SUITES = {
-    "all": Suite(PAPER_INTRODUCTION, ITEMS),
-    "guarantees": Suite(GUARANTEES_INTRODUCTION, GUARANTEES),
+    "paper": Suite(PAPER_INTRODUCTION, PAPER_ITEMS),
+    "guarantees": Suite(GUARANTEES_INTRODUCTION, GUARANTEE_ITEMS),
+    "rivals": Suite(RIVALS_INTRODUCTION, RIVAL_ITEMS),
 }
 
 # Workers and journals know items by name alone.

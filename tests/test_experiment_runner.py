@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from experiments.harness.cells import FAILED, OK, SKIPPED, TIME_LIMIT, Cell, outcome_of
+from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, Cell, EndedError, outcome_of
 from experiments.harness.environment import describe_environment, fingerprint, source_revision
 from experiments.harness.extras import require
 from experiments.harness.journal import Journal, JournalError, plain_rows
@@ -57,6 +57,10 @@ def wait_for_file(settings):
     return [{"waited": True}]
 
 
+def end_badly(settings):
+    raise EndedError(REFUSED, "not for me", [{"size": 3, "limit": settings.get("limit")}])
+
+
 def count_threads(settings):
     return [{"threads": max(pool["num_threads"] for pool in threadpool_info())}]
 
@@ -70,6 +74,7 @@ DEEDS = {
     "die": lambda settings: os.kill(os.getpid(), signal.SIGKILL),
     "wait": wait_for_file,
     "threads": count_threads,
+    "refuse": end_badly,
     "not rows": lambda settings: 3,
 }
 
@@ -135,6 +140,7 @@ def test_what_counts_as_finished(tmp_path):
         for status, limit, expected in [
             (OK, None, True),
             (OK, 99, True),
+            (REFUSED, 10, True),
             (FAILED, 10, False),
             (TIME_LIMIT, 10, True),
             (TIME_LIMIT, 5, True),
@@ -238,6 +244,23 @@ def test_failures_do_not_end_a_run_and_are_tried_again(tmp_path):
     assert "list of dicts" in outcomes[3].detail
     run(tmp_path, cells[:1] + cells[-1:])
     assert sorted(names(tmp_path)) == sorted([*deeds, "fail"])
+
+
+def test_work_may_say_how_its_cell_ended(tmp_path):
+    refused = cell(tmp_path, "refused", "refuse", limit=30)
+    (outcome,) = run(tmp_path, [refused])
+    assert (outcome.status, outcome.detail) == (REFUSED, "not for me")
+    assert outcome.rows == [{"size": 3, "limit": None}]
+    assert run(tmp_path, [refused]) == [outcome]
+    assert names(tmp_path) == ["refused"]
+
+
+def test_work_may_keep_its_limit_itself(tmp_path):
+    """Then nobody stops it, and it has as many threads as it would have alone."""
+    cells = [cell(tmp_path, do, do, limit=1e-9) for do in ("refuse", "threads")]
+    refused, threads = run(tmp_path, cells, limit_within=True, one_thread=False)
+    assert refused.rows == [{"size": 3, "limit": 1e-9}]
+    assert threads.rows == count_threads({})
 
 
 def test_time_limit_cuts_the_chain(tmp_path):
@@ -353,14 +376,14 @@ def test_progress():
     assert "Colon" not in terminal.getvalue()
 
 
-def test_missing_extra_says_how_to_get_it():
-    with pytest.raises(ImportError, match=r'pip install "minimaxrisk\[reproduce\]"'):
+def test_missing_package_says_how_to_get_it():
+    with pytest.raises(ImportError, match="--group reproduce"):
         require("no_such_package_anywhere")
 
 
 def test_environment(tmp_path):
     description = describe_environment()
-    assert {"numpy", "scipy", "scikit-learn", "highspy", "mrmr-selection"} <= set(description["packages"])
+    assert {"numpy", "scipy", "scikit-learn", "highspy"} <= set(description["packages"])
     assert description["cores"] == os.cpu_count()
     assert str(Path.home()) not in json.dumps(description)
     assert fingerprint(description) == fingerprint(dict(reversed(description.items())))

@@ -20,22 +20,16 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from experiments.__main__ import default_folder, main
 from experiments.harness.journal import exclusive
 from experiments.harness.reproduce import reproduce, work_on
 from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper, overridden
 from experiments.harness.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
 from experiments.harness.summary import as_html, item_text, read_csv, text_again
-from experiments.items import (
-    ITEMS,
-    bounds_and_times,
-    epsilon,
-    feature_selection,
-    n_max,
-    scalability,
-)
+from experiments.items import PAPER_ITEMS
+from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
 from experiments.paper.fitting import make_method
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
-from minimaxrisk.cli import main
 from minimaxrisk.datasets import load_dataset, make_expression
 
 ROOT = Path(__file__).parents[1]
@@ -52,16 +46,16 @@ TINY = overridden(
 
 def test_every_item_writes_its_tables_figures_and_the_summary(tmp_path, capsys):
     options = (
-        "--quick --folds 2 --datasets wine --n-max-values 5,100 --sizes 50,100 "
-        "--n-max-repetitions 1 --scalability-repetitions 1 --jobs 2"
+        "--quick --set folds=2 --set datasets=wine --set n_max_values=5,100 --set sizes=50,100 "
+        "--set n_max_repetitions=1 --set scalability_repetitions=1 --jobs 2"
     )
-    status = main(["reproduce", "all", "--out", str(tmp_path), *options.split()])
+    status = main(["paper", "--out", str(tmp_path), *options.split()])
     printed = capsys.readouterr()
     assert status == 0, printed.err
     assert printed.out.strip() == str(tmp_path / "summary.md")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     page = (tmp_path / "summary.html").read_text(encoding="utf-8")
-    for name, item in ITEMS.items():
+    for name, item in PAPER_ITEMS.items():
         assert f"## {item.title}" in summary
         assert item.title in page
         rows = read_csv(tmp_path / name / f"{name}.csv")
@@ -78,7 +72,7 @@ def test_every_item_writes_its_tables_figures_and_the_summary(tmp_path, capsys):
 
 def test_without_data_the_built_in_sets_are_used_and_all_missing_ones_named(tmp_path):
     with data_folder(tmp_path):
-        for item in ITEMS.values():
+        for item in PAPER_ITEMS.values():
             sources = choose_sources(item.wanted, replacements=item.replacements, fallback=item.fallback)
             assert sources.names == tuple(item.fallback)
             assert all(name in sources.notes[0] for name in item.wanted)
@@ -102,7 +96,7 @@ def test_replacements_are_named_and_never_used_twice(tmp_path, monkeypatch):
 
 
 def test_unknown_data_set_is_refused_before_any_work(tmp_path, capsys):
-    status = main(["reproduce", "epsilon", "--out", str(tmp_path), "--datasets", "Arcane"])
+    status = main(["epsilon", "--out", str(tmp_path), "--set", "datasets=Arcane"])
     assert status == 2
     assert "data set 'Arcane' is not at hand; there are" in capsys.readouterr().err
     assert not (tmp_path / "epsilon").exists()
@@ -111,11 +105,13 @@ def test_unknown_data_set_is_refused_before_any_work(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reproduce", "everything"], "everything"),
-        (["reproduce", "n-max", "--n-max-values", "1,two"], "numbers separated by commas"),
-        (["reproduce", "n-max", "--n-max-values", "0"], "n_max_values must be positive"),
-        (["reproduce", "bounds-and-times", "--folds", "1"], "folds must be at least 2"),
-        (["reproduce", "n-max", "--subsample", "1.5"], "subsample must be a part of the data"),
+        (["everything"], "everything"),
+        (["n-max", "--set", "n-max=3"], "expected NAME=VALUE, NAME one of n_max, epsilon"),
+        (["n-max", "--set", "folds=2,3"], "folds: expected one number, got '2,3'"),
+        (["n-max", "--set", "n_max_values=1,two"], "numbers separated by commas"),
+        (["n-max", "--set", "n_max_values=0"], "n_max_values must be positive"),
+        (["bounds-and-times", "--set", "folds=1"], "folds must be at least 2"),
+        (["n-max", "--set", "subsample=1.5"], "subsample must be a part of the data"),
     ],
 )
 def test_wrong_command_lines_are_explained(arguments, message, tmp_path, capsys):
@@ -123,10 +119,17 @@ def test_wrong_command_lines_are_explained(arguments, message, tmp_path, capsys)
     assert message in capsys.readouterr().err
 
 
+def test_quick_runs_leave_the_kept_results_alone():
+    assert default_folder("paper", quick=False) == default_folder("epsilon", quick=False)
+    for name in ("paper", "guarantees", "rivals", "epsilon"):
+        assert default_folder(name, quick=False).parent == ROOT / "experiments" / "results"
+        assert default_folder(name, quick=True).parent == ROOT / "experiments" / "results" / "quick"
+
+
 def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path):
     """SIGKILL in the middle, then the same command again."""
-    command = [sys.executable, "-m", "minimaxrisk", "reproduce", "feature-selection", "--out", str(tmp_path)]
-    command += ["--datasets", "breast_cancer,wine", "--folds", "5", "--jobs", "1"]
+    command = [sys.executable, "-m", "experiments", "feature-selection", "--out", str(tmp_path)]
+    command += ["--set", "datasets=breast_cancer,wine", "--set", "folds=5", "--jobs", "1"]
     journal = tmp_path / "feature-selection" / "cells.jsonl"
     first = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT)
     with first:
@@ -156,10 +159,15 @@ def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path):
 
 def test_ctrl_c_ends_a_run_without_noise(tmp_path):
     """The signal goes to all processes, as from a terminal, while workers may still be importing."""
-    command = [sys.executable, "-m", "minimaxrisk", "reproduce", "feature-selection", "--out", str(tmp_path)]
-    command += ["--datasets", "breast_cancer", "--jobs", "2"]
+    command = [sys.executable, "-m", "experiments", "feature-selection", "--out", str(tmp_path)]
+    command += ["--set", "datasets=breast_cancer", "--jobs", "2"]
     run = subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        cwd=ROOT,
     )
     with run:
         for line in run.stderr:  # from here on the command is at work
@@ -221,21 +229,21 @@ def test_times_have_a_limit_that_is_shown(tmp_path):
 
 def test_what_cannot_work_is_refused_before_any_work(tmp_path, capsys, monkeypatch):
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    assert main(["reproduce", "epsilon", "--out", str(tmp_path / "file")]) == 2
+    assert main(["epsilon", "--out", str(tmp_path / "file")]) == 2
     assert "is a file; the results need a folder" in capsys.readouterr().err
-    assert main(["reproduce", "epsilon", "--out", str(tmp_path / "o"), "--folder", str(tmp_path / "no")]) == 2
+    assert main(["epsilon", "--out", str(tmp_path / "o"), "--folder", str(tmp_path / "no")]) == 2
     assert "does not exist" in capsys.readouterr().err
     thin = sparse.csr_array(np.eye(4))
     monkeypatch.setattr("experiments.harness.reproduce.list_datasets", lambda: ["Dorothea"])
     monkeypatch.setattr("experiments.harness.reproduce.load_source", lambda name: (thin, None))
-    assert main(["reproduce", "scalability", "--out", str(tmp_path / "o"), "--datasets", "Dorothea"]) == 2
+    assert main(["scalability", "--out", str(tmp_path / "o"), "--set", "datasets=Dorothea"]) == 2
     assert "Dorothea is sparse, and scalability needs dense data" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
     with exclusive(tmp_path / "run"):
-        assert main(["reproduce", "epsilon", "--out", str(tmp_path), "--datasets", "wine"]) == 1
+        assert main(["epsilon", "--out", str(tmp_path), "--set", "datasets=wine"]) == 1
     message = capsys.readouterr().err
     assert "Another run is using the folder" in message
     assert "JournalError" not in message
@@ -243,21 +251,21 @@ def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
 
 def test_a_quick_run_and_other_data_are_said_to_be_so():
     report = epsilon.report(TINY, Sources(("wine",)), [])
-    text = item_text(ITEMS["epsilon"], report, TINY, Sources(("wine",)))
+    text = item_text(PAPER_ITEMS["epsilon"], report, TINY, Sources(("wine",)))
     assert "**A quick run.**" in text
     assert "**None of the paper's data.**" in text
-    whole = item_text(ITEMS["epsilon"], report, Settings(), Sources(("Arcene",)))
+    whole = item_text(PAPER_ITEMS["epsilon"], report, Settings(), Sources(("Arcene",)))
     assert "**" not in whole.split("|")[0]
 
 
 def test_failed_cells_are_listed_and_tried_again(tmp_path, capsys, monkeypatch):
-    arguments = ["reproduce", "epsilon", "--out", str(tmp_path), "--datasets", "wine", "--epsilons", "0.01"]
+    arguments = ["epsilon", "--out", str(tmp_path), "--set", "datasets=wine", "--set", "epsilons=0.01"]
     journal = tmp_path / "epsilon" / "cells.jsonl"
     # The worker processes look for the data in a folder where the table has been spoilt.
     monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "Colon.csv").write_text("1,2\n3,4\n", encoding="utf-8")
-    arguments[arguments.index("wine")] = "wine,Colon"
+    arguments[arguments.index("datasets=wine")] = "datasets=wine,Colon"
     assert main(arguments) == 1
     printed = capsys.readouterr()
     assert printed.out.strip() == str(tmp_path / "summary.md")
@@ -376,16 +384,17 @@ def test_a_cell_of_figure_1_holds_every_iteration(hard):
 
 
 def test_the_clock_runs_while_the_method_does(hard, monkeypatch):
-    """A fit that waits for a tenth of a second takes at least that long."""
-    fit = MinimaxRiskClassifier.fit
+    """On a clock that only a fit moves."""
+    fit, now = MinimaxRiskClassifier.fit, [0.0]
 
     def slow(self, X, y):
-        time.sleep(0.1)
+        now[0] += 5.0
         return fit(self, X, y)
 
     monkeypatch.setattr(MinimaxRiskClassifier, "fit", slow)
+    monkeypatch.setattr(fitting.time, "perf_counter", lambda: now[0])
     (row,) = work_on("bounds-and-times", HARD | FOLD | {"method": "MRC-IP"})
-    assert row["seconds"] >= 0.1
+    assert row["seconds"] == 5.0
 
 
 def test_methods_have_the_parameters_of_the_paper():
@@ -523,7 +532,7 @@ def test_claim_about_selection_can_fail(errors, expected):
 def test_reports_survive_cells_that_did_not_get_through():
     """A failed or stopped cell is shown, and the report is written all the same."""
     settings = overridden(TINY, datasets=())
-    for item in ITEMS.values():
+    for item in PAPER_ITEMS.values():
         sources = Sources(("simulated",))
         rows = [
             {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
@@ -547,9 +556,9 @@ def test_html_has_tables_and_escapes_the_title():
 
 
 def test_the_committed_summary_follows_from_the_committed_measurements():
-    results = ROOT / "experiments" / "results"
+    results = default_folder("paper", quick=False)
     summary = (results / "summary.md").read_text(encoding="utf-8")
-    for name, item in ITEMS.items():
+    for name, item in PAPER_ITEMS.items():
         assert text_again(results / name, item) in summary
 
 

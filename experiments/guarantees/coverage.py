@@ -31,7 +31,7 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
     pick,
@@ -290,7 +290,7 @@ def _average(rows: Sequence[Row], name: str) -> str:
     return f"{mean(values):.3f}" if values else "–"
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[Row]) -> TextTable:
     lines = []
     for law, rule, own in _pairs(rows):
         columns = ("worst_case_error", "guaranteed_error", "true_error", "exceedance")
@@ -307,20 +307,20 @@ def _table(rows: Sequence[Row]) -> Table:
         )
     header = ["law", "radii", "coverage", "factor", "R*", "guaranteed error", "true error"]
     header += ["exceedance, new instances", "exceedance, cross-fitted", "features", "warned"]
-    return Table(
+    return TextTable(
         "The randomized rule: coverage with its binomial standard error, and means over the data sets.",
         header,
         lines,
     )
 
 
-def _argmax_table(rows: Sequence[Row]) -> Table:
+def _argmax_table(rows: Sequence[Row]) -> TextTable:
     columns = ("worst_case_error", "guaranteed_error", "true_error", "exceedance")
     lines = [
         [law, rule, *(_average(own, f"argmax_{name}") for name in columns)] for law, rule, own in _pairs(rows)
     ]
     header = ["law", "radii", "worst case", "guaranteed error", "true error", "exceedance, new instances"]
-    return Table("The arg-max rule: means over the data sets.", header, lines)
+    return TextTable("The arg-max rule: means over the data sets.", header, lines)
 
 
 def _draw(figure: Any, rows: Sequence[Row]) -> None:

@@ -15,11 +15,11 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
+    mean_and_deviation,
     pick,
-    spread,
     three_digits,
     values_of,
     verdict,
@@ -176,24 +176,26 @@ def _claim(bound: str, rows: Sequence[Row]) -> Claim:
     )
 
 
-def _simulated_table(rows: Sequence[Row]) -> Table:
+def _simulated_table(rows: Sequence[Row]) -> TextTable:
     lines = []
     for setting in SETTINGS:
         own = pick(rows, part=SIMULATED, setting=setting)
-        counts = [spread(values_of(own, column)) for column in ("n_kept", "n_informative", "n_false")]
+        counts = [
+            mean_and_deviation(values_of(own, column)) for column in ("n_kept", "n_informative", "n_false")
+        ]
         bounds = [three_digits(mean(values_of(own, bound))) for bound in BOUNDS]
         q, seconds = (mean(values_of(own, column)) for column in ("average_selected", "seconds"))
         lines.append([setting, three_digits(q), *counts, *bounds, three_digits(seconds)])
     header = ["setting", "q", "kept", "of them informative", "false"]
     header += [f"bound of {name}" for name in BOUNDS.values()]
-    return Table(
+    return TextTable(
         f"Simulated studies, {N_INFORMATIVE} of {N_FEATURES} columns informative: means.",
         [*header, "seconds"],
         lines,
     )
 
 
-def _data_table(sources: Sources, rows: Sequence[Row]) -> Table:
+def _data_table(sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         for setting in SETTINGS:
@@ -203,7 +205,7 @@ def _data_table(sources: Sources, rows: Sequence[Row]) -> Table:
                 lines.append([name, str(row["n_columns"]), setting, q, str(row["n_kept"]), *bounds, seconds])
     header = ["data set", "columns", "setting", "q", "kept"]
     header += [f"bound of {name}" for name in BOUNDS.values()]
-    return Table("Data sets.", [*header, "seconds"], lines)
+    return TextTable("Data sets.", [*header, "seconds"], lines)
 
 
 def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:

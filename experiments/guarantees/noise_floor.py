@@ -15,7 +15,7 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
     pick,
@@ -141,7 +141,7 @@ def _share(pvalues: Sequence[float]) -> str:
     return f"{100 * mean([p <= LEVEL for p in pvalues]):.1f}%" if pvalues else "–"
 
 
-def _table(sources: Sources, rows: Sequence[Row]) -> Table:
+def _table(sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         for row in pick(rows, part=DATA, dataset=name):
@@ -149,7 +149,7 @@ def _table(sources: Sources, rows: Sequence[Row]) -> Table:
             permutations = str(row["n_permutations"])
             lines.append([name, f"{row['statistic']:.3f}", *null, f"{row['pvalue']:.3g}", permutations])
     header = ["data set", "R*", "noise: 1%", "5%", "median", "95%", "p", "permutations"]
-    return Table("R* at s = 1 beside quantiles of what it is with permuted labels.", header, lines)
+    return TextTable("R* at s = 1 beside quantiles of what it is with permuted labels.", header, lines)
 
 
 def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:

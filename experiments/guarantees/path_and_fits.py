@@ -15,7 +15,7 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     pick,
     three_digits,
     tiny,
@@ -191,7 +191,7 @@ def _agreement_claim(sources: Sources, rows: Sequence[Row]) -> Claim:
     )
 
 
-def _table(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Table:
+def _table(settings: Settings, sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         for cost in pick(_costs(rows), dataset=name):
@@ -213,7 +213,7 @@ def _table(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Table:
             )
     header = ["data set", "size", "K", "path, s", f"{settings.path_radii} fits, s", "factor", "passes: path"]
     header += ["fits", "difference of R*", "gap on the path", "breakpoints", "with breakpoints, s"]
-    return Table(
+    return TextTable(
         "The path beside separate fits; and the path with all breakpoints, a run of its own.", header, lines
     )
 

@@ -1,11 +1,10 @@
-"""Times of a single fit and of the permutation test, in a process of its own; prints them as JSON.
+"""Times of a single fit and of the permutation test, in a process of its own.
 
 ``python -m experiments.guarantees.permutation_clock DATASET N_PERMUTATIONS SEED``
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.harness.child import telling
 from experiments.harness.sources import load_source
 from minimaxrisk._utils.notices import without_radius_warnings
 from minimaxrisk.analysis.permutation_test import permutation_test
@@ -53,4 +53,5 @@ def _seconds(action: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))) + "\n")
+    with telling() as tell:
+        tell(**measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

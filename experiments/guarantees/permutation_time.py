@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,13 +9,14 @@ import numpy as np
 
 from experiments.guarantees.permutation_clock import N_FITS, N_JOBS
 from experiments.harness.cells import OK, Cell
+from experiments.harness.child import run_module
 from experiments.harness.reporting import (
     Claim,
     Figure,
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     pick,
     three_digits,
     values_of,
@@ -56,13 +54,8 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
 
 def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """In a process of its own, for two reasons: it is fresh, and it may start others as a worker may not."""
-    command = [sys.executable, "-m", "experiments.guarantees.permutation_clock"]
-    command += [str(settings[name]) for name in ("dataset", "n_permutations", "seed")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1:]  # of a traceback the last line
-        raise RuntimeError(f"the measuring process ended with {done.returncode}: {''.join(reason)}")
-    return [json.loads(done.stdout)]
+    arguments = [str(settings[name]) for name in ("dataset", "n_permutations", "seed")]
+    return [run_module("experiments.guarantees.permutation_clock", *arguments).answer()]
 
 
 def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
@@ -112,7 +105,7 @@ def _claim(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Claim:
     )
 
 
-def _table(sources: Sources, rows: Sequence[Row]) -> Table:
+def _table(sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         own = pick(rows, dataset=name)
@@ -122,7 +115,7 @@ def _table(sources: Sources, rows: Sequence[Row]) -> Table:
         lines.append([name, *seconds, *costs, cores])
     header = ["data set", "one fit, s", *(f"{words}, s" for words in WAYS.values())]
     header += [f"{words}, fits" for words in WAYS.values()]
-    return Table("Medians over the processes.", [*header, "cores"], lines)
+    return TextTable("Medians over the processes.", [*header, "cores"], lines)
 
 
 def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:

@@ -15,11 +15,11 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
+    mean_and_deviation,
     pick,
-    spread,
     three_digits,
     values_of,
     verdict,
@@ -162,7 +162,7 @@ def _words(radius: float | str) -> str:
     return radius if isinstance(radius, str) else f"s = {radius:g}"
 
 
-def _table(sources: Sources, rows: Sequence[Row]) -> Table:
+def _table(sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         for radius in RADII:
@@ -176,8 +176,8 @@ def _table(sources: Sources, rows: Sequence[Row]) -> Table:
                         _words(radius),
                         f"{row['factor']:.2f}",
                         *(f"{row[number]:.3f}" for number in numbers),
-                        spread(values_of(folds, "randomized_error")),
-                        spread(values_of(folds, "error")),
+                        mean_and_deviation(values_of(folds, "randomized_error")),
+                        mean_and_deviation(values_of(folds, "error")),
                         str(row["n_features"]),
                         "yes" if row["warned"] else "no",
                         three_digits(row["seconds"]),
@@ -185,7 +185,7 @@ def _table(sources: Sources, rows: Sequence[Row]) -> Table:
                 )
     header = ["data set", "K", "radius", "factor", "R*", "exceedance", "guaranteed error", "randomized error"]
     header += ["arg-max error", "features", "warned", "seconds"]
-    return Table("Radius rules; errors with one standard deviation over the folds.", header, lines)
+    return TextTable("Radius rules; errors with one standard deviation over the folds.", header, lines)
 
 
 def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-OK, TIME_LIMIT, SKIPPED, FAILED = "ok", "time limit", "skipped", "failed"
-STATUSES = (OK, TIME_LIMIT, SKIPPED, FAILED)
+OK, TIME_LIMIT, SKIPPED, REFUSED, FAILED = "ok", "time limit", "skipped", "refused", "failed"
+STATUSES = (OK, TIME_LIMIT, SKIPPED, REFUSED, FAILED)
 
 Setting: TypeAlias = str | int | float | bool | None
 
@@ -63,6 +63,15 @@ class Outcome:
         if self.status not in STATUSES:
             msg = f"status must be one of {', '.join(STATUSES)}, got {self.status!r}"
             raise ValueError(msg)
+
+
+class EndedError(Exception):
+    """Raised by work on a cell that did not end well: how, why, and rows all the same."""
+
+    def __init__(self, status: str, detail: str, rows: list[dict[str, Any]] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.rows = rows or []
 
 
 def blocks(total: int, size: int) -> list[tuple[int, int]]:

@@ -8,14 +8,16 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from minimaxrisk._utils.versions import package_versions
 
-PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "mrmr-selection")
+PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy")
 
 
+@cache
 def describe_environment() -> dict[str, Any]:
     """What a reader needs to judge the numbers."""
     return describe_machine() | {

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
-
-from minimaxrisk._utils import extras
 
 
 def require(module: str) -> Any:
     """The module, or an ImportError that says how to install it."""
-    return extras.require(module, extra="reproduce", purpose="The experiments need")
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        msg = (
+            f"The experiments need the package {module!r}, which could not be imported ({error}); in the "
+            'checkout, install it with: pip install --editable ".[data,plot]" --group reproduce'
+        )
+        raise ImportError(msg) from error

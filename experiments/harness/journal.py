@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.cells import FAILED, OK, Cell, Outcome
+from experiments.harness.cells import FAILED, OK, REFUSED, Cell, Outcome
 
 
 class JournalError(OSError):
@@ -48,7 +48,7 @@ class Journal:
         outcome = self.outcome(cell)
         if outcome is None or outcome.status == FAILED:
             return False
-        if outcome.status == OK:
+        if outcome.status in (OK, REFUSED):
             return True
         if cell.limit is None or outcome.limit is None:
             return outcome.limit is None

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from experiments.harness.cells import OK, SKIPPED, TIME_LIMIT, Cell, Outcome
+from experiments.harness.environment import describe_environment
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 
@@ -18,7 +19,7 @@ Draw: TypeAlias = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Text in columns under a caption."""
 
     caption: str
@@ -50,7 +51,7 @@ class Report:
     """All that the summary shows of an item."""
 
     claims: Sequence[Claim]
-    tables: Sequence[Table] = ()
+    tables: Sequence[TextTable] = ()
     figures: Sequence[Figure] = ()
     notes: Sequence[str] = ()
 
@@ -71,6 +72,11 @@ class Item:
     work: Callable[[Mapping[str, Any]], list[dict[str, Any]]]
     report: Callable[[Settings, Sources, Sequence[Row]], Report]
     needs_dense: bool = False  # sparse data would have to be made dense
+    wanted_quickly: Sequence[str] = ()  # the data sets of a quick run, if not all of them
+    remarks: Callable[[Settings], Sequence[str]] = lambda settings: ()  # what a run cannot do here
+    environment: Callable[[], dict[str, Any]] = describe_environment
+    limit_within: bool = False  # the limit is on a part of the work, which keeps it
+    one_thread: bool = True  # for linear algebra, per process
 
 
 def tidy(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
@@ -122,7 +128,7 @@ def verdict(truths: Sequence[bool]) -> str:
     return "does not hold" if held == 0 else f"holds in part ({held} of {len(truths)})"
 
 
-def spread(values: Sequence[float], digits: int = 2) -> str:
+def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
     """Mean and standard deviation as text."""
     if not values:
         return "–"

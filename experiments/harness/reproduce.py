@@ -1,10 +1,10 @@
-"""Run items, of the paper or about the guarantees: plan the cells, run those that are missing, report."""
+"""Run items: plan the cells, run those that are missing, report."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from scipy import sparse
 
 from experiments.harness.cells import FAILED, Cell, Outcome
-from experiments.harness.environment import describe_environment, fingerprint
+from experiments.harness.environment import fingerprint
 from experiments.harness.extras import require
 from experiments.harness.journal import Journal, exclusive
 from experiments.harness.progress_bar import show_progress
@@ -32,7 +32,7 @@ from minimaxrisk.datasets import list_datasets
 
 JOURNAL = "cells.jsonl"
 # What a run imports somewhere on its way; better asked for before hours of work than after.
-NEEDED = ("pebble", "matplotlib", "markdown_it", "mrmr", "tqdm")
+NEEDED = ("pebble", "matplotlib", "markdown_it", "tqdm")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,15 @@ class Reproduction:
         """In words why cells failed, each reason once."""
         details = Counter((outcome.item, outcome.detail) for outcome in self.failed)
         return [f"{item}, {count} cells: {detail}" for (item, detail), count in details.items()]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An item, the data that it uses, and its cells."""
+
+    item: Item
+    sources: Sources
+    cells: Sequence[Cell]
 
 
 def reproduce(
@@ -74,9 +83,13 @@ def reproduce(
         for name, sources in chosen.items():
             for note in sources.notes:
                 say(f"{name}: {note}")
+        plans = [
+            Plan(EVERY_ITEM[name], sources, EVERY_ITEM[name].plan(settings, sources))
+            for name, sources in chosen.items()
+        ]
         out.mkdir(parents=True, exist_ok=True)
         with exclusive(out / "run"):
-            return Reproduction(out / "summary.md", tuple(_run_items(chosen, out, settings, jobs, say)))
+            return Reproduction(out / "summary.md", tuple(_run_items(plans, out, settings, jobs, say)))
 
 
 def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
@@ -85,53 +98,62 @@ def work_on(item: str, settings: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _run_items(
-    chosen: Mapping[str, Sources],
+    plans: Sequence[Plan],
     out: Path,
     settings: Settings,
     jobs: int | None,
     say: Callable[[str], None],
 ) -> list[Outcome]:
     """Run and report one item after the other; returns the outcomes of cells that failed."""
-    description = describe_environment()
-    environment = fingerprint(description)
     failed: list[Outcome] = []
-    for name, sources in chosen.items():
-        item = EVERY_ITEM[name]
+    for plan in plans:
+        item = plan.item
         # Before each item: the one before may have needed no new cell, and the description gone with it.
+        description = item.environment()
+        environment = fingerprint(description)
         remember_environment(out, environment, description)
-        outcomes = _outcomes(
-            item.plan(settings, sources), out / name / JOURNAL, _jobs(item, jobs), environment
-        )
-        write_item(out / name, item, tidy(outcomes), settings, sources)
+        outcomes = _outcomes(plan, out / item.name / JOURNAL, jobs, environment)
+        write_item(out / item.name, item, tidy(outcomes), settings, plan.sources)
         keep_environments(out, _environments_in_use(out))
         write_summary(out, SUITES.values())
         failed += [outcome for outcome in outcomes if outcome.status == FAILED]
-        say(f"{name}: done, {out / name / 'report.md'}")
+        say(f"{item.name}: done, {out / item.name / 'report.md'}")
     return failed
 
 
-def _outcomes(cells: Sequence[Cell], path: Path, jobs: int, environment: str) -> list[Outcome]:
+def _outcomes(plan: Plan, path: Path, jobs: int | None, environment: str) -> list[Outcome]:
     journal = Journal(path)
-    done = sum(journal.finished(cell) for cell in cells)
-    with show_progress(len(cells), done, path.parent.name) as tell:
+    done = sum(journal.finished(cell) for cell in plan.cells)
+    with show_progress(len(plan.cells), done, plan.item.name) as tell:
         return run_cells(
-            cells, work_on, journal, jobs=jobs, on_outcome=tell, environment=environment, warm_up=warm_up
+            plan.cells,
+            work_on,
+            journal,
+            jobs=_jobs(plan.item, jobs),
+            on_outcome=tell,
+            environment=environment,
+            warm_up=warm_up,
+            limit_within=plan.item.limit_within,
+            one_thread=plan.item.one_thread,
         )
 
 
 def _sources(item: Item, settings: Settings) -> Sources:
+    remarks = tuple(item.remarks(settings))
     if not item.wanted:
-        return Sources(())
+        return Sources((), remarks)
     if item.needs_dense:
         for name in settings.datasets:
             if name in list_datasets() and sparse.issparse(load_source(name)[0]):
                 raise ValueError(
-                    f"{name} is sparse, and {item.name} needs dense data; choose others with --datasets, or "
-                    "another item."
+                    f"{name} is sparse, and {item.name} needs dense data; choose others with "
+                    "--set datasets=NAMES, or another item."
                 )
-    return choose_sources(
-        item.wanted, settings.datasets, replacements=item.replacements, fallback=item.fallback
+    wanted = (settings.is_quick and item.wanted_quickly) or item.wanted
+    sources = choose_sources(
+        wanted, settings.datasets, replacements=item.replacements, fallback=item.fallback
     )
+    return Sources(sources.names, sources.notes + remarks)
 
 
 def _jobs(item: Item, jobs: int | None) -> int:

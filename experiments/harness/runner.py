@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -32,6 +32,8 @@ def run_cells(
     on_outcome: Callable[[Outcome], None],
     environment: str,
     warm_up: Callable[[], None] | None = None,
+    limit_within: bool = False,
+    one_thread: bool = True,
 ) -> list[Outcome]:
     """Outcomes of all cells, in their order: from the journal where it has them, else by running them.
 
@@ -48,6 +50,11 @@ def run_cells(
         Fingerprint of the environment, which the outcomes carry.
     warm_up : callable, optional
         Called in each new worker before its first cell, to import what the time limits should not count.
+    limit_within : bool
+        Whether the limit is for the work itself to keep, which finds it among its settings, and not one on
+        the whole cell.
+    one_thread : bool
+        Whether the workers use one thread for linear algebra, or as many as they would by themselves.
     """
     if jobs < 1:
         msg = f"jobs must be at least 1, got {jobs}"
@@ -62,15 +69,17 @@ def run_cells(
         detail = "an easier cell hit its time limit"
         record(outcome_of(cell, SKIPPED, detail=detail, environment=environment))
 
-    with journal.writing(), _one_thread_each(), _pool(jobs, work, warm_up) as pool:
+    threads = _one_thread_each() if one_thread else nullcontext()
+    with journal.writing(), threads, _pool(jobs, work, warm_up) as pool:
         agenda = Agenda(cells, journal, skip)
         running: dict[Future[Any], tuple[Chain, Cell, float]] = {}
         while True:
             # Not more than can run: nothing then waits in the pool's queue when a run is stopped.
             while len(running) < jobs and (taken := agenda.take()) is not None:
                 chain, cell = taken
+                settings = dict(cell.settings) | ({"limit": cell.limit} if limit_within else {})
                 with _interrupts_held():
-                    future = pool.submit(run_cell, cell.limit, cell.item, dict(cell.settings))
+                    future = pool.submit(run_cell, None if limit_within else cell.limit, cell.item, settings)
                 running[future] = (chain, cell, time.monotonic())
             if not running:
                 break

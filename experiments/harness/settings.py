@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from experiments.guarantees.laws import N_INFORMATIVE
+
+# What need not be positive numbers.
+NOT_POSITIVE = ("seed", "datasets", "rivals", "problems", "is_quick")
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,23 @@ class Settings:
     # Stability selection: halves of the samples, and simulated studies.
     stability_subsamples: int = 100
     stability_repetitions: int = 20
+    # Benchmark: fits per rival and problem, fewer if they take longer than so many seconds together; seconds
+    # for one fit; accuracies are cross-validated where that takes no longer than so many seconds.
+    fit_repetitions: int = 15
+    fit_seconds: float = 10.0
+    fit_limit: float = 120.0
+    accuracy_seconds: float = 10.0
+    # Simulated studies of growing size: numbers of features for as many samples, and the other way round.
+    feature_sweep: tuple[int, ...] = (10_000, 32_000, 100_000, 320_000, 1_000_000)
+    feature_sweep_samples: int = 100
+    sample_sweep: tuple[int, ...] = (50, 100, 200, 400, 800, 1600)
+    sample_sweep_features: int = 2000
+    # Rivals by name, and problems by name or patterns such as expression-d*; none for all.
+    rivals: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    # Reading: columns of the table, and how often it is read.
+    table_features: int = 50_000
+    table_repetitions: int = 5
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -62,9 +83,7 @@ class Settings:
         for field in fields(self):
             value = getattr(self, field.name)
             values = value if isinstance(value, tuple) else (value,)
-            if field.name not in ("seed", "datasets", "is_quick") and not (
-                values and all(v > 0 for v in values)
-            ):
+            if field.name not in NOT_POSITIVE and not (values and all(v > 0 for v in values)):
                 raise ValueError(f"{field.name} must be positive, got {value!r}.")
         if self.folds < 2:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
@@ -90,6 +109,9 @@ class Settings:
                 f"{self.stability_subsamples}."
             )
 
+
+# What a caller may set, and the defaults.
+CHOICES = {field.name: field.default for field in fields(Settings) if field.name != "is_quick"}
 
 # Where the paper's text and the defaults differ.
 PAPER: dict[str, Any] = {
@@ -119,6 +141,16 @@ QUICK = Settings(
     path_radii=5,
     stability_subsamples=20,
     stability_repetitions=3,
+    fit_repetitions=2,
+    fit_seconds=2.0,
+    fit_limit=20.0,
+    accuracy_seconds=2.0,
+    feature_sweep=(200, 400, 800),
+    feature_sweep_samples=40,
+    sample_sweep=(20, 40, 80),
+    sample_sweep_features=200,
+    table_features=2000,
+    table_repetitions=1,
     limit=60.0,
     is_quick=True,
 )
@@ -127,6 +159,26 @@ QUICK = Settings(
 def overridden(base: Settings, **values: Any) -> Settings:
     """The settings with those values that are not None or empty."""
     return replace(base, **{name: value for name, value in values.items() if value not in (None, ())})
+
+
+def with_texts(base: Settings, texts: Sequence[str]) -> Settings:
+    """The settings with values from ``name=value``; several values are separated by commas."""
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in CHOICES or not value:
+            raise ValueError(f"expected NAME=VALUE, NAME one of {', '.join(CHOICES)}; got {text!r}.")
+        default = CHOICES[name]
+        kind = type(default[0] if isinstance(default, tuple) and default else default)
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        try:
+            found = tuple(parts if kind is tuple else map(kind, parts))
+        except ValueError as error:
+            raise ValueError(f"{name}: expected numbers separated by commas, got {value!r}.") from error
+        if not isinstance(default, tuple) and len(found) != 1:
+            raise ValueError(f"{name}: expected one number, got {value!r}.")
+        values[name] = found if isinstance(default, tuple) else found[0]
+    return replace(base, **values)
 
 
 def differences_from_paper(settings: Settings, names: tuple[str, ...]) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.extras import require
-from experiments.harness.reporting import Claim, Figure, Item, Report, Table
+from experiments.harness.reporting import Claim, Figure, Item, Report, TextTable
 from experiments.harness.settings import Settings, differences_from_paper
 from experiments.harness.sources import Sources
 from experiments.suites import Suite
@@ -21,6 +21,8 @@ from minimaxrisk._utils.atomic import write_whole
 ENVIRONMENT = "environment.json"
 SETTINGS = "settings.json"
 SUMMARY = "summary"
+# How figures are saved: without a date the same data give the same bytes.
+FORMATS: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 130}}
 
 
 def write_item(
@@ -33,17 +35,22 @@ def write_item(
     chosen = {"settings": asdict(settings), "sources": asdict(sources)}
     write_whole(folder / SETTINGS, json.dumps(chosen, indent=2) + "\n")
     for figure in report.figures:
-        _write_figure(folder, figure)
+        write_figure(folder, figure)
     write_whole(folder / "report.md", item_text(item, report, settings, sources))
 
 
 def text_again(folder: Path, item: Item) -> str:
     """The item's part of the summary from its CSV and settings alone."""
+    report, settings, sources = report_again(folder, item)
+    return item_text(item, report, settings, sources)
+
+
+def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
+    """What the item reports on its CSV, and the settings beside it."""
     chosen = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     settings = Settings(**{name: _tuples(value) for name, value in chosen["settings"].items()})
     sources = Sources(*map(tuple, chosen["sources"].values()))
-    report = item.report(settings, sources, read_csv(folder / f"{item.name}.csv"))
-    return item_text(item, report, settings, sources)
+    return item.report(settings, sources, read_csv(folder / f"{item.name}.csv")), settings, sources
 
 
 def item_text(item: Item, report: Report, settings: Settings, sources: Sources) -> str:
@@ -55,18 +62,23 @@ def item_text(item: Item, report: Report, settings: Settings, sources: Sources) 
     notes = [*sources.notes, *report.notes]
     if settings.is_quick:
         notes.insert(0, "**A quick run.** So few folds and repetitions that the verdicts mean little")
-    if item.wanted and not set(sources.names) & {*item.wanted, *item.replacements.values()}:
+    if item.wanted and sources.names and not set(sources.names) & {*item.wanted, *item.replacements.values()}:
         notes.insert(0, "**None of the paper's data.** The verdicts are about other data")
     if different:
         notes.append("settings that are not those of the paper's text: " + "; ".join(different))
-    lines += ["", *(f"- {_sentence(note)}" for note in notes), ""]
-    lines += _table_lines(_claims_table(report.claims))
-    for figure in report.figures:
-        lines += [f"![{figure.caption}]({item.name}/{figure.name}.svg)", "", f"_{figure.caption}_", ""]
-    for table in report.tables:
-        lines += _table_lines(table)
+    lines += ["", *(f"- {_sentence(note)}" for note in notes), "", *report_lines(report, item.name)]
     lines += [f"Measurements: [{item.name}.csv](./{item.name}/{item.name}.csv)", ""]
     return "\n".join(lines)
+
+
+def report_lines(report: Report, folder: str) -> list[str]:
+    """Claims, figures, which are in the folder, and tables in Markdown."""
+    lines = _table_lines(_claims_table(report.claims)) if report.claims else []
+    for figure in report.figures:
+        lines += [f"![{figure.caption}]({folder}/{figure.name}.svg)", "", f"_{figure.caption}_", ""]
+    for table in report.tables:
+        lines += _table_lines(table)
+    return lines
 
 
 def write_summary(out: Path, suites: Iterable[Suite]) -> None:
@@ -76,7 +88,7 @@ def write_summary(out: Path, suites: Iterable[Suite]) -> None:
         parts = [out / name / "report.md" for name in suite.items]
         texts = [part.read_text(encoding="utf-8") for part in parts if part.exists()]
         if texts:
-            lines += [suite.introduction, *_environment_lines(_read_environments(out)), *texts]
+            lines += [suite.introduction, *environment_lines(out), *texts]
     text = "\n".join(lines)
     write_whole(out / f"{SUMMARY}.md", text)
     write_whole(out / f"{SUMMARY}.html", as_html(text))
@@ -118,13 +130,16 @@ def _read_environments(out: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
-def _environment_lines(environments: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def environment_lines(out: Path) -> list[str]:
+    """On what the cells of the folder were measured."""
+    environments = _read_environments(out)
     lines = ["Measured on", ""]
     for about in environments.values():
-        packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+        parts = [f"{name} {number}" for name, number in about["packages"].items()]
+        parts += about.get("threads", [])
         lines.append(
             f"- {about['processor']}, {about['cores']} cores, {about['memory_gb']} GB, {about['system']}, "
-            f"Python {about['python']}, {packages}, revision {about['revision'] or 'unknown'}"
+            f"Python {about['python']}, {', '.join(parts)}, revision {about['revision'] or 'unknown'}"
         )
     if len(environments) > 1:
         lines += [
@@ -134,12 +149,12 @@ def _environment_lines(environments: Mapping[str, Mapping[str, Any]]) -> list[st
     return [*lines, ""]
 
 
-def _claims_table(claims: Sequence[Claim]) -> Table:
+def _claims_table(claims: Sequence[Claim]) -> TextTable:
     lines = [[claim.claim, f"**{claim.verdict}**", claim.evidence] for claim in claims]
-    return Table("", ["claim", "here", "evidence"], lines)
+    return TextTable("", ["claim", "here", "evidence"], lines)
 
 
-def _table_lines(table: Table) -> list[str]:
+def _table_lines(table: TextTable) -> list[str]:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
@@ -181,12 +196,12 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     write_whole(path, text.getvalue())
 
 
-def _write_figure(folder: Path, figure: Figure) -> None:
+def write_figure(folder: Path, figure: Figure, formats: Iterable[str] = FORMATS) -> None:
+    """The figure as files beside each other."""
     mpl = require("matplotlib")
     # Without pyplot, which would ask for a screen and keep every figure.
     canvas = require("matplotlib.figure").Figure(figsize=figure.size, layout="constrained")
     figure.draw(canvas)
-    # The same data give the same bytes.
     with mpl.rc_context({"svg.hashsalt": "minimaxrisk", "svg.fonttype": "path"}):
-        canvas.savefig(folder / f"{figure.name}.svg", metadata={"Date": None})
-        canvas.savefig(folder / f"{figure.name}.png", dpi=130)
+        for suffix in formats:
+            canvas.savefig(folder / f"{figure.name}.{suffix}", **FORMATS[suffix])

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from experiments.harness.cells import FAILED, OK
+from experiments.harness.cells import FAILED, OK, EndedError
 from experiments.harness.extras import require
 from experiments.harness.journal import plain_rows
 
@@ -37,6 +37,9 @@ def run_cell(item: str, settings: dict[str, Any]) -> dict[str, Any]:
     start = time.perf_counter()
     try:
         rows = plain_rows(_work[0](item, settings))
+    except EndedError as ended:
+        seconds = time.perf_counter() - start
+        return {"status": ended.status, "detail": str(ended), "rows": ended.rows, "seconds": seconds}
     except BaseException as error:  # SystemExit would end the parent
         detail = " ".join(traceback.format_exception_only(error)[-1].split())
         return {"status": FAILED, "detail": detail, "seconds": time.perf_counter() - start}

@@ -14,13 +14,13 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
+    mean_and_deviation,
     mean_seconds,
     pick,
     seconds_text,
-    spread,
     three_digits,
     values_of,
     verdict,
@@ -191,7 +191,7 @@ def _interval_claim(text: str, sources: Sources, rows: Sequence[Row], measured: 
     )
 
 
-def _error_table(sources: Sources, rows: Sequence[Row]) -> Table:
+def _error_table(sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         printed = PRINTED_ROWS.get(name)
@@ -206,19 +206,19 @@ def _error_table(sources: Sources, rows: Sequence[Row]) -> Table:
                 gap,
                 f"{_bound(rows, name, MRC_CG):.4f}",
                 f"{printed.worst_case_error:.2f}" if printed else "–",
-                spread(values_of(folds, "error")),
+                mean_and_deviation(values_of(folds, "error")),
                 f"{printed.error.mean:.2f} ± {printed.error.sd:.2f}" if printed else "–",
-                spread(values_of(folds, "randomized_error")),
-                spread(values_of(interior, "error")),
-                spread(values_of(interior, "randomized_error")),
+                mean_and_deviation(values_of(folds, "randomized_error")),
+                mean_and_deviation(values_of(interior, "error")),
+                mean_and_deviation(values_of(interior, "randomized_error")),
             ]
         )
     header = ["data set", "n × d, K", "R*", "its gap", "MRC-CG at k_max", "paper's R*", "error of MRC-CG"]
     header += ["paper's error", "its randomized rule", "error of MRC-IP", "its randomized rule"]
-    return Table("Worst-case and cross-validated errors.", header, lines)
+    return TextTable("Worst-case and cross-validated errors.", header, lines)
 
 
-def _time_table(sources: Sources, rows: Sequence[Row]) -> Table:
+def _time_table(sources: Sources, rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in sources.names:
         printed = PRINTED_ROWS.get(name)
@@ -241,7 +241,7 @@ def _time_table(sources: Sources, rows: Sequence[Row]) -> Table:
     caption = (
         "Training times; the paper's are from another machine. Passes and memory: MRC-CG / MRC-IP / SVM-CG."
     )
-    return Table(caption, header, lines)
+    return TextTable(caption, header, lines)
 
 
 def _shape(rows: Sequence[Row], name: str) -> str:

@@ -15,7 +15,7 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
     pick,
@@ -152,7 +152,7 @@ def _table(
     best: Mapping[str, float],
     curves: Mapping[tuple[str, float], list[Row]],
     left: Mapping[tuple[str, float], float],
-) -> Table:
+) -> TextTable:
     lines = [
         [
             name,
@@ -168,7 +168,7 @@ def _table(
         for (name, epsilon), curve in curves.items()
     ]
     header = ["data set", "R*", "ε", "iterations", "last R^k − R*", "features in the last program", "seconds"]
-    return Table("MRC-CG run to its tolerance.", [*header, "passes over X", "peak MB"], lines)
+    return TextTable("MRC-CG run to its tolerance.", [*header, "passes over X", "peak MB"], lines)
 
 
 def _draw(

@@ -20,11 +20,11 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     mean,
+    mean_and_deviation,
     pick,
     seconds_text,
-    spread,
     values_of,
     verdict,
 )
@@ -174,13 +174,12 @@ def _counts(rows: Sequence[Row], name: str) -> str:
     for method in (MRC_CG, MRC_IP, SVM_CG):
         printed = PRINTED_ROWS.get(name, {}).get(method)
         beside = f" (paper: {_printed(printed.n_features, 0)})" if printed else ""
-        parts.append(
-            f"{method} {spread(values_of(pick(rows, dataset=name, method=method), 'n_selected'), 0)}{beside}"
-        )
+        n_selected = values_of(pick(rows, dataset=name, method=method), "n_selected")
+        parts.append(f"{method} {mean_and_deviation(n_selected, 0)}{beside}")
     return ", ".join(parts)
 
 
-def _table(name: str, rows: Sequence[Row]) -> Table:
+def _table(name: str, rows: Sequence[Row]) -> TextTable:
     lines = []
     for method in METHODS:
         own = pick(rows, method=method)
@@ -188,20 +187,20 @@ def _table(name: str, rows: Sequence[Row]) -> Table:
         lines.append(
             [
                 method,
-                spread(values_of(own, "lr_error")),
+                mean_and_deviation(values_of(own, "lr_error")),
                 _printed(printed.lr if printed else None),
-                spread(values_of(own, "dt_error")),
+                mean_and_deviation(values_of(own, "dt_error")),
                 _printed(printed.dt if printed else None),
-                spread(values_of(own, "n_selected"), 0),
+                mean_and_deviation(values_of(own, "n_selected"), 0),
                 _printed(printed.n_features if printed else None, 0),
                 seconds_text(own),
             ]
         )
     header = ["method", "error, LR", "paper", "error, DT", "paper", "features", "paper", "seconds to select"]
-    return Table(f"{name}.", header, lines)
+    return TextTable(f"{name}.", header, lines)
 
 
-def _printed(value: paper.Spread | None, digits: int = 2) -> str:
+def _printed(value: paper.MeanAndDeviation | None, digits: int = 2) -> str:
     return "–" if value is None else f"{value.mean:.{digits}f} ± {value.sd:.{digits}f}"
 
 

@@ -15,7 +15,7 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
     mean_seconds,
@@ -183,7 +183,7 @@ def _excess(rows: Sequence[Row], name: str, method: str, **settings: Any) -> flo
 
 def _table(
     settings: Settings, name: str, rows: Sequence[Row], relative: Mapping[int, tuple[float, bool]]
-) -> Table:
+) -> TextTable:
     lines = []
     for n_max in settings.n_max_values:
         chosen = pick(rows, method=MRC_CG, n_max=n_max)
@@ -197,7 +197,7 @@ def _table(
         lines.append([method, *_measured(pick(rows, method=method)), excess, "1" if method == MRC_LP else ""])
     header = ["method", "seconds", "programs solved", "converged", "passes over X", "peak MB"]
     header += ["bound − R*", "time / MRC-LP"]
-    return Table(f"{name}, k_max = {settings.n_max_k_max}, ε = {settings.epsilon:g}.", header, lines)
+    return TextTable(f"{name}, k_max = {settings.n_max_k_max}, ε = {settings.epsilon:g}.", header, lines)
 
 
 def _measured(rows: Sequence[Row]) -> list[str]:

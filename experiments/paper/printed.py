@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Spread:
+class MeanAndDeviation:
     """A mean with its standard deviation."""
 
     mean: float
@@ -31,9 +31,9 @@ class Assessment:
     """A line of Table 2: worst-case error of MRC-CG, its cross-validated error, and the training times."""
 
     worst_case_error: float
-    error: Spread
-    mrc_seconds: Spread
-    svm_seconds: Spread
+    error: MeanAndDeviation
+    mrc_seconds: MeanAndDeviation
+    svm_seconds: MeanAndDeviation
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,13 @@ class Selection:
     The number of features is printed for MRC-CG and SVM-CG only; the other methods take that of SVM-CG.
     """
 
-    lr: Spread
-    dt: Spread
-    n_features: Spread | None = None
+    lr: MeanAndDeviation
+    dt: MeanAndDeviation
+    n_features: MeanAndDeviation | None = None
 
+
+# Short, for the tables.
+M = MeanAndDeviation
 
 METHODS = ("MRC-CG", "SVM-CG", "RFE", "MRMR", "ANOVA")
 
@@ -67,69 +70,69 @@ TABLE_1 = {
 }
 
 TABLE_2 = {
-    1: Assessment(0.20, Spread(0.30, 0.10), Spread(3.56, 0.04), Spread(8.25, 0.54)),
-    2: Assessment(0.24, Spread(0.13, 0.12), Spread(0.20, 0.02), Spread(0.58, 0.07)),
-    3: Assessment(0.16, Spread(0.15, 0.09), Spread(6.84, 0.04), Spread(3.55, 0.35)),
-    4: Assessment(0.07, Spread(0.07, 0.01), Spread(31.4, 0.64), Spread(220, 10.5)),
-    5: Assessment(0.13, Spread(0.18, 0.17), Spread(1.50, 0.07), Spread(1.36, 0.18)),
-    6: Assessment(0.18, Spread(0.38, 0.20), Spread(4.55, 0.02), Spread(2.58, 0.24)),
-    7: Assessment(0.11, Spread(0.02, 0.05), Spread(0.70, 0.05), Spread(0.37, 0.08)),
-    8: Assessment(0.15, Spread(0.05, 0.05), Spread(44.9, 0.96), Spread(16.6, 0.76)),
-    9: Assessment(0.11, Spread(0.04, 0.06), Spread(5.06, 0.03), Spread(1.45, 0.20)),
-    10: Assessment(0.10, Spread(0.00, 0.00), Spread(3.86, 0.26), Spread(3.35, 0.32)),
-    11: Assessment(0.14, Spread(0.08, 0.07), Spread(0.79, 0.09), Spread(1.00, 0.10)),
-    12: Assessment(0.23, Spread(0.25, 0.11), Spread(2.65, 0.13), Spread(8.9, 0.63)),
-    13: Assessment(0.18, Spread(0.03, 0.03), Spread(17.7, 0.21), Spread(10.5, 0.22)),
+    1: Assessment(0.20, M(0.30, 0.10), M(3.56, 0.04), M(8.25, 0.54)),
+    2: Assessment(0.24, M(0.13, 0.12), M(0.20, 0.02), M(0.58, 0.07)),
+    3: Assessment(0.16, M(0.15, 0.09), M(6.84, 0.04), M(3.55, 0.35)),
+    4: Assessment(0.07, M(0.07, 0.01), M(31.4, 0.64), M(220, 10.5)),
+    5: Assessment(0.13, M(0.18, 0.17), M(1.50, 0.07), M(1.36, 0.18)),
+    6: Assessment(0.18, M(0.38, 0.20), M(4.55, 0.02), M(2.58, 0.24)),
+    7: Assessment(0.11, M(0.02, 0.05), M(0.70, 0.05), M(0.37, 0.08)),
+    8: Assessment(0.15, M(0.05, 0.05), M(44.9, 0.96), M(16.6, 0.76)),
+    9: Assessment(0.11, M(0.04, 0.06), M(5.06, 0.03), M(1.45, 0.20)),
+    10: Assessment(0.10, M(0.00, 0.00), M(3.86, 0.26), M(3.35, 0.32)),
+    11: Assessment(0.14, M(0.08, 0.07), M(0.79, 0.09), M(1.00, 0.10)),
+    12: Assessment(0.23, M(0.25, 0.11), M(2.65, 0.13), M(8.9, 0.63)),
+    13: Assessment(0.18, M(0.03, 0.03), M(17.7, 0.21), M(10.5, 0.22)),
 }
 
 TABLE_3 = {
     1: {
-        "MRC-CG": Selection(Spread(0.29, 0.10), Spread(0.33, 0.06), Spread(172, 3)),
-        "SVM-CG": Selection(Spread(0.27, 0.11), Spread(0.41, 0.09), Spread(150, 3)),
-        "RFE": Selection(Spread(0.28, 0.05), Spread(0.31, 0.12)),
-        "MRMR": Selection(Spread(0.31, 0.10), Spread(0.39, 0.12)),
-        "ANOVA": Selection(Spread(0.27, 0.07), Spread(0.31, 0.09)),
+        "MRC-CG": Selection(M(0.29, 0.10), M(0.33, 0.06), M(172, 3)),
+        "SVM-CG": Selection(M(0.27, 0.11), M(0.41, 0.09), M(150, 3)),
+        "RFE": Selection(M(0.28, 0.05), M(0.31, 0.12)),
+        "MRMR": Selection(M(0.31, 0.10), M(0.39, 0.12)),
+        "ANOVA": Selection(M(0.27, 0.07), M(0.31, 0.09)),
     },
     2: {
-        "MRC-CG": Selection(Spread(0.20, 0.10), Spread(0.19, 0.10), Spread(33, 2)),
-        "SVM-CG": Selection(Spread(0.19, 0.10), Spread(0.22, 0.13), Spread(32, 1)),
-        "RFE": Selection(Spread(0.24, 0.11), Spread(0.20, 0.10)),
-        "MRMR": Selection(Spread(0.22, 0.10), Spread(0.29, 0.17)),
-        "ANOVA": Selection(Spread(0.22, 0.08), Spread(0.26, 0.16)),
+        "MRC-CG": Selection(M(0.20, 0.10), M(0.19, 0.10), M(33, 2)),
+        "SVM-CG": Selection(M(0.19, 0.10), M(0.22, 0.13), M(32, 1)),
+        "RFE": Selection(M(0.24, 0.11), M(0.20, 0.10)),
+        "MRMR": Selection(M(0.22, 0.10), M(0.29, 0.17)),
+        "ANOVA": Selection(M(0.22, 0.08), M(0.26, 0.16)),
     },
     5: {
-        "MRC-CG": Selection(Spread(0.23, 0.13), Spread(0.17, 0.12), Spread(76, 0)),
-        "SVM-CG": Selection(Spread(0.14, 0.07), Spread(0.29, 0.11), Spread(51, 2)),
-        "RFE": Selection(Spread(0.20, 0.11), Spread(0.31, 0.13)),
-        "MRMR": Selection(Spread(0.14, 0.12), Spread(0.20, 0.11)),
-        "ANOVA": Selection(Spread(0.13, 0.10), Spread(0.20, 0.09)),
+        "MRC-CG": Selection(M(0.23, 0.13), M(0.17, 0.12), M(76, 0)),
+        "SVM-CG": Selection(M(0.14, 0.07), M(0.29, 0.11), M(51, 2)),
+        "RFE": Selection(M(0.20, 0.11), M(0.31, 0.13)),
+        "MRMR": Selection(M(0.14, 0.12), M(0.20, 0.11)),
+        "ANOVA": Selection(M(0.13, 0.10), M(0.20, 0.09)),
     },
     7: {
-        "MRC-CG": Selection(Spread(0.04, 0.06), Spread(0.12, 0.09), Spread(63, 1)),
-        "SVM-CG": Selection(Spread(0.02, 0.05), Spread(0.15, 0.12), Spread(37, 2)),
-        "RFE": Selection(Spread(0.05, 0.06), Spread(0.16, 0.18)),
-        "MRMR": Selection(Spread(0.04, 0.06), Spread(0.15, 0.16)),
-        "ANOVA": Selection(Spread(0.04, 0.06), Spread(0.16, 0.12)),
+        "MRC-CG": Selection(M(0.04, 0.06), M(0.12, 0.09), M(63, 1)),
+        "SVM-CG": Selection(M(0.02, 0.05), M(0.15, 0.12), M(37, 2)),
+        "RFE": Selection(M(0.05, 0.06), M(0.16, 0.18)),
+        "MRMR": Selection(M(0.04, 0.06), M(0.15, 0.16)),
+        "ANOVA": Selection(M(0.04, 0.06), M(0.16, 0.12)),
     },
     10: {
-        "MRC-CG": Selection(Spread(0.00, 0.00), Spread(0.02, 0.02), Spread(118, 6)),
-        "SVM-CG": Selection(Spread(0.00, 0.00), Spread(0.01, 0.02), Spread(33, 2)),
-        "RFE": Selection(Spread(0.00, 0.00), Spread(0.03, 0.02)),
-        "MRMR": Selection(Spread(0.00, 0.00), Spread(0.02, 0.04)),
-        "ANOVA": Selection(Spread(0.00, 0.00), Spread(0.01, 0.02)),
+        "MRC-CG": Selection(M(0.00, 0.00), M(0.02, 0.02), M(118, 6)),
+        "SVM-CG": Selection(M(0.00, 0.00), M(0.01, 0.02), M(33, 2)),
+        "RFE": Selection(M(0.00, 0.00), M(0.03, 0.02)),
+        "MRMR": Selection(M(0.00, 0.00), M(0.02, 0.04)),
+        "ANOVA": Selection(M(0.00, 0.00), M(0.01, 0.02)),
     },
     11: {
-        "MRC-CG": Selection(Spread(0.08, 0.06), Spread(0.16, 0.08), Spread(77, 2)),
-        "SVM-CG": Selection(Spread(0.10, 0.08), Spread(0.13, 0.10), Spread(45, 1)),
-        "RFE": Selection(Spread(0.10, 0.10), Spread(0.18, 0.12)),
-        "MRMR": Selection(Spread(0.08, 0.07), Spread(0.14, 0.12)),
-        "ANOVA": Selection(Spread(0.08, 0.06), Spread(0.16, 0.14)),
+        "MRC-CG": Selection(M(0.08, 0.06), M(0.16, 0.08), M(77, 2)),
+        "SVM-CG": Selection(M(0.10, 0.08), M(0.13, 0.10), M(45, 1)),
+        "RFE": Selection(M(0.10, 0.10), M(0.18, 0.12)),
+        "MRMR": Selection(M(0.08, 0.07), M(0.14, 0.12)),
+        "ANOVA": Selection(M(0.08, 0.06), M(0.16, 0.14)),
     },
     12: {
-        "MRC-CG": Selection(Spread(0.29, 0.12), Spread(0.41, 0.11), Spread(135, 3)),
-        "SVM-CG": Selection(Spread(0.27, 0.09), Spread(0.37, 0.09), Spread(127, 4)),
-        "RFE": Selection(Spread(0.33, 0.08), Spread(0.41, 0.11)),
-        "MRMR": Selection(Spread(0.32, 0.12), Spread(0.39, 0.09)),
-        "ANOVA": Selection(Spread(0.30, 0.08), Spread(0.37, 0.09)),
+        "MRC-CG": Selection(M(0.29, 0.12), M(0.41, 0.11), M(135, 3)),
+        "SVM-CG": Selection(M(0.27, 0.09), M(0.37, 0.09), M(127, 4)),
+        "RFE": Selection(M(0.33, 0.08), M(0.41, 0.11)),
+        "MRMR": Selection(M(0.32, 0.12), M(0.39, 0.09)),
+        "ANOVA": Selection(M(0.30, 0.08), M(0.37, 0.09)),
     },
 }

@@ -15,7 +15,7 @@ from experiments.harness.reporting import (
     Item,
     Report,
     Row,
-    Table,
+    TextTable,
     finish_axes,
     mean,
     mean_seconds,
@@ -155,7 +155,7 @@ def _exponent(rows: Sequence[Row], method: str) -> float:
     return float(np.polyfit(size, seconds, 1)[0])
 
 
-def _table(settings: Settings, name: str, rows: Sequence[Row]) -> Table:
+def _table(settings: Settings, name: str, rows: Sequence[Row]) -> TextTable:
     lines = []
     for size in settings.sizes:
         cells = [seconds_text(pick(rows, size=size, method=method)) for method in METHODS]
@@ -166,7 +166,7 @@ def _table(settings: Settings, name: str, rows: Sequence[Row]) -> Table:
         ]
         lines.append([str(size), *cells, " / ".join(passes), " / ".join(peak)])
     header = ["features", *(f"{method}, s" for method in METHODS), "passes over X", "peak MB"]
-    return Table(f"{name}. Passes and memory in the order of the methods.", header, lines)
+    return TextTable(f"{name}. Passes and memory in the order of the methods.", header, lines)
 
 
 def _draw(figure: Any, names: Sequence[str], settings: Settings, rows: Sequence[Row]) -> None:

@@ -23,7 +23,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments.rivals import ROOT
+from experiments.harness.child import ROOT
 from experiments.rivals.full_lp import solve_full_lp
 
 
@@ -32,7 +32,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Fitted:
     """What one fit reached; None where a rival does not say."""
 
     predict: Callable[[Any], np.ndarray]
@@ -49,7 +49,7 @@ class Rival:
     """A rival: its adapter, the module it needs and the interpreter of the environment that has it."""
 
     name: str
-    fit: Callable[[Any, np.ndarray], Outcome]
+    fit: Callable[[Any, np.ndarray], Fitted]
     module: str
     interpreter: Callable[[], str] = lambda: sys.executable
 
@@ -57,20 +57,20 @@ class Rival:
         """Why the rival cannot run here, or None if it can."""
         if self.interpreter() != sys.executable:
             if not Path(self.interpreter()).exists():
-                return "its environment is not there; benchmarks/make_mrcpy_env.sh makes it"
+                return "its environment is not there; experiments/rivals/make_mrcpy_env.sh makes it"
         elif find_spec(self.module) is None:
-            return f"{self.module} is not installed; the extra 'bench' brings it"
+            return f"{self.module} is not installed; the group 'bench' brings it"
         return None
 
 
-def _minimaxrisk(solver: str) -> Callable[[Any, np.ndarray], Outcome]:
-    def fit(X: Any, y: np.ndarray) -> Outcome:
+def _minimaxrisk(solver: str) -> Callable[[Any, np.ndarray], Fitted]:
+    def fit(X: Any, y: np.ndarray) -> Fitted:
         from minimaxrisk import MinimaxRiskClassifier  # noqa: PLC0415
         from minimaxrisk._utils.notices import without_radius_warnings  # noqa: PLC0415
 
         with without_radius_warnings():
             model = MinimaxRiskClassifier(solver=solver).fit(X, y)
-        return Outcome(
+        return Fitted(
             predict=model.predict,
             n_selected=model.n_features_selected_,
             worst_case_error=model.worst_case_error_,
@@ -83,14 +83,14 @@ def _minimaxrisk(solver: str) -> Callable[[Any, np.ndarray], Outcome]:
     return fit
 
 
-def _highs_full_lp(X: Any, y: np.ndarray) -> Outcome:
+def _highs_full_lp(X: Any, y: np.ndarray) -> Fitted:
     scaler = _scaler(X)
     solution = solve_full_lp(scaler.fit_transform(X.astype(np.float64)), y)
 
     def predict(new: Any) -> np.ndarray:
         return np.asarray(solution.classes[solution.scores(scaler.transform(new)).argmax(axis=1)])
 
-    return Outcome(
+    return Fitted(
         predict=predict,
         n_selected=_n_columns(solution.mu[:, 1:]),
         worst_case_error=solution.worst_case_error,
@@ -99,7 +99,7 @@ def _highs_full_lp(X: Any, y: np.ndarray) -> Outcome:
     )
 
 
-def _mrcpy(X: Any, y: np.ndarray) -> Outcome:
+def _mrcpy(X: Any, y: np.ndarray) -> Fitted:
     if sparse.issparse(X):
         raise RefusedError("no sparse input")
     from MRCpy import MRC  # noqa: PLC0415
@@ -113,7 +113,7 @@ def _mrcpy(X: Any, y: np.ndarray) -> Outcome:
         if "size-limited" in str(error):
             raise RefusedError("licence size") from error
         raise
-    return Outcome(
+    return Fitted(
         predict=lambda new: np.asarray(model.predict(scaler.transform(new.astype(np.float64)))),
         n_selected=_n_columns(model.mu_[:, 1:]),
         worst_case_error=float(model.upper_),
@@ -122,13 +122,13 @@ def _mrcpy(X: Any, y: np.ndarray) -> Outcome:
 
 def _l1_learner(
     make_learner: Callable[[int, int], Any], *, by_columns: bool = False
-) -> Callable[[Any, np.ndarray], Outcome]:
+) -> Callable[[Any, np.ndarray], Fitted]:
     """An adapter around a scikit-learn estimator, which ``make_learner(n_samples, n_classes)`` makes.
 
     ``by_columns`` is for learners that read X column by column and are faster if it is stored so.
     """
 
-    def fit(X: Any, y: np.ndarray) -> Outcome:
+    def fit(X: Any, y: np.ndarray) -> Fitted:
         if by_columns:
             X = X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)
         learner = make_learner(len(y), len(np.unique(y)))
@@ -136,7 +136,7 @@ def _l1_learner(
             warnings.simplefilter("always")
             model = make_pipeline(_scaler(X), learner).fit(X, y)
         parts = getattr(learner, "estimators_", [learner])
-        return Outcome(
+        return Fitted(
             predict=model.predict,
             n_selected=_n_columns(np.vstack([part.coef_ for part in parts])),
             n_iter=int(max(np.max(part.n_iter_) for part in parts)),

@@ -1,31 +1,29 @@
-"""On what the benchmark ran: processor, threads, versions. No names of hosts, users or folders."""
+"""On what the benchmark ran: beside the machine and the packages, MRCpy's environment and the threads."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from experiments.harness.child import ROOT
 from experiments.harness.environment import describe_machine, source_revision
-from experiments.rivals import ROOT
 from experiments.rivals.adapters import mrcpy_interpreter
 from minimaxrisk._utils.versions import package_versions
 
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skglm", "numba", "pandas", "pyarrow")
-MRCPY_PACKAGES = ("MRCpy", "gurobipy", "numpy", "scikit-learn")
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+MRCPY_PACKAGES = ("MRCpy", "gurobipy")
 
 
+@cache
 def describe_environment() -> dict[str, Any]:
-    """What a reader needs to judge the numbers, and what must not change in the middle of a run."""
+    """What a reader needs to judge the numbers."""
     return describe_machine() | {
-        "packages": package_versions(PACKAGES),
-        "mrcpy_environment": _mrcpy_versions(),
-        "thread_settings": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
-        "thread_pools": _thread_pools(),
-        "revision": source_revision(ROOT),
+        "packages": package_versions(PACKAGES) | _mrcpy_versions(),
+        "threads": _threads(),
+        "revision": source_revision(ROOT / "experiments"),
     }
 
 
@@ -40,13 +38,16 @@ def _mrcpy_versions() -> dict[str, str]:
     return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
 
 
-def _thread_pools() -> list[dict[str, Any]]:
+def _threads() -> list[str]:
     """How many threads the linear algebra of this environment uses."""
     import scipy.linalg  # noqa: F401, PLC0415  (loads the library that is asked about)
     from threadpoolctl import threadpool_info  # noqa: PLC0415
 
-    kept = ("user_api", "internal_api", "version", "num_threads")
-    pools = [{name: pool.get(name) for name in kept} for pool in threadpool_info()]
     # The order in which libraries were found says nothing, and it changes from run to run.
-    distinct = [pool for k, pool in enumerate(pools) if pool not in pools[:k]]
-    return sorted(distinct, key=lambda pool: str(list(pool.values())))
+    return sorted(
+        {
+            " ".join(filter(None, (pool["internal_api"], pool["version"])))
+            + f" with {pool['num_threads']} threads"
+            for pool in threadpool_info()
+        }
+    )

@@ -6,7 +6,7 @@
 # Gurobi licence the environment serves problems of up to 2000 rows and columns. PyTorch, which MRCpy imports,
 # is pinned and installed first: an unpinned one may bring gigabytes of CUDA libraries that nothing here uses.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 python=${PYTHON:-python3.11}
 folder=${MRCPY_VENV:-.venv-mrcpy}

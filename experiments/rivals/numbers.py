@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from experiments.harness.cells import TIME_LIMIT
+from experiments.harness.reporting import Row
+
+
+def seconds_of(row: Row) -> float | None:
+    """Median time of a fit; for a killed one its limit, which is a lower bound."""
+    seconds: float | None = row["limit"] if row["status"] == TIME_LIMIT else row.get("median_seconds")
+    return seconds
+
+
+def time_ratio(row: Row, ours: Row | None) -> float | None:
+    """Time over that of the baseline, where both are known."""
+    theirs, own = seconds_of(row), None if ours is None else ours.get("median_seconds")
+    return theirs / own if theirs and own else None
+
 
 def as_time(seconds: float) -> str:
     return f"{_digits(1000 * seconds)} ms" if seconds < 1.0 else f"{_digits(seconds)} s"

@@ -1,26 +1,25 @@
-"""A workload as files: made once, read by the process of each rival, so that all see the same bytes."""
+"""A problem as a file, so that the process of each rival reads the same bytes."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 
 
-def save_workload(folder: Path, X: Any, y: np.ndarray) -> None:
-    """Write raw X and integer labels; the labels' names are lost, since one rival takes none."""
-    if sparse.issparse(X):
-        sparse.save_npz(folder / "X.npz", X, compressed=False)
-    else:
-        np.save(folder / "X.npy", X)
-    np.save(folder / "y.npy", np.unique(y, return_inverse=True)[1].astype(np.intp))
+def save_problem(file: IO[bytes], X: Any, y: np.ndarray) -> None:
+    """Arrays one after the other; a sparse X is four of them."""
+    for part in (y, X.data, X.indices, X.indptr, np.array(X.shape)) if sparse.issparse(X) else (y, X):
+        np.save(file, part)
 
 
-def load_workload(folder: Path) -> tuple[Any, np.ndarray]:
-    X = sparse.load_npz(folder / "X.npz") if (folder / "X.npz").exists() else np.load(folder / "X.npy")
-    return X, np.load(folder / "y.npy")
+def load_problem(file: IO[bytes]) -> tuple[Any, np.ndarray]:
+    y, X = np.load(file), np.load(file)
+    if X.ndim == 1:
+        indices, indptr, shape = (np.load(file) for _ in range(3))
+        X = sparse.csr_matrix((X, indices, indptr), shape=tuple(shape))
+    return X, y
 
 
 def size_in_memory(X: Any) -> int:

@@ -14,13 +14,11 @@ import typer
 
 from minimaxrisk import __version__
 from minimaxrisk.cli import INTERRUPTED, datasets
-from minimaxrisk.cli.bench import bench_command
 from minimaxrisk.cli.demo import demo_command
 from minimaxrisk.cli.fit import fit_command
 from minimaxrisk.cli.options import Options
 from minimaxrisk.cli.predict import predict_command
 from minimaxrisk.cli.report import report_command
-from minimaxrisk.cli.reproduce import reproduce_command
 from minimaxrisk.cli.verify import verify_command
 
 FAILED, WRONG_INPUT = 1, 2
@@ -32,10 +30,6 @@ app.command("verify")(verify_command)
 app.command("report")(report_command)
 app.command("demo")(demo_command)
 app.add_typer(datasets.app, name="datasets")
-app.command("reproduce")(reproduce_command)
-app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
-    bench_command
-)
 
 
 def _version(wanted: bool) -> None:

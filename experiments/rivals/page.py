@@ -1,0 +1,48 @@
+"""Puts what was measured into the page of the documentation, between its markers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.harness.child import ROOT
+from experiments.harness.summary import environment_lines, report_again, report_lines, write_figure
+from experiments.rivals import reading, speed
+from experiments.rivals.comparison import losses
+from minimaxrisk._utils.atomic import write_whole
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+N_LOSSES = len(losses([]))
+
+
+def fill_page(out: Path, page: Path = PAGE) -> None:
+    """Fill the page from the folder of a run; the figures go to ``images`` beside it, as SVG."""
+    for item in (speed.ITEM, reading.ITEM):
+        if not (out / item.name / f"{item.name}.csv").exists():
+            raise ValueError(
+                f"there are no results of {item.name} in {out}; `python -m experiments rivals` makes them."
+            )
+    measured, _, _ = report_again(out / speed.NAME, speed.ITEM)
+    read, _, _ = report_again(out / reading.NAME, reading.ITEM)
+    results = replace(measured, tables=measured.tables[:-N_LOSSES])
+    lost = replace(measured, tables=measured.tables[-N_LOSSES:], figures=())
+    notes = [f"{note}." for note in measured.notes]
+    text = page.read_text(encoding="utf-8")
+    text = fill(
+        text, "results", [*environment_lines(out), " ".join(notes), "", *report_lines(results, "images")]
+    )
+    text = fill(text, "losses", report_lines(lost, ""))
+    text = fill(text, "files", [*report_lines(read, ""), *read.notes])
+    for figure in measured.figures:
+        write_figure(page.parent / "images", figure, formats=("svg",))
+    write_whole(page, text)
+
+
+def fill(text: str, name: str, lines: list[str]) -> str:
+    """Replace what stands between the markers ``<!-- name:begin -->`` and ``<!-- name:end -->``."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(end) < text.index(begin):
+        raise ValueError(f"the page needs the markers {begin} and {end}, in this order and once each.")
+    head, rest = text.split(begin)
+    content = "\n".join(lines).strip()
+    return f"{head}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"

@@ -1,0 +1,417 @@
+"""The benchmark: its arithmetic, its tables, and the processes of the rivals. No test asserts a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from experiments.__main__ import main
+from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, EndedError
+from experiments.harness.child import ROOT, run_module
+from experiments.harness.reproduce import reproduce
+from experiments.harness.settings import QUICK, Settings, overridden
+from experiments.harness.sources import Sources
+from experiments.harness.summary import read_csv, text_again
+from experiments.items import RIVAL_ITEMS
+from experiments.rivals import reading, speed
+from experiments.rivals.adapters import RIVALS, RefusedError, Rival
+from experiments.rivals.comparison import report
+from experiments.rivals.growth import fit_growth, sweep_curve
+from experiments.rivals.page import PAGE, fill, fill_page
+from experiments.rivals.problems import OVER_FEATURES, problems
+from experiments.rivals.transfer import load_problem, save_problem
+
+TINY = overridden(QUICK, fit_repetitions=1, sample_sweep=(20,), problems=("expression-n*",))
+
+
+def row(rival, seconds=None, *, status=OK, d=1000, **fields):
+    known = {"problem": f"study-{d}", "sweep": OVER_FEATURES, "rival": rival, "status": status, "detail": ""}
+    known |= {"n_samples": 50, "n_features": d, "n_classes": 2, "limit": 60.0, "median_seconds": seconds}
+    return known | fields
+
+
+@pytest.fixture
+def study():
+    """One problem on which every kind of result occurs."""
+    return [
+        row("interior-point", 0.1, converged=True, accuracy=0.8, peak_bytes=50_000_000, gap=1e-8),
+        row("full-lp", 2.0, converged=True),
+        row("highs-full-lp", status=TIME_LIMIT),
+        row("mrcpy-gurobi", status=REFUSED, detail="licence size"),
+        row("liblinear-svm", 0.02, converged=False, accuracy=0.9, peak_bytes=1_000_000),
+        row("skglm-logistic", status=SKIPPED),
+    ]
+
+
+def tables(rows):
+    return report(Settings(), Sources(()), rows).tables
+
+
+# Arithmetic and tables
+
+
+def test_exponents_of_a_power_law_are_found():
+    rows = [row("full-lp", 3e-7 * d**1.25, d=d) for d in (100_000, 10_000, 1_000_000)]
+    rows.append(row("full-lp", status=TIME_LIMIT, d=10_000_000))
+    growth = fit_growth(*sweep_curve(rows, OVER_FEATURES, "full-lp"))
+    assert growth.exponent == pytest.approx(1.25)
+    assert (growth.smallest, growth.largest) == (10_000, 1_000_000)
+
+
+def test_two_points_are_no_growth():
+    assert fit_growth([10, 100], [1.0, 2.0]) is None
+
+
+def test_ratios_tell_killed_refused_and_unconverged_apart(study):
+    ratios, _, everything, *_ = tables(study)
+    expected = ["study-1000 (50 x 1000)", "100 ms", "20.0", "≥ 600", "refused", "0.20†", "skipped"]
+    assert ratios.lines == [expected]
+    times = {line[1]: line[2:4] for line in everything.lines}
+    assert times["`highs-full-lp`"] == ["> 60.0 s", "≥ 600"]
+    assert times["`mrcpy-gurobi`"] == ["refused: licence size", "refused"]
+
+
+def test_losses_name_who_is_better_and_nobody_else(study):
+    faster, accurate, leaner = (table.lines for table in tables(study)[3:])
+    assert faster == [["study-1000 (50 x 1000)", "100 ms", "`liblinear-svm`† 20.0 ms"]]
+    assert accurate == [["study-1000 (50 x 1000)", "80.0%", "`liblinear-svm`† 90.0%"]]
+    assert leaner == [["study-1000 (50 x 1000)", "50.0 MB", "`liblinear-svm`† 1.00 MB"]]
+    assert [table.lines for table in tables(study[:1])[3:]] == [[["none", "-", "-"]]] * 3
+
+
+def test_another_solver_of_ours_stands_in_as_baseline(study):
+    assert "divided by that of `full-lp`" in tables(study[1:])[0].caption
+
+
+def test_reports_survive_cells_that_did_not_get_through():
+    """Nothing is known of them but their settings, not even the size of the data."""
+    sources = Sources(("Colon",))
+    for item in RIVAL_ITEMS.values():
+        rows = [
+            {**cell.settings, "status": FAILED, "limit": cell.limit, "detail": "no memory"}
+            for cell in item.plan(QUICK, sources)
+        ]
+        found = item.report(QUICK, sources, rows)
+        for figure in found.figures:
+            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
+        assert found.tables
+
+
+def test_pictures_are_drawn(study):
+    figures = report(Settings(), Sources(()), study + [one | {"n_features": 10} for one in study]).figures
+    for figure in figures:
+        canvas = pytest.importorskip("matplotlib.figure").Figure()
+        figure.draw(canvas)
+        assert sum(len(axes.lines) for axes in canvas.axes) >= 4
+
+
+def test_the_page_needs_its_markers():
+    page = PAGE.read_text(encoding="utf-8")
+    once = fill(fill(page, "results", ["new results"]), "losses", ["new", "losses"])
+    assert "new results" in once
+    assert "new\nlosses" in once
+    assert fill(once, "results", ["new results"]) == once
+    with pytest.raises(ValueError, match="needs the markers <!-- prices:begin -->"):
+        fill(page, "prices", [])
+
+
+# Plans
+
+
+def test_sweeps_grow_and_are_chains():
+    for settings in (QUICK, Settings()):
+        cells = speed.plan(overridden(settings, rivals=("full-lp", "liblinear-svm")), Sources(("Colon",)))
+        chains = {cell.chain for cell in cells}
+        assert chains == {
+            None,
+            *(
+                f"{sweep} {rival}"
+                for sweep in ("features", "samples")
+                for rival in ("full-lp", "liblinear-svm")
+            ),
+        }
+        sizes = [cell.settings["n_features"] for cell in cells if cell.chain == "features full-lp"]
+        assert sizes == sorted(sizes)
+        assert len(sizes) >= 3
+
+
+def test_problems_are_chosen_by_patterns():
+    chosen = problems(overridden(QUICK, problems=("Col*", "expression-n40")), Sources(("Colon",)))
+    assert [one["problem"] for one in chosen] == ["Colon", "expression-n40"]
+
+
+def test_a_rival_that_is_not_there_says_how_to_get_it(monkeypatch):
+    away = Rival("away", RIVALS["full-lp"].fit, "no_such_module")
+    assert away.missing() == "no_such_module is not installed; the group 'bench' brings it"
+    assert "make_mrcpy_env.sh" in replace(away, interpreter=lambda: "/no/such/python").missing()
+    assert RIVALS["full-lp"].missing() is None
+    monkeypatch.setitem(RIVALS, "full-lp", away)
+    assert speed.missing_rivals(overridden(QUICK, rivals=("full-lp",)))[0].startswith(
+        "full-lp is left out: no_"
+    )
+    assert speed.plan(overridden(QUICK, rivals=("full-lp",)), Sources(())) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [("problems=nonsense*", "no problem matches nonsense*"), ("rivals=nobody", "there is no rival 'nobody'")],
+)
+def test_wrong_choices_are_explained_before_any_work(tmp_path, capsys, setting, message):
+    assert main(["speed", "--quick", "--out", str(tmp_path / "out"), "--set", setting]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+# Processes
+
+
+def cell_of(rival, **settings):
+    (cell,) = speed.plan(overridden(TINY, rivals=(rival,)), Sources(()))
+    return dict(cell.settings) | {"limit": 60.0} | settings
+
+
+def test_a_rival_is_measured_in_full():
+    (ours,) = speed.work(cell_of("constraint-generation"))
+    assert (ours["n_samples"], ours["n_features"], ours["n_classes"]) == (20, 200, 2)
+    assert (ours["n_fits"], ours["converged"], ours["detail"]) == (1, True, "")
+    assert ours["gap"] < 1e-3
+    assert ours["n_passes"] > 1
+    assert ours["peak_bytes"] >= 0
+    assert 0 <= ours["accuracy"] <= 1
+    assert ours["x_bytes"] == 20 * 200 * 8
+
+
+def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(tmp_path):
+    """The linear program of 20 samples gets through, that of 400 does not, and the next one is not tried."""
+    settings = overridden(TINY, rivals=("highs-full-lp",), sample_sweep=(20, 400, 800))
+    settings = replace(settings, sample_sweep_features=2000, fit_limit=4.0, accuracy_seconds=1e-3)
+    done = reproduce(["speed"], tmp_path, settings, say=lambda text: None)
+    assert done.failed == ()
+    rows = read_csv(tmp_path / "speed" / "speed.csv")
+    assert [one["status"] for one in rows] == [OK, TIME_LIMIT, SKIPPED]
+    assert rows[1]["detail"] == "stopped after 4 s"
+    assert rows[1]["n_features"] == 2000
+
+
+def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path / "empty"))
+    arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
+    arguments += ["--set", "fit_repetitions=1", "--set"]
+    assert main([*arguments, "rivals=constraint-generation"]) == 0
+    first = (tmp_path / "speed" / "cells.jsonl").read_bytes()
+    assert "left out: Colon" in capsys.readouterr().err
+    assert main([*arguments, "rivals=constraint-generation,liblinear-svm"]) == 0
+    assert "[2/2] speed problem=expression-n20" in capsys.readouterr().err
+    whole = (tmp_path / "speed" / "cells.jsonl").read_bytes()
+    assert whole.startswith(first)
+    assert whole.count(b"\n") == 2
+    ours, theirs = read_csv(tmp_path / "speed" / "speed.csv")
+    assert (ours["rival"], ours["status"], ours["n_fits"]) == ("constraint-generation", OK, 1)
+    assert (theirs["rival"], theirs["status"], theirs["worst_case_error"]) == ("liblinear-svm", OK, None)
+    assert text_again(tmp_path / "speed", speed.ITEM) in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert str(tmp_path) not in (tmp_path / "environment.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def other_interpreter(tmp_path, monkeypatch):
+    """This interpreter, under another name, in the place of the one that has MRCpy."""
+    path = tmp_path / "venv" / "bin" / "python"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    path.chmod(0o755)
+    monkeypatch.setenv("MRCPY_VENV", str(path.parents[1]))
+    assert RIVALS["mrcpy-gurobi"].missing() is None
+
+
+def test_a_rival_that_raises_is_a_failure_and_the_run_goes_on(tmp_path, capsys, other_interpreter):
+    arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
+    assert main([*arguments, "--set", "rivals=mrcpy-gurobi,liblinear-svm"]) == 1
+    said = capsys.readouterr().err
+    assert "1 cells failed; the same command tries them again:" in said
+    assert "speed, 1 cells: ModuleNotFoundError: No module named 'MRCpy'" in said
+    rows = read_csv(tmp_path / "speed" / "speed.csv")
+    assert [one["status"] for one in rows] == [FAILED, OK]
+    assert rows[0]["n_features"] == 200
+
+
+def test_a_refusal_comes_from_another_interpreter_with_its_reason(monkeypatch, other_interpreter):
+    X = sparse.csr_matrix(np.eye(20))
+    monkeypatch.setattr(speed, "make_problem", lambda settings: (X, np.arange(20) % 2))
+    with pytest.raises(EndedError, match="no sparse input") as ended:
+        speed.work(cell_of("mrcpy-gurobi"))
+    assert ended.value.status == REFUSED
+    assert ended.value.rows[0]["n_features"] == 20
+
+
+def test_the_process_of_a_rival_needs_neither_the_library_nor_the_harness():
+    """MRCpy's environment has none of this; None in its place makes Python raise ImportError."""
+    away = ["minimaxrisk", "typer", "pebble", "tqdm", "matplotlib"]
+    script = f"import sys; sys.modules.update(dict.fromkeys({away})); import experiments.rivals.clock"
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, np.asfortranarray])
+def test_problems_survive_the_file(tmp_path, make):
+    X, y = make(np.arange(12.0).reshape(3, 4)), np.array([0, 1, 0])
+    with (tmp_path / "problem").open("w+b") as file:
+        save_problem(file, X, y)
+        file.seek(0)
+        again, labels = load_problem(file)
+    assert type(again) is type(X)
+    assert again.dtype == X.dtype
+    assert (abs(again - X)).sum() == 0
+    np.testing.assert_array_equal(labels, y)
+
+
+# Within compiled code no handler of Python runs.
+BUSY = """
+import hashlib, os, sys
+from experiments.harness.child import limit_time, telling
+with telling() as tell:
+    print("this is no news")
+    tell(pid=os.getpid())
+    if len(sys.argv) > 1:
+        limit_time(float(sys.argv[1]))
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+"""
+
+
+@pytest.fixture
+def busy(tmp_path, monkeypatch):
+    (tmp_path / "busy_for_long.py").write_text(BUSY)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    return "busy_for_long"
+
+
+def gone(pid):
+    """Whether the process has ended; one that nobody has waited for has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_a_limit_ends_a_process_within_compiled_code(busy):
+    story = run_module(busy, "0.2")
+    assert story.exit_code == -signal.SIGALRM
+    assert len(story.events) == 1
+    assert gone(story.events[0]["pid"])
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
+def test_a_run_that_is_ended_in_a_fit_leaves_no_process(tmp_path, blow):
+    """SIGKILL goes to the parent alone, Ctrl-C to all, as from a terminal."""
+    command = [sys.executable, "-m", "experiments", "speed", "--quick", "--out", str(tmp_path)]
+    command += ["--set", "rivals=highs-full-lp", "--set", "problems=expression-n800"]
+    command += ["--set", "sample_sweep=800", "--set", "sample_sweep_features=2000", "--set", "fit_limit=300"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True)
+    with run:
+        try:
+            until(lambda: any(map(is_fitting, session_of(run.pid))), "no fit has begun")
+            (os.kill if blow == signal.SIGKILL else os.killpg)(run.pid, blow)
+            run.wait(60)
+            until(lambda: not session_of(run.pid), "processes are left over")
+        finally:
+            for pid in session_of(run.pid):
+                os.kill(pid, signal.SIGKILL)
+        said = run.stderr.read()
+    assert run.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
+    if blow == signal.SIGINT:
+        assert said.endswith("interrupted; the same command goes on where it stopped.\n")
+        assert "Traceback" not in said
+
+
+def session_of(leader):
+    """The processes of a session that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, session = (path / "stat").read_text().rsplit(")", 1)[1].split()[:4]
+        except OSError:  # it has just ended
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(int(path.name))
+    return found
+
+
+def is_fitting(pid):
+    """Whether it is the process of a rival, and has set up its end: its standard input sends signals."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        flags = Path(f"/proc/{pid}/fdinfo/0").read_text().split("flags:")[1].split()[0]
+    except OSError:
+        return False
+    return b"experiments.rivals.clock" in command and int(flags, 8) & os.O_ASYNC != 0
+
+
+def until(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def test_a_process_that_fails_says_why():
+    story = run_module("experiments.rivals.reading_clock", "nothing", "nowhere.csv")
+    assert story.exit_code == 1
+    with pytest.raises(RuntimeError, match="the measuring process ended with 1: KeyError: 'nothing'"):
+        story.answer()
+
+
+# Rivals
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_the_linear_program_written_down_anew_agrees_with_ours(n_classes, container):
+    rng = np.random.default_rng(0)
+    y = np.arange(36) % n_classes
+    X = np.where(rng.random((36, 40)) < 0.4, rng.standard_normal((36, 40)) + (y[:, None] == 1), 0.0)
+    X = container(X)
+    ours, theirs = (RIVALS[name].fit(X, y) for name in ("constraint-generation", "highs-full-lp"))
+    # Below ours at most by what constraint generation leaves open.
+    assert ours.worst_case_error - ours.gap - 1e-9 <= theirs.worst_case_error <= ours.worst_case_error + 1e-9
+    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.9
+
+
+def test_what_a_rival_does_not_take_is_refused_in_words():
+    with pytest.raises(RefusedError, match="no sparse input"):
+        RIVALS["mrcpy-gurobi"].fit(sparse.csr_matrix(np.eye(4)), np.arange(4) % 2)
+
+
+# Reading, and the page
+
+
+def test_the_page_is_filled_from_the_results(tmp_path, capsys):
+    pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
+    out, docs = tmp_path / "out", tmp_path / "docs"
+    (docs / "images").mkdir(parents=True)
+    (docs / "page.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["page", "--out", str(out)]) == 2
+    assert "there are no results of speed" in capsys.readouterr().err
+    settings = overridden(TINY, rivals=("interior-point", "liblinear-svm"), table_features=30)
+    done = reproduce(["speed", "reading"], out, settings, say=lambda text: None)
+    assert done.failed == ()
+    found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
+    assert set(found) == {*reading.READERS, reading.FIT, reading.COMMAND}
+    assert found[reading.COMMAND]["model_bytes"] > 0
+    fill_page(out, docs / "page.md")
+    page = (docs / "page.md").read_text(encoding="utf-8")
+    assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
+    assert "| `minimaxrisk.files` |" in page
+    assert "Colon" not in page.split("## Results")[1].split("## ")[0]
+    assert sorted(path.name for path in (docs / "images").iterdir()) == [
+        "benchmark-growth.svg",
+        "benchmark-ratios.svg",
+    ]
+    assert json.loads((out / "environment.json").read_text(encoding="utf-8"))
