@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
-from scipy.stats import t
+from scipy.stats import poisson, t
 from sklearn.model_selection import StratifiedKFold
 
 import reference
@@ -246,6 +246,26 @@ def test_limits_of_the_exceedance_hold_as_often_as_they_say():
     assert 0.94 <= np.mean(uppers >= truth) <= 0.99
     one = _mean_excess(excess[0], weights, 0.95, "new instances")
     assert one.standard_error == pytest.approx(excess[0].std(ddof=1) / np.sqrt(300))
+
+
+@pytest.mark.parametrize(("X", "n_exceeding"), [(BEYOND, 2), (BEYOND[:2], 1), (BEYOND[[0, 2, 0, 2, 1]], 4)])
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_limit_where_all_excesses_are_equal(two_points, X, n_exceeding, confidence):
+    """A sum of k equal terms of Gamma's law of shape k; that law's tail is Poisson's."""
+    excess = two_points.guaranteed_error(X, confidence=confidence).exceedance
+    assert (excess.n_exceeding, excess.n_instances) == (n_exceeding, len(X))
+    tail = poisson.sf(n_exceeding - 1, n_exceeding * excess.mean / excess.upper)
+    assert tail == pytest.approx(1.0 - confidence, rel=1e-9)
+
+
+def test_limit_counts_what_an_instance_adds_to_the_mean():
+    """Excesses of 4, 2 and 1 with weights of 1, 2 and 4 are three equal terms."""
+    equal = _mean_excess(np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4), 0.95, "new instances")
+    weighted = _mean_excess(
+        np.array([4.0, 2.0, 1.0, 0.0]), np.array([1.0, 2.0, 4.0, 3.0]), 0.95, "cross-fitting"
+    )
+    assert weighted.mean == pytest.approx(1.2)
+    assert weighted.upper / weighted.mean == pytest.approx(equal.upper / equal.mean)
 
 
 def test_cross_fitting_with_weights_and_class_weights(study):

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem import rule
 from minimaxrisk.samples.instances import distinct_instances
+from minimaxrisk.samples.validation import check_training_data
 from problems import problem_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -112,6 +114,19 @@ def test_rule_is_uniform_where_no_score_passes_the_threshold():
     np.testing.assert_allclose(rule.probabilities(scores, 0.2), [[1 / 3, 0.5], [1 / 3, 0.5], [1 / 3, 0.0]])
 
 
+def test_a_subnormal_excess_is_as_good_as_none():
+    smallest = np.nextafter(0.0, 1.0)
+    np.testing.assert_array_equal(rule.probabilities(np.array([[smallest], [0.0]]), 0.0), [[0.5], [0.5]])
+
+
+def test_of_equal_scores_the_first_class_is_taken():
+    scores = np.array([[1.0, 0.0, 2.0], [1.0, 3.0, 2.0], [0.0, 3.0, 2.0]])
+    assert rule.arg_max(scores).tolist() == [0, 1, 0]
+    np.testing.assert_array_equal(
+        rule.arg_max_probabilities(scores), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    )
+
+
 @given(seed=SEEDS, n_classes=st.integers(2, 6))
 def test_deterministic_rule_errs_at_most_twice_as_much(seed, n_classes):
     """1 - h^d(y|x) <= 2 (1 - h(y|x)) for every x, y and every mu (eq. 6 of the paper)."""
@@ -146,6 +161,23 @@ def test_rows_that_differ_in_the_last_column_only_stay_apart():
     instances = distinct_instances(X, np.array([0, 1, 0]), np.ones(3), 2)
     assert instances.n_instances == 2
     assert instances.instance_of_row[0] == instances.instance_of_row[2]
+
+
+@pytest.mark.parametrize("column", [0, 1, 20])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_that_differ_in_the_sign_of_zero_are_equal(column, dtype):
+    """As the first value, in the same block of columns, and in one that is read only while ties remain."""
+    X = np.ones((4, 30), dtype=dtype)
+    X[:, column] = [0.0, -0.0, -0.0, 0.0]
+    X[3, 29] = 5.0
+    for matrix in (X, sparse.csr_array(X), sparse.csc_array(X).tocsr()):
+        model = MinimaxRiskClassifier().fit(matrix, [0, 1, 1, 0])
+        assert model.worst_case_distribution_.shape == (4, 2)
+        instances = distinct_instances(
+            check_training_data(model, matrix, [0, 1, 1, 0]).X, np.array([0, 1, 1, 0]), np.ones(4), 2
+        )
+        assert instances.n_instances == 2
+        assert len(set(instances.instance_of_row[:3])) == 1
 
 
 @pytest.mark.parametrize("n", [20, 700])
