@@ -268,6 +268,23 @@ def test_limit_counts_what_an_instance_adds_to_the_mean():
     assert weighted.upper / weighted.mean == pytest.approx(equal.upper / equal.mean)
 
 
+def test_standard_error_of_a_weighted_mean():
+    """Of independent numbers of variance 1 it is the root of the sum of squared shares."""
+    rng = np.random.default_rng(1)
+    weights = np.repeat([1.0, 10.0], [150, 50])
+    found = [_mean_excess(rng.exponential(size=200), weights, 0.95, "").standard_error for _ in range(400)]
+    share = weights / weights.sum()
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(np.sqrt(np.sum(share**2)), rel=0.03)
+
+
+def test_half_of_the_cases_is_guessing_already(cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier(radius=100.0).fit(X, y)
+    bound = model.guaranteed_error(X)
+    assert bound.value == 0.5
+    assert "no better than guessing one of 2 classes" in bound.statement
+
+
 def test_cross_fitting_with_weights_and_class_weights(study):
     X, y = study.data, study.target
     weights = 1.0 + np.arange(80) % 2
@@ -347,6 +364,14 @@ def test_guaranteed_error_never_exceeds_one():
     y = np.append(TWO_LABELS, ["b", "a"])
     model = MinimaxRiskClassifier(standardize=False, fit_intercept=False).fit(X, y)
     assert model.guaranteed_error(1000.0 * X).value == 1.0
+
+
+def test_there_are_no_more_folds_than_the_smallest_class_has_samples(study):
+    rows = np.concatenate([np.flatnonzero(study.target == 0), np.flatnonzero(study.target == 1)[:3]])
+    X, y = study.data[rows], study.target[rows]
+    model = MinimaxRiskClassifier().fit(X, y)
+    many, three = (model.guaranteed_error(training_data=(X, y), n_folds=n) for n in (10, 3))
+    assert many == three
 
 
 def test_a_class_of_one_cannot_be_left_out():

@@ -304,6 +304,8 @@ def test_where_the_theorem_says_nothing():
     assert np.isnan(false_selection_bounds(58.0, 100, threshold=0.9, n_subsamples=100).shah_samworth)
     assert np.isfinite(false_selection_bounds(57.0, 100, threshold=0.9, n_subsamples=100).shah_samworth)
     assert np.isnan(false_selection_bounds(50.0, 100, threshold=0.6, n_subsamples=100).shah_samworth)
+    # The theorem begins above 1/2 + (q/d)^2, here 3/4.
+    assert np.isnan(false_selection_bounds(50.0, 100, threshold=0.75, n_subsamples=4).shah_samworth)
     nothing = false_selection_bounds(0.0, 100, threshold=0.6, n_subsamples=100)
     assert nothing.shah_samworth == nothing.meinshausen_buhlmann == 0.0
 
