@@ -12,6 +12,7 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem import rule
+from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from problems import problem_of
@@ -89,6 +90,59 @@ def test_extreme_magnitudes_neither_overflow_nor_vanish():
             problem, _ = problem_of(convert(X * factor), labels, 2)
             np.testing.assert_allclose(problem.tau, expected.tau, atol=1e-13)
             np.testing.assert_allclose(problem.lam, expected.lam, atol=1e-13)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_columns_far_from_zero_are_centred_by_weight(convert):
+    rng = np.random.default_rng(4)
+    X, labels = reference.random_problem(rng, 30, 3, 2)
+    X += 1e5  # sparse columns so far away are centred for good
+    weights = rng.integers(1, 9, 30).astype(float)
+    problem, _ = problem_of(convert(X), labels, 2, weights=weights)
+    Phi = reference.phi_vectors(reference.scaled_columns(X, weights), 2, "signed")
+    tau, lam = reference.tau_and_lambda(Phi, labels, 1.0, weights)
+    np.testing.assert_allclose(problem.tau.ravel(), tau, atol=1e-9)
+    np.testing.assert_allclose(problem.lam.ravel(), lam, atol=1e-9)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_zeros_of_one_class_leave_no_variance_in_another(convert):
+    """A column that is constant within a class has none there, whatever the others hold."""
+    for n_constant in range(3, 40):
+        labels = np.repeat([0, 1], [n_constant, 10])
+        X = np.column_stack([np.where(labels == 0, 0.3, np.arange(len(labels)) % 2), np.arange(len(labels))])
+        instances = distinct_instances(convert(X), labels, np.ones(len(labels)), 2)
+        _, moments, _ = build_features(convert(X), instances, standardize=True, fit_intercept=False)
+        assert moments.variance[0, 0] < 1e-25
+        assert moments.variance[1, 0] > 0.1
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_columns_of_subnormal_numbers_count_as_zero(convert, standardize):
+    """Their coefficients would overflow."""
+    rng = np.random.default_rng(3)
+    X, labels = reference.random_problem(rng, 12, 3, 2)
+    faint = X.copy()
+    faint[:, 0] = np.where(labels == 0, 1e-310, -3e-310)
+    X[:, 0] = 0.0
+    expected, model = (
+        MinimaxRiskClassifier(standardize=standardize).fit(convert(matrix), labels) for matrix in (X, faint)
+    )
+    assert model.worst_case_error_ == expected.worst_case_error_
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_scores_from_more_than_half_of_the_columns_are_a_pass(convert):
+    X, labels = reference.random_problem(np.random.default_rng(5), 20, 9, 2)
+    problem, _ = problem_of(convert(X), labels, 2)
+    for n_used, is_pass in ((0, 0), (4, 0), (6, 1), (10, 1)):
+        mu = np.zeros((1, 10))
+        mu[0, 10 - n_used :] = 1.0
+        before = problem.features.n_passes
+        problem.scores_of(mu)
+        assert problem.features.n_passes - before == is_pass
 
 
 @given(seed=SEEDS, n=st.integers(1, 6), n_classes=st.integers(2, 6))
