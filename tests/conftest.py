@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import load_breast_cancer
 
+from minimaxrisk._utils import parallel
 from minimaxrisk.datasets import data_home, list_datasets, load_dataset
 
 # Deadlines would fail on a busy machine; derandomized runs are the same everywhere.
@@ -59,6 +60,12 @@ def real_data():
         return load_dataset(name, return_X_y=True)
 
     return load
+
+
+@pytest.fixture
+def eager_processes(monkeypatch):
+    """Work goes to other processes from the first item on, however short it is."""
+    monkeypatch.setattr(parallel, "START_UP", -1.0)
 
 
 @pytest.fixture

@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,18 @@ def test_layers():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_documented_layout_is_the_one_of_the_layers():
+    """One line per folder, from what every step uses to the command line."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)/` \|", text.split("## Experiments")[0], flags=re.MULTILINE)
+    folders = {path.parent.name for path in (ROOT / "src" / "minimaxrisk").glob("*/__init__.py")}
+    assert set(documented) == folders
+    height = {name: -i for i, layer in enumerate(layers) for name in layer.split(" | ")}
+    assert documented == sorted(documented, key=height.__getitem__)
 
 
 EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]
@@ -42,6 +56,13 @@ def test_import_brings_no_command_line():
 def test_examples_in_docstrings(name):
     failures, _ = doctest.testmod(importlib.import_module(name))
     assert failures == 0
+
+
+def test_dir_shows_the_public_names_alone():
+    """In a process that has used the package: modules that it imported on the way stay out."""
+    script = "import minimaxrisk as m; m.verify; m.inspection; print(*dir(m))"
+    shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert set(shown.stdout.split()) == {*minimaxrisk.__all__, "__version__"}
 
 
 def test_public_names_exist_and_are_documented():

@@ -170,11 +170,11 @@ def test_guaranteed_error_in_words(study, fitted):
     assert str(bound) == bound.statement
     start = "With probability at least 0.9, the error of the randomized rule (predict_proba) is at most "
     assert bound.statement.startswith(start)
-    for part in (f"at most {bound.value:.4f}", "200 new instances", "probability 0.95 as far as"):
+    for part in (f"at most {bound.value:.4f}", "200 new instances", "probability 0.95 if the assumptions"):
         assert part in bound.statement
     score = MinimaxRiskClassifier(radius=1.0).fit(study.data, study.target).guaranteed_error(X_new)
     assert score.confidence is None
-    assert "No probability goes with the radius, a plain number, 1" in score.statement
+    assert "The radius, a plain number, 1, has no stated coverage" in score.statement
     given = MinimaxRiskClassifier(radius=fitted.lambda_).fit(study.data, study.target)
     assert "given as an array" in given.guaranteed_error(X_new).statement
 
@@ -189,7 +189,7 @@ def test_cross_fitting_is_models_on_the_other_folds(study, fitted):
     assert bound.exceedance.mean == pytest.approx(means.mean(), abs=1e-12)
     assert bound.exceedance.n_instances == 80
     assert "in cross-fitting" in bound.statement
-    assert bound.statement.startswith("With probability at least 0.9, as far as models fitted on parts")
+    assert bound.statement.startswith("With probability at least 0.9, provided that models fitted on parts")
 
 
 def test_cross_fitting_lets_unlabelled_instances_take_part(study):
@@ -207,7 +207,7 @@ def test_cross_fitting_lets_unlabelled_instances_take_part(study):
 def test_no_probability_where_no_excess_was_seen(study, fitted):
     bound = fitted.guaranteed_error(study.data)
     assert (bound.exceedance.upper, bound.exceedance.n_exceeding, bound.confidence) == (0.0, 0, None)
-    assert "No instance with an excess was seen, so that at most 3.68% of all have one" in bound.statement
+    assert "so at most 3.68% of all are not covered" in bound.statement
 
 
 def test_no_probability_where_the_sample_breaks_an_assumption(study):
@@ -218,7 +218,7 @@ def test_no_probability_where_the_sample_breaks_an_assumption(study):
     bound = model.guaranteed_error(np.exp(2.0 * (X_new - study.data.mean(axis=0))))
     assert bound.exceedance.n_exceeding > 0
     assert bound.confidence is None
-    assert f"No probability goes with it: {model.coverage_remarks_[0]}" in bound.statement
+    assert f"No probability can be stated: {model.coverage_remarks_[0]}" in bound.statement
 
 
 def test_a_bound_that_says_nothing_says_so(study, fitted):
@@ -226,13 +226,13 @@ def test_a_bound_that_says_nothing_says_so(study, fitted):
     assert "says nothing" not in fitted.guaranteed_error(X_new).statement
     far = fitted.guaranteed_error(fitted.n_features_in_ * X_new)
     assert far.value == 1.0
-    assert "no better than guessing one of 2 classes, and says nothing" in far.statement
+    assert "says nothing: guessing one of 2 classes does as well" in far.statement
 
 
 def test_other_data_than_those_of_the_fit_are_noticed(study, fitted):
     X, y = study.data, study.target
     for data in ((X[:60], y[:60]), (X, y[::-1]), (X[::-1], y[::-1]), (X, y, 1.0 + y)):
-        with pytest.raises(ValueError, match="training_data must be what the model was fitted on"):
+        with pytest.raises(ValueError, match="training_data must be the data that the model was fitted on"):
             fitted.guaranteed_error(training_data=data)
 
 
@@ -409,9 +409,9 @@ def test_cross_fitting_is_quiet(study):
         ),
         (
             {"training_data": (TWO_POINTS, np.char.upper(TWO_LABELS)), "rule": "argmax"},
-            "fitted on, .* but with it the labels are",
+            "fitted on, .* checked against them, the labels are",
         ),
-        ({"training_data": (TWO_POINTS, np.arange(20) % 3)}, "but with it the labels are"),
+        ({"training_data": (TWO_POINTS, np.arange(20) % 3)}, "checked against them, the labels are"),
     ],
 )
 def test_bad_input(two_points, arguments, message):

@@ -330,6 +330,7 @@ def test_values_where_nothing_is_selected(pyplot, cancer):
     assert display.plot().ax_.get_title(loc="left").startswith("0 selected features")
 
 
+@pytest.mark.usefixtures("eager_processes")
 def test_cross_validated_error_by_hand(wide):
     X, y = wide
     model = MinimaxRiskClassifier(radius=2.0, deterministic=False).fit(X, y)

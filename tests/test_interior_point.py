@@ -445,8 +445,8 @@ def test_what_is_reported_is_computed_afresh(monkeypatch):
 def test_an_accurate_solution_stays_one_when_no_vertex_is_found(monkeypatch):
     problem = some_problem(11, n=50, d=400)
 
-    def gives_up_late(*arguments, handover, **options):
-        handover.best.converged = False
+    def gives_up_late(*arguments, warm_start, **options):
+        warm_start.best.converged = False
         raise PivotLimitError
 
     monkeypatch.setattr(engine, "vertex_of", lambda *arguments: None)
@@ -500,10 +500,10 @@ def test_pivots_can_be_limited():
     problem = some_problem(12, n=60, d=300)
     search = search_of(problem)
     search.point.choose_working_set()
-    handover = engine.Handover(search.best, search.point.face(), max_pivots=3)
+    warm_start = engine.WarmStart(search.best, search.point.face(), max_pivots=3)
     with pytest.raises(PivotLimitError):
         constraint_generation(
-            problem, BayesError(), np.arange(300), n_max=100, epsilon=1e-6, handover=handover
+            problem, BayesError(), np.arange(300), n_max=100, epsilon=1e-6, warm_start=warm_start
         )
 
 

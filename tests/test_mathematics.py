@@ -202,10 +202,10 @@ def test_equal_rows_become_one_instance_in_an_order_of_their_own():
         assert instances.p_hat[:, i].tolist() == [0.4, 0.4]
         assert instances.p_hat[:, j].tolist() == [0.0, 0.2]
         w = np.array([[0.1, 0.2], [0.3, 0.4]])
-        spread = instances.spread(w)
+        spread = instances.to_rows(w)
         np.testing.assert_allclose(spread[4], 0.0)
         np.testing.assert_allclose(spread[2], 3 / 8 * w[:, i])
-        np.testing.assert_allclose(instances.gather(spread), w)
+        np.testing.assert_allclose(instances.from_rows(spread), w)
 
 
 def test_rows_that_differ_in_the_last_column_only_stay_apart():

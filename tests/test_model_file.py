@@ -133,7 +133,7 @@ class TestRefused:
     def test_truncated(self, path, share):
         content = path.read_bytes()
         path.write_bytes(content[: int(share * len(content))])
-        with pytest.raises(ValueError, match="not a whole one"):
+        with pytest.raises(ValueError, match="only part of one"):
             load_model(path)
 
     def test_any_changed_byte_is_found_or_harmless(self, path, saved, study):
@@ -174,7 +174,12 @@ class TestRefused:
             manifest.update(format=FORMAT + 1, versions={"minimaxrisk": "9.9"})
 
         _rewrite(path, newer)
-        with pytest.raises(ValueError, match=r"by minimaxrisk 9\.9 .* Install a newer minimaxrisk"):
+        with pytest.raises(ValueError, match=r"by minimaxrisk 9\.9 .* install a newer minimaxrisk"):
+            load_model(path)
+
+    def test_older_version(self, path):
+        _rewrite(path, lambda manifest: manifest.update(format=FORMAT - 1))
+        with pytest.raises(ValueError, match=r"in version 1 of the format; .* fit the model again"):
             load_model(path)
 
     @pytest.mark.parametrize("manifest", ["[]", "{}", '{"format": "x"}', "{", '"\\ud800"'])
@@ -185,7 +190,7 @@ class TestRefused:
 
     def test_manifest_that_lacks_a_part(self, path):
         _rewrite(path, lambda manifest: manifest.pop("target"))
-        with pytest.raises(ValueError, match="lacks a part"):
+        with pytest.raises(ValueError, match=r"is incomplete: .* is missing"):
             load_model(path)
 
     def test_objects_that_are_not_trusted(self, path, tmp_path):
@@ -320,3 +325,10 @@ class TestWholeFiles:
     def test_device(self):
         write_whole(Path(os.devnull), "text")
         assert not Path(os.devnull).is_file()
+
+
+def test_pickles_of_the_first_version_say_what_to_do():
+    """They name the class by the module that it was in then; protocol 0 is legible."""
+    pickled = b"cminimaxrisk.estimators\nMinimaxRiskClassifier\n."
+    with pytest.raises(ImportError, match=r"pickled by minimaxrisk 0\.1 .* fit the model again"):
+        pickle.loads(pickled)

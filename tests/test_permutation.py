@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loky import get_reusable_executor
+from joblib import parallel_config
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.feature_selection import SelectKBest
@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
 from minimaxrisk._utils import parallel
-from minimaxrisk._utils.parallel import progress_bar, spread
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk.datasets import make_expression
 
 
@@ -79,7 +79,7 @@ def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
         assert value == np.quantile(result.null_distribution, probability)
     assert str(result).endswith(f"p = {result.pvalue:.3g}")
     first = replace(result, pvalue=1 / 41)
-    assert str(first).endswith("p = 0.0244, the smallest that so many can give")
+    assert str(first).endswith("p = 0.0244, the smallest possible with 40 permutations")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -206,6 +206,7 @@ def test_selection_inside_a_pipeline_is_part_of_what_is_tested(noise):
         assert exact - 1e-9 <= value <= exact + 1e-3
 
 
+@pytest.mark.usefixtures("eager_processes")
 def test_the_number_of_processes_does_not_matter(noise):
     X, y = noise
     fitted = MinimaxRiskClassifier().fit(X, y)
@@ -262,25 +263,35 @@ def fail_at_seven(x):
     return x
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_work_spread_over_processes_keeps_its_order(n_jobs):
-    done = []
-    assert spread(square, range(50), n_jobs=n_jobs, progress=done.append) == [x * x for x in range(50)]
-    assert sum(done) == 50
-    assert spread(square, [], n_jobs=n_jobs) == []
-    with pytest.raises(RuntimeError, match="seven"):
-        spread(fail_at_seven, range(10), n_jobs=n_jobs)
-
-
 def process(_):
     return os.getpid()
 
 
-@pytest.mark.parametrize(("slow_start", "n_processes"), [(0.0, 2), (60.0, 1)])
-def test_only_a_process_that_may_still_be_starting_loses_its_piece(monkeypatch, slow_start, n_processes):
-    get_reusable_executor().shutdown(wait=True, kill_workers=True)
-    monkeypatch.setattr(parallel, "SLOW_START", slow_start)
-    assert len(set(spread(process, range(2), n_jobs=2))) == n_processes
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.usefixtures("eager_processes")
+def test_work_of_several_processes_keeps_its_order(n_jobs):
+    done = []
+    assert parallel_map(square, range(50), n_jobs=n_jobs, progress=done.append) == [x * x for x in range(50)]
+    assert sum(done) == 50
+    assert parallel_map(square, [], n_jobs=n_jobs) == []
+    with pytest.raises(RuntimeError, match="seven"):
+        parallel_map(fail_at_seven, range(10), n_jobs=n_jobs)
+
+
+def test_processes_are_started_only_for_work_that_is_worth_it(monkeypatch):
+    monkeypatch.setattr(parallel, "START_UP", 60.0)
+    assert set(parallel_map(process, range(20), n_jobs=2)) == {os.getpid()}
+    # The first item tells how long the rest will take.
+    monkeypatch.setattr(parallel, "START_UP", 0.0)
+    first, *others = parallel_map(process, range(20), n_jobs=2)
+    assert first == os.getpid()
+    assert os.getpid() not in others
+
+
+@pytest.mark.usefixtures("eager_processes")
+def test_the_callers_choice_of_a_joblib_backend_is_honoured():
+    with parallel_config(backend="threading", n_jobs=2):
+        assert set(parallel_map(process, range(20))) == {os.getpid()}
 
 
 def test_bar_is_silent_unless_asked_for(capsys):
@@ -295,6 +306,8 @@ def test_processes_need_no_main_guard(tmp_path):
     script.write_text(
         "import numpy as np\n"
         "from minimaxrisk import MinimaxRiskClassifier, permutation_test\n"
+        "from minimaxrisk._utils import parallel\n"
+        "parallel.START_UP = -1.0\n"
         "X = np.random.default_rng(0).standard_normal((30, 50))\n"
         "r = permutation_test(MinimaxRiskClassifier(), X, np.arange(30) % 2, 40, n_jobs=2, random_state=0)\n"
         "print('p', r.pvalue)\n"

@@ -265,7 +265,7 @@ def test_warnings_where_assumptions_fail():
     assert coverage_warnings(normal, y) == []
     assert coverage_warnings(normal, y, coding="one-hot") == []
     assert "heavy tails" in coverage_warnings(np.exp(1.5 * normal), y)[0]
-    assert "so skewed" in coverage_warnings(np.exp(1.5 * normal), y, coding="one-hot")[0]
+    assert "too skewed" in coverage_warnings(np.exp(1.5 * normal), y, coding="one-hot")[0]
     rare = (rng.random((80, 500)) < 0.02).astype(float)
     assert "do not vary within a class" in coverage_warnings(rare, y)[0]
     assert "rarely one" in coverage_warnings(rare, y)[1]

@@ -182,6 +182,7 @@ def test_progress_is_told(study):
     assert "cross-validation" in told
 
 
+@pytest.mark.usefixtures("eager_processes")
 def test_result_does_not_depend_on_the_number_of_processes(study, findings):
     X, y = study
     two = gather(MinimaxRiskClassifier(), X, y, n_jobs=2)

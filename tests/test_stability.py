@@ -122,6 +122,7 @@ def test_the_estimator_is_fitted_on_all_samples(wide):
     np.testing.assert_array_equal(selector.estimator_.coef_, MinimaxRiskClassifier().fit(X, y).coef_)
 
 
+@pytest.mark.usefixtures("eager_processes")
 def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
     X, y = wide
     one = stable(n_jobs=1, n_subsamples=40).fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.parallel import spread
+from minimaxrisk._utils.parallel import parallel_map
 
 RULES = ("randomized", "argmax")
 
@@ -90,13 +90,15 @@ def cross_validated_error(
     y = np.asarray(y)
     possible = n_folds_possible(model, y, n_folds)
     if possible < 2:
-        raise ValueError("cross-validation needs at least two samples of every class.")
+        raise ValueError(
+            "cross-validation needs at least two samples of every class; leave out classes with a single one."
+        )
     splitter = StratifiedKFold(possible, shuffle=True, random_state=random_state)
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     folds = list(splitter.split(np.zeros(len(y)), own))
     # predict is to be the arg-max rule, also where the model itself draws labels.
     fresh = clone(model).set_params(deterministic=True, callback=None, verbose=0)
-    outcomes = spread(_LeftOut(fresh, X, y), folds, n_jobs=n_jobs)
+    outcomes = parallel_map(_LeftOut(fresh, X, y), folds, n_jobs=n_jobs)
     predicted, own_probability = np.empty(len(y), dtype=np.intp), np.empty(len(y))
     for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):
         predicted[test] = said

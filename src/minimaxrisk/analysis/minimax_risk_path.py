@@ -232,7 +232,7 @@ def _check_radii(radii: Any) -> FloatArray:
 def _warn_about_gap(gap: float) -> None:
     if gap > LARGEST_GAP:
         warn(
-            f"at some of the radii an optimality gap of {gap:.2g} is left; the bounds are valid.",
+            f"at some radii the bounds on R* are still {gap:.2g} apart; they are valid.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -28,7 +28,7 @@ from sklearn.utils.validation import column_or_1d
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_missing, is_number
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.parallel import progress_bar, spread
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import bound_minimax_risk
@@ -79,7 +79,9 @@ class PermutationTestResult:
 
     def _remark(self) -> str:
         is_smallest = self.pvalue * (1 + len(self.null_distribution)) < 1.5
-        return ", the smallest that so many can give" if is_smallest else ""
+        return (
+            f", the smallest possible with {len(self.null_distribution)} permutations" if is_smallest else ""
+        )
 
 
 def permutation_test(
@@ -144,7 +146,7 @@ def permutation_test(
     orders = sample.permutations(n_permutations, random_state)
     with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
         observed = statistic(np.arange(len(sample.y)))
-        null = np.array(spread(statistic, orders, n_jobs=n_jobs, progress=progress))
+        null = np.array(parallel_map(statistic, orders, n_jobs=n_jobs, progress=progress))
     return PermutationTestResult(
         statistic=observed,
         pvalue=float((1 + np.sum(null <= observed + TIE)) / (1 + n_permutations)),
@@ -243,7 +245,7 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statisti
     if not isinstance(last, MinimaxRiskClassifier):
         raise ValueError(
             "estimator must be a MinimaxRiskClassifier or a Pipeline that ends with one, got "
-            f"{type(estimator).__name__}; of a search pass the estimator, with a radius fixed beforehand."
+            f"{type(estimator).__name__}; for a search pass its estimator, with a radius chosen beforehand."
         )
     if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
         return _Relabelling.of(estimator, sample, stop)

@@ -158,10 +158,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     coverage_remarks_ : tuple of str
         What the sample visibly breaks of these assumptions, as told by ``CoverageWarning``.
     coding_ : str
-        What ``"auto"`` stood for.
+        The coding used: that given, or the one that ``"auto"`` chose.
     solver_ : str
-        The solver that did the work: what ``"auto"`` stood for, or constraint generation where the interior
-        point got stuck.
+        The solver that found the result: the one asked for, the one that ``"auto"`` chose, or constraint
+        generation where the interior point got stuck.
     converged_ : bool
         Whether the solver met its own stopping rule.
     n_iter_ : int
@@ -327,7 +327,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         elif not (solution.converged or solution.stopped):
             warn(
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
-                "the bounds are valid, a larger max_iter brings them closer together.",
+                "the bounds are valid, and a larger max_iter brings them closer together.",
                 ConvergenceWarning,
                 stacklevel=CALLER_OF_FIT,
             )
@@ -444,8 +444,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             warn(
                 f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
                 f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
-                "labels that are pure noise can have a small one too. radius='bootstrap' gives a bound; "
-                "minimaxrisk.permutation_test tells what noise would score.",
+                "it can be small even if the labels are pure noise. Use radius='bootstrap' for a bound, or "
+                "minimaxrisk.permutation_test to see what noise would score.",
                 UninformativeRadiusWarning,
                 stacklevel=CALLER_OF_FIT + 1,
             )
@@ -464,7 +464,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.worst_case_error_lower_ = min(solution.lower, solution.upper)
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
         self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
-        self.worst_case_distribution_ = posed.instances.spread(solution.distribution)
+        self.worst_case_distribution_ = posed.instances.to_rows(solution.distribution)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)

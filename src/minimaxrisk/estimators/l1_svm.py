@@ -103,7 +103,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
         root mean square with ``standardize=False``).
     solver_ : str
-        What ``"auto"`` stood for.
+        The solver used: that given, or the one that ``"auto"`` chose.
     converged_ : bool
         Whether the stopping rule was met.
     n_iter_ : int
@@ -221,7 +221,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
                 reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
             warn(
                 f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
-                f"{remedy} brings them closer together.",
+                f"and {remedy} brings them closer together.",
                 ConvergenceWarning,
                 stacklevel=CALLER_OF_FIT,
             )
@@ -258,7 +258,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
             for (problem, loss), solution in zip(posed.binary, solutions, strict=True)
         ]
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
-        coef, intercept = posed.scale.outward(mu)
+        coef, intercept = posed.scale.to_original(mu)
         self.coef_, self.intercept_ = coef + 0.0, intercept + np.array(constants)
         self.alpha_ = posed.alpha
         self.objective_ = n * sum(solution.upper for solution in solutions)

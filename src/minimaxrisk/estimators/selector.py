@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.notices import without_radius_warnings
-from minimaxrisk._utils.parallel import progress_bar, spread
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.parameters import take_over_columns
@@ -59,7 +59,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     n_subsamples : int, default=100
         Number of halves, an even number.
     n_jobs : int or None, default=None
-        Processes among which the fits are spread, as in joblib: None is 1 unless a context says otherwise,
+        Processes among which the fits are shared, as in joblib: None is 1 unless a context says otherwise,
         -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the halves; an int gives the same ones every time.
@@ -167,7 +167,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
 
     def _select_from_halves(self, select: SelectionFromRows, halves: list[IntArray]) -> list[IntArray]:
         with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
-            return spread(select, halves, n_jobs=self.n_jobs, progress=progress)
+            return parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
 
     def _store(self, selections: list[IntArray] | None) -> None:
         """Keep what the halves selected; None forgets what an earlier fit kept."""

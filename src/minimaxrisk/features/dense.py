@@ -16,7 +16,7 @@ from minimaxrisk.samples.instances import Instances
 # Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
 BLOCK_ELEMENTS = 1 << 17
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), a mean
-# that one subtraction removes to this fraction of the spread, and within a class a variance that is not
+# that one subtraction removes to this fraction of the deviation, and within a class a variance that is not
 # dwarfed by the squared mean.
 SMALLEST_SQUARE = 1e-200
 MEAN_LEFT_OVER = 1e-12
@@ -115,15 +115,15 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
             block -= shift
         first, second = p_hat @ block, p_hat @ np.square(block)
         square = second.sum(axis=0)
-        spread = np.sqrt(square)
-        left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(spread)
+        deviation = np.sqrt(square)
+        left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(deviation)
     in_range = (square == 0.0) | ((square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE))
-    negligible = is_negligible(spread, shift, int(np.count_nonzero(weights)))
-    accurate = in_range & (left_over <= MEAN_LEFT_OVER * spread)
+    negligible = is_negligible(deviation, shift, int(np.count_nonzero(weights)))
+    accurate = in_range & (left_over <= MEAN_LEFT_OVER * deviation)
     # A sum of squares that is zero may be one that has underflowed.
     if not (accurate | negligible).all() or block[:, square == 0.0].any():
         return None
-    scale = np.where(negligible, 1.0, spread)
+    scale = np.where(negligible, 1.0, deviation)
     factor = np.where(negligible, 0.0, 1.0 / scale)
     mean, variance = _mean_and_variance(first * factor, second * factor**2, block, p_hat, factor)
     return _QuickScale((shift, scale, mean, variance), factor)
@@ -170,10 +170,10 @@ def rescale_in_place(
             step = weights @ block
             block -= step
             shift += step
-    spread = np.sqrt(weights @ np.square(block))
-    shift, scale = shift * power, spread * power
+    deviation = np.sqrt(weights @ np.square(block))
+    shift, scale = shift * power, deviation * power
     negligible = is_negligible(scale, shift, int(np.count_nonzero(weights)))
     block[:, negligible] = 0.0
-    spread[negligible], scale[negligible] = 1.0, 1.0
-    block /= spread
+    deviation[negligible], scale[negligible] = 1.0, 1.0
+    block /= deviation
     return shift, scale

@@ -27,10 +27,10 @@ def power_of_two(largest: FloatArray) -> FloatArray:
     return power
 
 
-def is_negligible(spread: FloatArray, shift: FloatArray, n: int) -> BoolArray:
+def is_negligible(deviation: FloatArray, shift: FloatArray, n: int) -> BoolArray:
     """Whether columns vary by no more than rounding in n operations leaves of a constant ``shift``."""
     noise = 8.0 * n * np.finfo(np.float64).eps * np.abs(shift)
-    return (spread <= noise) | (spread < np.finfo(np.float64).tiny)
+    return (deviation <= noise) | (deviation < np.finfo(np.float64).tiny)
 
 
 class FeatureMatrix(Protocol):
@@ -80,7 +80,7 @@ class ColumnScale:
         """How many inner columns stand before the caller's: one if there is an intercept."""
         return int(self.has_intercept)
 
-    def outward(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def to_original(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (B x d) and intercepts (B) on the caller's columns."""
         coef = mu[:, self.n_leading :] / self.scale
         intercept = -(coef @ self.shift)
@@ -88,10 +88,10 @@ class ColumnScale:
             intercept = intercept + mu[:, 0]
         return coef, intercept
 
-    def inward(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
-        """The inverse of ``outward``.
+    def from_original(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        """The inverse of ``to_original``.
 
-        Without an intercept column the constant that ``outward`` makes has no coefficient of its own.
+        Without an intercept column the constant that ``to_original`` makes has no coefficient of its own.
         """
         inner = coef * self.scale
         if not self.has_intercept:

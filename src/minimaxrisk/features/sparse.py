@@ -14,7 +14,7 @@ from minimaxrisk.features.dense import column_blocks, rescale_in_place
 from minimaxrisk.features.matrix import ColumnScale, power_of_two
 from minimaxrisk.samples.instances import Instances
 
-# A column whose mean is this many times its spread is centred for good: the implicit form would lose
+# A column whose mean is this many times its deviation is centred for good: the implicit form would lose
 # digits to cancellation, and such a column has hardly any zeros to preserve.
 CENTRED_FOR_GOOD = 1e3
 
@@ -96,16 +96,16 @@ def sparse_features(
     X.data /= power[X.indices]
     mean, variance = _within_class_moments(X, p_hat)
     shift = prior @ mean if standardize else np.zeros(X.shape[1])
-    spread = np.sqrt(prior @ (variance + (mean - shift) ** 2))
-    scale = np.where(spread > 0.0, spread, 1.0)
+    deviation = np.sqrt(prior @ (variance + (mean - shift) ** 2))
+    scale = np.where(deviation > 0.0, deviation, 1.0)
     # A column that is zero wherever there is a label is no feature, whatever it is elsewhere.
-    inverse = np.where(spread > 0.0, 1.0 / scale, 0.0)
+    inverse = np.where(deviation > 0.0, 1.0 / scale, 0.0)
     values = sparse.csc_array(X @ sparse.diags_array(inverse))
     values.eliminate_zeros()
     offset = shift * inverse
     mean, variance = (mean - shift) / scale, variance / scale**2
 
-    stubborn = np.flatnonzero(np.abs(shift) > CENTRED_FOR_GOOD * spread)
+    stubborn = np.flatnonzero(np.abs(shift) > CENTRED_FOR_GOOD * deviation)
     centred = []
     for part in column_blocks(len(stubborn), X.shape[0]):
         j = stubborn[part]

@@ -19,8 +19,9 @@ def check_model(model: Any) -> None:
     check_is_fitted(model)
     if not hasattr(model, "worst_case_distribution_"):
         raise ValueError(
-            f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; of a pipeline pass "
-            "the last step and the transformed X, of a search best_estimator_, of a selector estimator_."
+            f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; for a pipeline pass "
+            "its last step and the transformed X, for a search its best_estimator_, for a selector its "
+            "estimator_."
         )
 
 

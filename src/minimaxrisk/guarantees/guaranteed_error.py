@@ -148,8 +148,8 @@ def guaranteed_error(
     if training_data is None and (X is None or rule == "argmax"):
         what = "cross-fitting, which takes the place of new instances," if X is None else "rule='argmax'"
         raise ValueError(
-            f"{what} needs the data that the model was fitted on, and a model does not keep them: pass "
-            "training_data=(X, y), with whatever else was passed to fit after it."
+            f"{what} needs the data that the model was fitted on, which a model does not keep: pass "
+            "training_data=(X, y), followed by sample_weight and X_unlabeled if fit was given them."
         )
     if not (is_integer(n_folds) and n_folds >= 2):
         raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
@@ -194,8 +194,8 @@ def _check_same_data(model: Any, training_data: tuple[Any, ...]) -> None:
     certificate = verify(model, X, y, weights, unlabeled)
     if not certificate.valid:
         raise ValueError(
-            "training_data must be what the model was fitted on, in the same order of rows, but with it "
-            f"{certificate.problems[0]}."
+            "training_data must be the data that the model was fitted on, in the same order of rows; checked "
+            f"against them, {certificate.problems[0]}."
         )
 
 
@@ -254,7 +254,7 @@ def _mean_excess(excess: FloatArray, weights: FloatArray, confidence: float, sou
     mean = float(share @ excess)
     if len(excess) < 2:
         raise ValueError(
-            f"X must hold at least 2 instances to estimate the exceedance on, got {len(excess)}."
+            f"X must hold at least 2 instances, so that the exceedance can be estimated; got {len(excess)}."
         )
     # With equal weights the usual standard error of a mean.
     error = float(np.sqrt(np.sum((share * (excess - mean)) ** 2) * len(excess) / (len(excess) - 1)))
@@ -279,10 +279,10 @@ def _in_words(
     name = "randomized rule (predict_proba)" if rule == "randomized" else "arg-max rule (predict)"
     many = f"{exceedance.n_exceeding} of {exceedance.n_instances}"
     if exceedance.source == NEW_INSTANCES:
-        beyond, proviso = f"{many} new instances lie beyond what the training instances prove", ""
+        beyond, proviso = f"the proof does not cover {many} new instances", ""
     else:
-        beyond = f"in cross-fitting {many} left-out instances lie beyond what the training instances prove"
-        proviso = ", as far as models fitted on parts of the data stand for this one"
+        beyond = f"in cross-fitting the proof does not cover {many} left-out instances"
+        proviso = ", provided that models fitted on parts of the data behave like this one"
     parts = (
         f"{worst:.4f} in the worst case over all distributions whose means lie within the radii, and "
         f"{exceedance.upper:.4f} for instances unlike those of the training data ({beyond}; mean excess "
@@ -290,12 +290,12 @@ def _in_words(
     )
     n_classes = len(model.classes_)
     if value >= 1.0 - 1.0 / n_classes:
-        parts += f". That is no better than guessing one of {n_classes} classes, and says nothing"
+        parts += f". A bound this large says nothing: guessing one of {n_classes} classes does as well"
     if together is not None:
         return (
             f"With probability at least {together:.3g}{proviso}, the error of the {name} is at most "
             f"{value:.4f}: {parts}. The radii, {model.radius_:.2f} standard errors, hold the true means with "
-            f"probability {model.coverage_:g} as far as the assumptions of their rule hold."
+            f"probability {model.coverage_:g} if the assumptions of their rule hold."
         )
     return (
         f"If the true means lie within the radii{proviso}, the error of the {name} is at most {value:.4f}: "
@@ -306,14 +306,15 @@ def _in_words(
 def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
     if model.coverage_ is None:
         radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
-        rules_with_one = "radius='bootstrap' or 'bonferroni' comes with one"
-        return f"No probability goes with the radius, {radius}; {rules_with_one}."
+        rules_with_one = "radius='bootstrap' and radius='bonferroni' have one"
+        return f"The radius, {radius}, has no stated coverage; {rules_with_one}."
     if model.coverage_remarks_:
-        return f"No probability goes with it: {'; '.join(model.coverage_remarks_)}."
+        return f"No probability can be stated: {'; '.join(model.coverage_remarks_)}."
     rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
     return (
-        f"The radii hold the true means with probability {model.coverage_:g} as far as the assumptions of "
-        f"their rule hold. No instance with an excess was seen, so that at most {rare:.2%} of all have one "
-        f"(confidence {exceedance.confidence:g}); how large it is there cannot be told, and no probability "
-        "is attached to the whole. More new instances would help; those that were fitted on say nothing."
+        f"The radii hold the true means with probability {model.coverage_:g} if the assumptions of their "
+        f"rule hold. The proof covers all instances that were looked at, so at most {rare:.2%} of all are "
+        f"not covered (confidence {exceedance.confidence:g}). How much error they could add is unknown, so "
+        "no probability can be stated for the whole. Pass more new instances; instances that the model was "
+        "fitted on do not help."
     )

@@ -85,7 +85,7 @@ def _recompute_lower(model: Any, posed: PosedProblem, problems: list[str]) -> fl
     if stored.shape != expected:
         problems.append(f"worst_case_distribution_ has shape {stored.shape}, the data need {expected}")
         return np.nan
-    distribution = posed.instances.gather(stored)
+    distribution = posed.instances.from_rows(stored)
     # NaN fails both comparisons.
     if not ((distribution >= 0.0).all() and abs(distribution.sum() - 1.0) <= AGREEMENT):
         problems.append("worst_case_distribution_ is not a distribution on these samples")

@@ -34,7 +34,7 @@ class LinearRule:
 
     @classmethod
     def from_mu(cls, mu: FloatArray, threshold: float, coding: Coding, scale: ColumnScale) -> LinearRule:
-        coef, intercept = scale.outward(mu)
+        coef, intercept = scale.to_original(mu)
         sign = _orientation(coding.n_blocks)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
@@ -48,7 +48,7 @@ class LinearRule:
 
     def to_mu(self, scale: ColumnScale) -> FloatArray:
         sign = _orientation(len(self.coef))
-        return scale.inward(sign * self.full_coef, sign * self.intercept)
+        return scale.from_original(sign * self.full_coef, sign * self.intercept)
 
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""

@@ -42,15 +42,15 @@ class Instances:
         mass = _mass(labels, weights, self.instance_of_row, n_classes, self.n_instances)
         return replace(self, p_hat=mass / self.n_effective)
 
-    def spread(self, distribution: FloatArray) -> FloatArray:
+    def to_rows(self, distribution: FloatArray) -> FloatArray:
         """A distribution on labels x instances (K x n) as one on rows x labels, by weight of the row."""
         known = self.instance_of_row >= 0
         per_row = np.zeros((len(known), distribution.shape[0]))
         per_row[known] = distribution.T[self.instance_of_row[known]] * self.share_of_row[known, None]
         return per_row
 
-    def gather(self, per_row: FloatArray) -> FloatArray:
-        """The inverse of ``spread``: sum the rows of each instance."""
+    def from_rows(self, per_row: FloatArray) -> FloatArray:
+        """The inverse of ``to_rows``: sum the rows of each instance."""
         known = self.instance_of_row >= 0
         total = np.zeros((self.n_instances, per_row.shape[1]))
         np.add.at(total, self.instance_of_row[known], per_row[known])

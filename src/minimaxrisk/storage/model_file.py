@@ -31,7 +31,7 @@ from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 
 MANIFEST = "minimaxrisk.json"
-FORMAT = 1
+FORMAT = 2
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
@@ -117,7 +117,7 @@ def load_model(path: str | Path) -> SavedModel:
             versions=manifest["versions"],
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} lacks a part that a model file has ({error}); {AGAIN}.") from error
+        raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
 
 
 AGAIN = "fit the model again, or get the file again"
@@ -160,27 +160,28 @@ def _checked_manifest(content: bytes, path: Path) -> dict[str, Any]:
             if MANIFEST not in archive.namelist():
                 raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
             manifest = json.loads(archive.read(MANIFEST))
-            _refuse_newer(manifest, path)
+            _refuse_other_format(manifest, path)
             is_whole = manifest.get("digest") == _digest(archive, manifest)
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, zlib.error) as error:
-        raise ValueError(f"{path} is not a model file, or not a whole one ({error}); {AGAIN}.") from error
+        raise ValueError(f"{path} is not a model file, or only part of one ({error}); {AGAIN}.") from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is damaged: its {MANIFEST} cannot be read; {AGAIN}.") from error
     if not is_whole:
-        raise ValueError(f"{path} was changed after it was written (its digest is another one); {AGAIN}.")
+        raise ValueError(f"{path} was changed after it was written (its digest does not match); {AGAIN}.")
     return manifest
 
 
-def _refuse_newer(manifest: Any, path: Path) -> None:
+def _refuse_other_format(manifest: Any, path: Path) -> None:
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if not isinstance(found, int):
         raise ValueError(f"{path} does not say which version of the format it has; {AGAIN}.")
-    if found > FORMAT:
+    if found != FORMAT:
         versions = manifest.get("versions")
         writer = versions.get("minimaxrisk", "?") if isinstance(versions, dict) else "?"
+        remedy = "install a newer minimaxrisk" if found > FORMAT else "fit the model again"
         raise ValueError(
             f"{path} was written by minimaxrisk {writer} in version {found} of the format; this release "
-            f"reads up to version {FORMAT}. Install a newer minimaxrisk."
+            f"reads version {FORMAT}: {remedy}."
         )
 
 
@@ -204,7 +205,7 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} cannot be read ({type(error).__name__}: {error}); {AGAIN}.") from error
     if strange:
         raise ValueError(
-            f"{path} holds objects that a model has no need of, and that are not trusted: "
+            f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
     if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), MinimaxRiskClassifier):

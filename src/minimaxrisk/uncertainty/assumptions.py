@@ -30,14 +30,14 @@ def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
     if frozen:
         remarks.append(
             f"{frozen} features do not vary within a class of the sample (they are zero there, for example), "
-            "so that nothing is known about how far their means are from the truth; the named radius rules "
-            "cannot promise their coverage"
+            "so their means may be far from the truth without any sign of it in the sample; the named radius "
+            "rules cannot promise their coverage: leave these features out"
         )
     exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
     if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
         remarks.append(
-            f"the features are so skewed for {sample.n:g} samples (heavy tails, or binary features that are "
-            "rarely one) that the named radius rules cannot promise their coverage; transform them "
+            f"the features are too skewed for {sample.n:g} samples (heavy tails, or binary features that are "
+            "rarely one): the named radius rules cannot promise their coverage; transform them "
             "(ranks, logarithm), leave out rare ones, or choose a larger radius"
         )
     elif mean_kurtosis(sample) > HEAVY_TAILS:

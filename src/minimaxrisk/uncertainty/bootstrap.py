@@ -61,18 +61,18 @@ class MultiplierBootstrap:
         random = np.random.default_rng(self.seed)
         p_hat, coding = sample.instances.p_hat, sample.coding
         label, instance = np.nonzero(p_hat)
-        spread = np.sqrt(p_hat[label, instance])  # of e_i / sqrt(n), a weighted sample being several
+        root_weight = np.sqrt(p_hat[label, instance])  # of e_i / sqrt(n), a weighted sample being several
         # From multipliers of samples to weights of instances, once per block.
         shape = p_hat.shape[1], len(label)
         place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
         coded = [place @ sparse.diags_array(code[label]) for code in coding.matrix]
         varies = sample.sigma > 0.0
         inverse = np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)
-        n_at_a_time = max(1, BLOCK_ELEMENTS // max(sample.tau.size, len(spread)))
+        n_at_a_time = max(1, BLOCK_ELEMENTS // max(sample.tau.size, len(root_weight)))
         maxima = np.empty(self.n_draws)
         for start in range(0, self.n_draws, n_at_a_time):
             stop = min(start + n_at_a_time, self.n_draws)
-            multipliers = spread * random.standard_normal((stop - start, len(spread)))
+            multipliers = root_weight * random.standard_normal((stop - start, len(root_weight)))
             weights = np.stack([(matrix @ multipliers.T).T for matrix in coded], axis=1)
             draws = sample.features.correlate(weights.reshape(-1, p_hat.shape[1]))
             draws = draws.reshape(stop - start, *sample.tau.shape)

@@ -23,7 +23,7 @@ from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.vertex import vertex_of
-from minimaxrisk.engines.linear_programs.constraint_generation import Handover, constraint_generation
+from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
@@ -256,7 +256,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
             gap_tol=gap_tol,
             max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
             monitor=monitor,
-            handover=Handover(finished, guess, MOST_PIVOTS if is_accurate else None),
+            warm_start=WarmStart(finished, guess, MOST_PIVOTS if is_accurate else None),
         )
     except PivotLimitError:
         pass  # no vertex then

@@ -39,7 +39,7 @@ FRACTION_TO_BOUNDARY = 0.95
 
 
 @dataclass(frozen=True)
-class Handover:
+class WarmStart:
     """Where another engine leaves its work: the best pair so far and a guess of the optimal vertex.
 
     Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
@@ -61,16 +61,16 @@ def constraint_generation(
     max_iter: int | None = None,
     presolve: bool = False,
     monitor: Monitor | None = None,
-    handover: Handover | None = None,
+    warm_start: WarmStart | None = None,
 ) -> Solution:
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
     ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
     SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` pays for a first program that is
-    large; ``handover`` lets the work of another engine go on. The pair returned is the best one
+    large; ``warm_start`` lets the work of another engine go on. The pair returned is the best one
     certified, whichever way the loop ends.
     """
-    best = handover.best if handover else Solution.trivial(problem, objective)
+    best = warm_start.best if warm_start else Solution.trivial(problem, objective)
     started = time.perf_counter() - (best.history[-1]["seconds"] if best.history else 0.0)
     best.solver = best.solver or "constraint-generation"
     inner = _InnerPoint(problem.centre, problem.tau)
@@ -84,8 +84,8 @@ def constraint_generation(
                 # 1) Update the set of components and solve, hot from the last basis.
                 master.drop(outgoing)
                 master.add(incoming)
-                if n_rounds == 0 and handover is not None:
-                    master.warm_start(handover.guess, handover.max_pivots)
+                if n_rounds == 0 and warm_start is not None:
+                    master.warm_start(warm_start.guess, warm_start.max_pivots)
                 found = master.solve()
                 n_added, n_removed = len(incoming), len(outgoing)
                 # 2) Price all components with one product, and certify the pair.
