@@ -224,14 +224,17 @@ def test_rows_that_differ_in_the_sign_of_zero_are_equal(column, dtype):
     X = np.ones((4, 30), dtype=dtype)
     X[:, column] = [0.0, -0.0, -0.0, 0.0]
     X[3, 29] = 5.0
-    for matrix in (X, sparse.csr_array(X), sparse.csc_array(X).tocsr()):
-        model = MinimaxRiskClassifier().fit(matrix, [0, 1, 1, 0])
-        assert model.worst_case_distribution_.shape == (4, 2)
-        instances = distinct_instances(
-            check_training_data(model, matrix, [0, 1, 1, 0]).X, np.array([0, 1, 1, 0]), np.ones(4), 2
-        )
+    y = np.array([0, 1, 1, 0])
+    expected = MinimaxRiskClassifier().fit(np.abs(X), y)
+    # All entries stored, zeros among them.
+    stored = sparse.csr_array((X.ravel(), np.tile(np.arange(30), 4), np.arange(0, 121, 30)), shape=X.shape)
+    assert stored.nnz == 120
+    for matrix in (X, stored):
+        model = MinimaxRiskClassifier()
+        instances = distinct_instances(check_training_data(model, matrix, y).X, y, np.ones(4), 2)
         assert instances.n_instances == 2
         assert len(set(instances.instance_of_row[:3])) == 1
+        assert model.fit(matrix, y).worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [20, 700])
