@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
+import uuid
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -13,6 +18,36 @@ from minimaxrisk.datasets import data_home, list_datasets, load_dataset
 # Deadlines would fail on a busy machine; derandomized runs are the same everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+
+# Helpers that stay for later calls and end with the process that they serve.
+STAY = ("loky", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
+
+
+def processes_with(mark):
+    """Command lines of all processes with this in their environment, but for those that may stay."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found += [f"{folder.name}: {command}"] if command else []  # a zombie has none
+        except OSError:  # it has just ended, or is another user's
+            continue
+    return [line for line in found if not any(name in line for name in STAY)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_outlives_its_test():
+    """Whatever tests start inherits a mark, also where its own parent is gone."""
+    name, value = "MINIMAXRISK_TESTS", uuid.uuid4().hex
+    os.environ[name] = value
+    yield
+    del os.environ[name]
+    mark, deadline = f"{name}={value}".encode(), time.monotonic() + 10.0
+    while (left := processes_with(mark)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left, f"tests left processes behind: {left}"
 
 
 @pytest.fixture

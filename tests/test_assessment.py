@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,8 @@ from scipy.optimize import linprog
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
+from minimaxrisk.guarantees import verification
+from minimaxrisk.problem.certificate import FeasiblePoint
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
@@ -92,6 +96,39 @@ def test_certificate_refuses_a_model_that_was_changed(wide, tamper, message):
     assert any(message in problem for problem in certificate.problems), certificate.problems
 
 
+@pytest.mark.parametrize("name", ["worst_case_error_", "worst_case_error_lower_", "threshold_"])
+def test_a_stored_number_is_wrong_from_the_eighth_digit_on(wide, name):
+    """Rounding between two computations is far smaller; a digit that was changed by hand is not."""
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    for offset in (1e-8, -1e-8):
+        changed = copy(model)
+        setattr(changed, name, getattr(model, name) + offset)
+        (problem,) = verify(changed, X, y).problems
+        assert problem.startswith(f"{name} is")
+
+
+def test_a_distribution_has_mass_one_to_the_eighth_digit(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    model.worst_case_distribution_ = model.worst_case_distribution_ * (1.0 + 1e-8)
+    assert "not a distribution" in verify(model, X, y).problems[0]
+
+
+def test_bounds_that_cross_are_not_believed(wide, monkeypatch):
+    """They cannot as long as both are right; a mistake in one of them must not pass for a certificate."""
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    too_high = model.worst_case_error_ + 1e-6
+    monkeypatch.setattr(verification, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, too_high))
+    model.worst_case_error_lower_ = too_high
+    certificate = verify(model, X, y)
+    assert not certificate.valid
+    assert certificate.problems == (
+        f"the lower bound {certificate.lower} is not below the upper bound {certificate.upper}",
+    )
+
+
 def test_an_intercept_that_was_not_learned_is_found_out(wide):
     X, y = wide
     model = MinimaxRiskClassifier(fit_intercept=False).fit(X, y)
@@ -157,6 +194,33 @@ def test_error_bounds_are_the_extremes_over_the_set(wide, rule, binary):
         assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
     else:
         assert bounds.upper <= model.deterministic_error_bound_ + 1e-9
+
+
+@pytest.mark.parametrize("rule", ["randomized", "argmax"])
+def test_error_bounds_hold_however_coarse_the_tolerance(wide, rule):
+    """The two sides of each program are apart, and what is reported are the sides that are proven."""
+    X, y = wide
+    X = X[:, :60]
+    model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
+    h = model.predict_proba(X)
+    if rule == "argmax":
+        h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, smallest = loss_extremes(X, y, model, h)
+    bounds = error_bounds(model, X, y, rule=rule)
+    assert bounds.upper - bounds.upper_gap + 1e-3 < largest <= bounds.upper + 1e-9
+    assert bounds.lower - 1e-9 <= smallest < bounds.lower + bounds.lower_gap - 1e-3
+
+
+def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide):
+    X, y = wide
+    X = X[:, :60]
+    model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
+    h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, _ = loss_extremes(X, y, model, h)
+    bound = model.guaranteed_error(X, rule="argmax", training_data=(X, y))
+    assert bound.exceedance.upper == 0.0
+    assert bound.value == bound.worst_case_error >= largest - 1e-9
+    assert error_bounds(model, X, y, rule="argmax").upper_gap > 1e-3
 
 
 def test_error_bounds_are_those_of_predict_where_scores_tie():

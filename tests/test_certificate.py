@@ -67,6 +67,40 @@ def test_empirical_distribution_proves_the_training_bayes_error():
     assert point.bound == pytest.approx(0.25)
 
 
+def just_outside(problem, excess, rng):
+    """A distribution that the farthest of its moments puts out of the set by ``excess``."""
+    other = rng.dirichlet(np.ones(problem.centre.size)).reshape(problem.centre.shape)
+    deviation = np.abs(problem.moments_of(other) - problem.tau)
+    step = float(np.min((problem.lam + excess) / deviation))
+    assert step < 1.0
+    return problem.centre + step * (other - problem.centre)
+
+
+def farthest_outside(problem, distribution):
+    return float((np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).max())
+
+
+@pytest.mark.parametrize("excess", [1e-12, 1e-11, 1e-9, 1e-6])
+def test_what_is_outside_by_more_than_rounding_is_brought_inside(excess):
+    rng = np.random.default_rng(1)
+    X, labels = reference.random_problem(rng, 12, 5, 3)
+    problem, _ = problem_of(X, labels, 3, radius=0.2)
+    w = just_outside(problem, excess, rng)
+    assert farthest_outside(problem, w) == pytest.approx(excess, rel=1e-2)
+    assert farthest_outside(problem, lower_bound(problem, BayesError(), w).distribution) <= 2e-13
+
+
+def test_rounding_on_a_thin_constraint_costs_nothing():
+    """Beside a radius of 1e-9 a rounding error is large; mixing it away would cost digits of the bound."""
+    rng = np.random.default_rng(1)
+    X, labels = reference.random_problem(rng, 12, 5, 2)
+    X[:, 0] = np.where(labels == 0, 1.0, -1.0)
+    problem, _ = problem_of(X, labels, 2, standardize=False, fit_intercept=False, radius=100.0)
+    assert problem.lam[0, 0] == reference.SMALLEST_RADIUS
+    w = just_outside(problem, 5e-14, rng)
+    assert lower_bound(problem, BayesError(), w).bound == pytest.approx(BayesError().value(w), abs=1e-14)
+
+
 def test_expected_loss_bounds_enclose_the_loss_of_every_member_of_the_set():
     rng = np.random.default_rng(6)
     X, labels = reference.random_problem(rng, 12, 5, 3)

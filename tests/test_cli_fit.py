@@ -572,10 +572,13 @@ class TestTerminal:
         np.savez(tmp_path / "X.npz", X=X, y=rng.integers(0, 2, 60))
         command = [sys.executable, "-m", "minimaxrisk", "fit", str(tmp_path / "X.npz")]
         command += ["--permutations", "100000", "--out", str(tmp_path / "m.skops")]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(5)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                time.sleep(5)
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=60)
+            finally:
+                process.kill()
         assert process.returncode == 130
         assert "Traceback" not in err
         assert sorted(file.name for file in tmp_path.iterdir()) == ["X.npz"]

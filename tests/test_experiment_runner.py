@@ -330,9 +330,12 @@ def test_killed_run_loses_nothing_and_repeats_nothing(tmp_path, blow):
         stderr=subprocess.PIPE,
         text=True,
     ) as parent:
-        until(lambda: {"slow 0", "slow 1"} <= set(names(tmp_path)), "the slow cells did not start", 60)
-        parent.send_signal(blow)
-        parent.wait(30)
+        try:
+            until(lambda: {"slow 0", "slow 1"} <= set(names(tmp_path)), "the slow cells did not start", 60)
+            parent.send_signal(blow)
+            parent.wait(30)
+        finally:
+            parent.kill()
         until(lambda: not any(alive(pid) for _, pid in executions(tmp_path)), "workers are left over", 10)
         assert ("KeyboardInterrupt" in parent.stderr.read()) is (blow == signal.SIGINT)
     finished = {outcome.settings["name"] for outcome in Journal(tmp_path / "journal.jsonl").outcomes()}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
-from scipy.stats import t
+from scipy.stats import poisson, t
 from sklearn.model_selection import StratifiedKFold
 
 import reference
@@ -248,6 +248,43 @@ def test_limits_of_the_exceedance_hold_as_often_as_they_say():
     assert one.standard_error == pytest.approx(excess[0].std(ddof=1) / np.sqrt(300))
 
 
+@pytest.mark.parametrize(("X", "n_exceeding"), [(BEYOND, 2), (BEYOND[:2], 1), (BEYOND[[0, 2, 0, 2, 1]], 4)])
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_limit_where_all_excesses_are_equal(two_points, X, n_exceeding, confidence):
+    """A sum of k equal terms of Gamma's law of shape k; that law's tail is Poisson's."""
+    excess = two_points.guaranteed_error(X, confidence=confidence).exceedance
+    assert (excess.n_exceeding, excess.n_instances) == (n_exceeding, len(X))
+    tail = poisson.sf(n_exceeding - 1, n_exceeding * excess.mean / excess.upper)
+    assert tail == pytest.approx(1.0 - confidence, rel=1e-9)
+
+
+def test_limit_counts_what_an_instance_adds_to_the_mean():
+    """Excesses of 4, 2 and 1 with weights of 1, 2 and 4 are three equal terms."""
+    equal = _mean_excess(np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4), 0.95, "new instances")
+    weighted = _mean_excess(
+        np.array([4.0, 2.0, 1.0, 0.0]), np.array([1.0, 2.0, 4.0, 3.0]), 0.95, "cross-fitting"
+    )
+    assert weighted.mean == pytest.approx(1.2)
+    assert weighted.upper / weighted.mean == pytest.approx(equal.upper / equal.mean)
+
+
+def test_standard_error_of_a_weighted_mean():
+    """Of independent numbers of variance 1 it is the root of the sum of squared shares."""
+    rng = np.random.default_rng(1)
+    weights = np.repeat([1.0, 10.0], [150, 50])
+    found = [_mean_excess(rng.exponential(size=200), weights, 0.95, "").standard_error for _ in range(400)]
+    share = weights / weights.sum()
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(np.sqrt(np.sum(share**2)), rel=0.03)
+
+
+def test_half_of_the_cases_is_guessing_already(cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier(radius=100.0).fit(X, y)
+    bound = model.guaranteed_error(X)
+    assert bound.value == 0.5
+    assert "says nothing: guessing one of 2 classes" in bound.statement
+
+
 def test_cross_fitting_with_weights_and_class_weights(study):
     X, y = study.data, study.target
     weights = 1.0 + np.arange(80) % 2
@@ -327,6 +364,14 @@ def test_guaranteed_error_never_exceeds_one():
     y = np.append(TWO_LABELS, ["b", "a"])
     model = MinimaxRiskClassifier(standardize=False, fit_intercept=False).fit(X, y)
     assert model.guaranteed_error(1000.0 * X).value == 1.0
+
+
+def test_there_are_no_more_folds_than_the_smallest_class_has_samples(study):
+    rows = np.concatenate([np.flatnonzero(study.target == 0), np.flatnonzero(study.target == 1)[:3]])
+    X, y = study.data[rows], study.target[rows]
+    model = MinimaxRiskClassifier().fit(X, y)
+    many, three = (model.guaranteed_error(training_data=(X, y), n_folds=n) for n in (10, 3))
+    assert many == three
 
 
 def test_a_class_of_one_cannot_be_left_out():

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.stats import binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -24,7 +25,7 @@ from minimaxrisk import (
     minimax_risk_path,
     permutation_test,
 )
-from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -350,6 +351,20 @@ def test_cross_validated_error_by_hand(wide):
     assert uneven.errors[1] == uneven.n_wrong / 40 != uneven.fold_errors[1].mean()
     again = cross_validated_error(model, X, y, n_folds=4, random_state=1, n_jobs=2)
     np.testing.assert_array_equal(again.fold_errors, result.fold_errors)
+
+
+@pytest.mark.parametrize("n_wrong", [0, 3, 20])
+def test_binomial_interval_is_clopper_and_pearsons(n_wrong):
+    """At its ends so many mistakes or more, so many or fewer, have half of the remaining probability."""
+    own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
+    result = CrossValidatedError(np.zeros((2, 2)), np.ones(20), predicted, own)
+    low, high = result.binomial_interval(0.9)
+    assert (low == 0.0) == (n_wrong == 0)
+    assert (high == 1.0) == (n_wrong == 20)
+    if n_wrong > 0:
+        assert binom.sf(n_wrong - 1, 20, low) == pytest.approx(0.05)
+    if n_wrong < 20:
+        assert binom.cdf(n_wrong, 20, high) == pytest.approx(0.05)
 
 
 def test_folds_are_no_more_than_the_smallest_class_has_samples(wide):

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem import rule
+from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.instances import distinct_instances
+from minimaxrisk.samples.validation import check_training_data
 from problems import problem_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -89,6 +92,59 @@ def test_extreme_magnitudes_neither_overflow_nor_vanish():
             np.testing.assert_allclose(problem.lam, expected.lam, atol=1e-13)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_columns_far_from_zero_are_centred_by_weight(convert):
+    rng = np.random.default_rng(4)
+    X, labels = reference.random_problem(rng, 30, 3, 2)
+    X += 1e5  # sparse columns so far away are centred for good
+    weights = rng.integers(1, 9, 30).astype(float)
+    problem, _ = problem_of(convert(X), labels, 2, weights=weights)
+    Phi = reference.phi_vectors(reference.scaled_columns(X, weights), 2, "signed")
+    tau, lam = reference.tau_and_lambda(Phi, labels, 1.0, weights)
+    np.testing.assert_allclose(problem.tau.ravel(), tau, atol=1e-9)
+    np.testing.assert_allclose(problem.lam.ravel(), lam, atol=1e-9)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_zeros_of_one_class_leave_no_variance_in_another(convert):
+    """A column that is constant within a class has none there, whatever the others hold."""
+    for n_constant in range(3, 40):
+        labels = np.repeat([0, 1], [n_constant, 10])
+        X = np.column_stack([np.where(labels == 0, 0.3, np.arange(len(labels)) % 2), np.arange(len(labels))])
+        instances = distinct_instances(convert(X), labels, np.ones(len(labels)), 2)
+        _, moments, _ = build_features(convert(X), instances, standardize=True, fit_intercept=False)
+        assert moments.variance[0, 0] < 1e-25
+        assert moments.variance[1, 0] > 0.1
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_columns_of_subnormal_numbers_count_as_zero(convert, standardize):
+    """Their coefficients would overflow."""
+    rng = np.random.default_rng(3)
+    X, labels = reference.random_problem(rng, 12, 3, 2)
+    faint = X.copy()
+    faint[:, 0] = np.where(labels == 0, 1e-310, -3e-310)
+    X[:, 0] = 0.0
+    expected, model = (
+        MinimaxRiskClassifier(standardize=standardize).fit(convert(matrix), labels) for matrix in (X, faint)
+    )
+    assert model.worst_case_error_ == expected.worst_case_error_
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_scores_from_more_than_half_of_the_columns_are_a_pass(convert):
+    X, labels = reference.random_problem(np.random.default_rng(5), 20, 9, 2)
+    problem, _ = problem_of(convert(X), labels, 2)
+    for n_used, is_pass in ((0, 0), (4, 0), (6, 1), (10, 1)):
+        mu = np.zeros((1, 10))
+        mu[0, 10 - n_used :] = 1.0
+        before = problem.features.n_passes
+        problem.scores_of(mu)
+        assert problem.features.n_passes - before == is_pass
+
+
 @given(seed=SEEDS, n=st.integers(1, 6), n_classes=st.integers(2, 6))
 def test_threshold_by_sorting_equals_all_subsets(seed, n, n_classes):
     scores = np.random.default_rng(seed).normal(scale=2.0, size=(n, n_classes))
@@ -110,6 +166,19 @@ def test_rule_is_the_papers_formula(seed, n_classes):
 def test_rule_is_uniform_where_no_score_passes_the_threshold():
     scores = np.array([[-1.0, 0.5], [-2.0, 0.5], [-3.0, 0.0]])
     np.testing.assert_allclose(rule.probabilities(scores, 0.2), [[1 / 3, 0.5], [1 / 3, 0.5], [1 / 3, 0.0]])
+
+
+def test_a_subnormal_excess_is_as_good_as_none():
+    smallest = np.nextafter(0.0, 1.0)
+    np.testing.assert_array_equal(rule.probabilities(np.array([[smallest], [0.0]]), 0.0), [[0.5], [0.5]])
+
+
+def test_of_equal_scores_the_first_class_is_taken():
+    scores = np.array([[1.0, 0.0, 2.0], [1.0, 3.0, 2.0], [0.0, 3.0, 2.0]])
+    assert rule.arg_max(scores).tolist() == [0, 1, 0]
+    np.testing.assert_array_equal(
+        rule.arg_max_probabilities(scores), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    )
 
 
 @given(seed=SEEDS, n_classes=st.integers(2, 6))
@@ -146,6 +215,26 @@ def test_rows_that_differ_in_the_last_column_only_stay_apart():
     instances = distinct_instances(X, np.array([0, 1, 0]), np.ones(3), 2)
     assert instances.n_instances == 2
     assert instances.instance_of_row[0] == instances.instance_of_row[2]
+
+
+@pytest.mark.parametrize("column", [0, 1, 20])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_that_differ_in_the_sign_of_zero_are_equal(column, dtype):
+    """As the first value, in the same block of columns, and in one that is read only while ties remain."""
+    X = np.ones((4, 30), dtype=dtype)
+    X[:, column] = [0.0, -0.0, -0.0, 0.0]
+    X[3, 29] = 5.0
+    y = np.array([0, 1, 1, 0])
+    expected = MinimaxRiskClassifier().fit(np.abs(X), y)
+    # All entries stored, zeros among them.
+    stored = sparse.csr_array((X.ravel(), np.tile(np.arange(30), 4), np.arange(0, 121, 30)), shape=X.shape)
+    assert stored.nnz == 120
+    for matrix in (X, stored):
+        model = MinimaxRiskClassifier()
+        instances = distinct_instances(check_training_data(model, matrix, y).X, y, np.ones(4), 2)
+        assert instances.n_instances == 2
+        assert len(set(instances.instance_of_row[:3])) == 1
+        assert model.fit(matrix, y).worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [20, 700])

@@ -303,6 +303,18 @@ def test_lower_bounds_where_radii_meet_their_smallest_value():
     assert (place, value) == (pytest.approx([1.5]), pytest.approx([0.25]))
 
 
+def test_lower_bounds_hold_where_the_radii_pass_their_smallest_value():
+    """Below s = 1e-9 sqrt(n) R* stands still, so that it is not concave and a chord would be above it."""
+    X, y = random_data(0, n=12, d=30)
+    turn = 1e-9 * np.sqrt(12)
+    path = minimax_risk_path(X, y, [0.2 * turn, 20.0 * turn])
+    between = np.array([0.5, 0.9, 2.0, 5.0]) * turn
+    upper = risks(fits(X, y, between))
+    chords = np.interp(between, path.radii, path.lower)
+    assert (chords > upper + 1e-10).all()
+    assert (path.bounds(between)[0] <= upper + 1e-12).all()
+
+
 def test_a_gap_is_closed_from_scratch(monkeypatch):
     X, y = random_data(14)
     expected = minimax_risk_path(X, y, RADII)

@@ -82,6 +82,21 @@ def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
     assert str(first).endswith("p = 0.0244, the smallest possible with 40 permutations")
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_labellings_that_are_alike_by_symmetry_are_ties(seed):
+    """Each sample is the last one with its values moved on by a column, and one sample is of another class.
+
+    Which one makes no difference to R* but for the order in which numbers are added up, and rounding must
+    not tell the observed labelling from the others.
+    """
+    row = np.random.default_rng(seed).standard_normal(9)
+    X = np.array([np.roll(row, i) for i in range(9)])
+    y = (np.arange(9) == 0).astype(int)
+    result = permutation_test(MinimaxRiskClassifier(radius=0.3), X, y, 30, random_state=0)
+    assert result.null_distribution == pytest.approx(np.full(30, result.statistic), abs=1e-12)
+    assert result.pvalue == 1.0
+
+
 def test_a_radius_at_which_nothing_is_selected_shows_nothing(noise):
     X, y = noise
     result = permutation_test(MinimaxRiskClassifier(radius=10.0), X, y, 9, random_state=0)

@@ -23,6 +23,7 @@ from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.assumptions import mean_kurtosis, typical_skewness
+from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.radius import Multiple
 
 
@@ -77,6 +78,36 @@ def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, conta
     assert model.radius_ == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.parametrize(("n_draws", "confidence"), [(59, 0.95), (200, 0.9), (1000, 0.95)])
+def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
+    study, monkeypatch, n_draws, confidence
+):
+    """The k-th smallest draw is above it when at most k - 1 are below: a binomial probability."""
+    X, y = study
+    X = X + 20.0 * X[:, :1]  # correlated, or the union bound would take over
+    drawn, real = [], MultiplierBootstrap._maxima
+    monkeypatch.setattr(
+        MultiplierBootstrap, "_maxima", lambda rule, sample: drawn.append(real(rule, sample)) or drawn[-1]
+    )
+    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=n_draws, confidence=confidence).fit(X, y)
+    (k, *_) = (k for k in range(1, n_draws + 1) if stats.binom.cdf(k - 1, n_draws, confidence) >= 0.95)
+    q = sorted(drawn[0])[k - 1]
+    assert model.radius_ == pytest.approx(stats.t.ppf(stats.norm.cdf(q), 39) * np.sqrt(40 / 39), rel=1e-9)
+
+
+def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
+    X, y = study
+    X = X + 2.0 * X[:, :1]
+    times = np.where(np.arange(40) % 5 == 0, 12, 1)
+    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20_000).fit(X, y, sample_weight=times)
+    rows = np.repeat(np.arange(40), times)
+    Z, n = components(X[rows], y[rows], "signed"), len(rows)
+    q = np.quantile(bootstrap_maxima(Z, 20_000, np.random.default_rng(5)), 0.95)
+    expected = stats.t.ppf(stats.norm.cdf(q), n - 1) * np.sqrt(n / (n - 1))
+    # Were the weights no part of the draws, it would be 3.7 instead of 3.1.
+    assert model.radius_ == pytest.approx(expected, abs=0.1)
+
+
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     X, y = study
     X = X + 2.0 * X[:, :1]  # correlated, or the union bound would take over
@@ -122,6 +153,10 @@ def test_bootstrap_radius_is_at_most_that_of_the_union_bound(study):
     assert MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=58).fit(X, y).radius_ == union
     strict = MinimaxRiskClassifier(radius="bootstrap", confidence=0.999).fit(X, y)
     assert strict.radius_ == MinimaxRiskClassifier(radius="bonferroni", confidence=0.999).fit(X, y).radius_
+    # The largest of 59 draws is usually far above the quantile, and more than is needed.
+    few = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=59)
+    found = [clone(few).set_params(random_state=seed).fit(X, y).radius_ for seed in range(5)]
+    assert max(found) == union
     many = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=4000).fit(X, y).radius_
     assert union - 0.2 < many < union
 
@@ -240,6 +275,27 @@ def test_warnings_where_assumptions_fail():
         assert coverage_warnings(some, y, **options)[0].startswith("3 features do not vary within a class")
 
 
+@pytest.mark.parametrize(("share", "is_heavy"), [(1 / 8, False), (1 / 11, True)])
+def test_tails_are_heavy_from_those_of_the_exponential_law_on(share, is_heavy):
+    """Symmetric columns, zero but for a share of ones and minus ones, have the kurtosis 1 / share."""
+    rng = np.random.default_rng(0)
+    n = 880
+    column = np.zeros(n)
+    column[: round(share * n)] = np.tile([1.0, -1.0], round(share * n) // 2)
+    X = np.column_stack([rng.permutation(column) for _ in range(10)])
+    assert np.mean(X**4, axis=0) / np.mean(X**2, axis=0) ** 2 == pytest.approx(np.full(10, 1 / share))
+    told = coverage_warnings(X, np.arange(n) % 2)
+    assert [message.startswith("the features have heavy tails") for message in told] == [True] * is_heavy
+
+
+@pytest.mark.parametrize("radius", ["bonferroni", "bootstrap"])
+def test_a_named_radius_where_no_component_varies(radius):
+    X, y = np.full((10, 3), 7.0), np.arange(10) % 2
+    model = MinimaxRiskClassifier(radius=radius, fit_intercept=False).fit(X, y)
+    assert model.worst_case_error_ == 0.5
+    assert np.isfinite(model.radius_)
+
+
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_typical_skewness_from_the_definition(coding):
     """Third moments about the mean of two halves of the sample, for components whose mean is not zero."""
@@ -296,6 +352,17 @@ def test_warning_about_a_plain_number(study, cancer):
         MinimaxRiskSelector().fit(X, y)
         MinimaxRiskClassifier(radius=np.ones(151)).fit(X, y)
         MinimaxRiskClassifier().fit(*cancer)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_a_number_covers_only_from_the_union_bound_on(study, coding):
+    X, y = study
+    union = MinimaxRiskClassifier(radius="bonferroni", coding=coding).fit(X, y).radius_
+    with pytest.warns(UninformativeRadiusWarning):
+        MinimaxRiskClassifier(radius=0.999 * union, coding=coding).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimaxRiskClassifier(radius=1.001 * union, coding=coding).fit(X, y)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

@@ -131,6 +131,7 @@ def test_suspects_name_the_heaviest_other_label(wide):
     model = MinimaxRiskClassifier().fit(X, y)
     found = gather_findings(model, X, y, sample_names=[f"p{i}" for i in range(40)], **SMALL)
     mass = model.worst_case_distribution_
+    assert len(found.suspects) > 3
     for one in found.suspects:
         i = int(one.name[1:])
         assert one.own == y[i]
@@ -370,6 +371,7 @@ def test_three_classes(wide):
 def test_larger_values_may_speak_against_a_class(wide):
     found = gather(MinimaxRiskClassifier(), *wide, n_permutations=0, n_folds=0, n_radii=0)
     supports = [row.supports for row in feature_rows(found)]
+    assert {words.split()[0] for words in supports} == {"for", "against"}
     for words, coefficients in zip(supports, found.features.coefficients.T, strict=True):
         position = np.argmax(coefficients) if coefficients.max() > 0 else np.argmin(coefficients)
         kind = "for" if coefficients.max() > 0 else "against"

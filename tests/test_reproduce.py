@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -169,13 +170,18 @@ def test_ctrl_c_ends_a_run_without_noise(tmp_path):
         start_new_session=True,
         cwd=ROOT,
     )
+    too_long = threading.Timer(120.0, os.killpg, (run.pid, signal.SIGKILL))
+    too_long.start()
     with run:
-        for line in run.stderr:  # from here on the command is at work
-            if "breast_cancer is" in line:
-                break
-        time.sleep(1.0)
-        os.killpg(run.pid, signal.SIGINT)
-        said = run.stderr.read()
+        try:
+            for line in run.stderr:  # from here on the command is at work
+                if "breast_cancer is" in line:
+                    break
+            time.sleep(1.0)
+            os.killpg(run.pid, signal.SIGINT)
+            said = run.stderr.read()
+        finally:
+            too_long.cancel()
     assert run.returncode == 130
     assert said.endswith("interrupted; the same command goes on where it stopped.\n")
     assert "Traceback" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,11 @@ from minimaxrisk import (
     MinimaxRiskSelector,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.stability_selection import complementary_halves, false_selection_bounds
+from minimaxrisk.estimators.stability_selection import (
+    complementary_halves,
+    false_selection_bounds,
+    most_important,
+)
 from minimaxrisk.samples.validation import TrainingData
 
 
@@ -101,6 +106,14 @@ def test_frequencies_by_brute_force(max_features):
     assert 0 < selector.get_support().sum() < 60
     q = np.mean(sizes)
     assert selector.false_selection_bounds_.meinshausen_buhlmann == pytest.approx(q**2 / 0.4 / 60)
+
+
+def test_of_equally_important_columns_the_first_ones_stay():
+    fitted = SimpleNamespace(
+        selected_features_=np.array([1, 3, 4, 6]), feature_importances_=np.array([0.0, 2, 0, 2, 5, 0, 2])
+    )
+    assert sorted(most_important(fitted, 3)) == [1, 3, 4]
+    assert sorted(most_important(fitted, 4)) == [1, 3, 4, 6]
 
 
 def test_the_estimator_is_fitted_on_all_samples(wide):
@@ -260,6 +273,16 @@ def test_the_unimodal_bound_is_what_the_worst_unimodal_distribution_attains(n_pa
     assert n_checked >= 3 * n_pairs
 
 
+def test_the_unimodal_bound_reaches_as_low_as_the_theorem():
+    """Where thresholds are dense the theorem begins at 1/2 + 1/(2B) + 3/4 p^2, below 1/2 + p^2."""
+    bounds = [
+        false_selection_bounds(400.0, 1000, threshold=votes / 40, n_subsamples=40).shah_samworth
+        for votes in (25, 26)
+    ]
+    assert np.isnan(bounds[0])
+    assert bounds[1] == pytest.approx(1000 * largest_unimodal_tail(20, 6, 0.4**2), rel=1e-6)
+
+
 def test_bounds_by_hand():
     bounds = false_selection_bounds(20.0, 2000, threshold=0.6, n_subsamples=100)
     assert bounds.threshold == 0.6
@@ -282,6 +305,8 @@ def test_where_the_theorem_says_nothing():
     assert np.isnan(false_selection_bounds(58.0, 100, threshold=0.9, n_subsamples=100).shah_samworth)
     assert np.isfinite(false_selection_bounds(57.0, 100, threshold=0.9, n_subsamples=100).shah_samworth)
     assert np.isnan(false_selection_bounds(50.0, 100, threshold=0.6, n_subsamples=100).shah_samworth)
+    # The theorem begins above 1/2 + (q/d)^2, here 3/4.
+    assert np.isnan(false_selection_bounds(50.0, 100, threshold=0.75, n_subsamples=4).shah_samworth)
     nothing = false_selection_bounds(0.0, 100, threshold=0.6, n_subsamples=100)
     assert nothing.shah_samworth == nothing.meinshausen_buhlmann == 0.0
 

@@ -1,0 +1,44 @@
+"""The demonstration runs, and what it leaves behind is sound."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from minimaxrisk.cli import main
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+SECTIONS = ("SIMULATED STUDY:", "PURE NOISE:", "REAL DATA:", "FROM A FILE TO A REPORT,")
+
+
+def test_demo_confirms_its_certificates_and_leaves_a_model_that_verifies(tmp_path, capsys):
+    """One test, because the command takes a quarter of a minute."""
+    folder = tmp_path / "new" / "tour"
+    command = [sys.executable, "-m", "minimaxrisk", "demo", "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    said = done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+
+    places = [said.index(section) for section in SECTIONS]
+    assert places == sorted(places)
+
+    # Two certificates of the simulated study, one of the real data, and that of the command on a file.
+    gaps = re.findall(r"certified gap to the optimum +(\S+)  \((.*)\)", said)
+    assert [verdict for _, verdict in gaps] == ["confirmed without the solver"] * 3
+    assert all(0.0 <= float(gap) <= 1e-6 for gap, _ in gaps)
+    ((lower, upper),) = re.findall(r"certified +(\S+) <= R\* <= (\S+), confirmed without the solver", said)
+    assert float(lower) <= float(upper)
+
+    signal, noise = (float(p) for p in re.findall(r"p-value of R\* at s = 1 +(\S+)", said))
+    assert signal <= 0.05 < noise
+
+    assert sorted(path.name for path in folder.iterdir()) == ["expression.csv", "model.skops", "report.html"]
+    assert said.rstrip().endswith(str(folder / "report.html"))
+    assert (folder / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert main(["verify", str(folder / "model.skops"), str(folder / "expression.csv")]) == 0
+    assert capsys.readouterr().out.startswith("the certificate holds: ")
