@@ -112,7 +112,7 @@ READING_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Sheet of a workbook, else the first: --sheet Samples",
+            help="RawTable of a workbook, else the first: --sheet Samples",
             rich_help_panel=READING,
         ),
     ],
