@@ -476,7 +476,7 @@ class TestSheetsOfWorkbooks:
             ("with --target, or a file", {"target": None}),
             ("--ignore must name", {"target": "class", "ignore": ["b"]}),
             ("--samples must name", {"target": "class", "options": ReadOptions(samples="b")}),
-            ("must name the samples", {"target": "class", "labels": tmp_path / "l.csv"}),
+            ("must have a column with the sample names", {"target": "class", "labels": tmp_path / "l.csv"}),
             ("must have columns of numbers", {"target": "n", "ignore": ["who"]}),
             ("features must be numbers", {"target": "n", "options": ReadOptions(samples="n")}),
         ]

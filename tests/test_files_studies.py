@@ -210,8 +210,8 @@ class TestTargetAndColumns:
             "If it is not a measurement, pass --ignore age"
         )
         assert remark([50, 61], [1, 2]) == (
-            "'age', 'batch no' hold whole numbers and 40 other columns decimals; they are used as features. "
-            "If they are no measurements: --ignore age --ignore 'batch no'"
+            "'age', 'batch no' hold whole numbers and 40 other columns hold decimals; they are used as features. "
+            "If they are not measurements, pass --ignore age --ignore 'batch no'"
         )
         assert remark(*[[1, 2]] * 6).startswith("'age', 'batch no', 'c', 'd', 'e' and 1 more hold whole")
         assert remark(*[[1, 2]] * 6).endswith("--ignore d --ignore e ...")
@@ -392,13 +392,13 @@ class TestForModel:
     def test_features_that_are_not_there(self, write):
         with pytest.raises(
             ValueError,
-            match=r"the 3 columns of the model, got none for 1: 'CC'; did you mean 'c'\? They must be "
-            r"measured: fit again without them if they cannot be\.$",
+            match=r"the 3 columns of the model, got none for 1: 'CC'; did you mean 'c'\? Add them, or fit "
+            r"a model without them if they cannot be measured\.$",
         ):
             read_study_for_model(write(TABLE), feature_names=["a", "b", "CC"])
         with pytest.raises(
             ValueError,
-            match="the 1 column of the model, got none for 1: 'TP53'; they must be measured: fit again",
+            match="the 1 column of the model, got none for 1: 'TP53'; add them, or fit a model without",
         ):
             read_study_for_model(write(TABLE), feature_names=["TP53"])
         with pytest.raises(
@@ -424,7 +424,9 @@ class TestForModel:
             match=r"the 2 columns of the model and no others, .*by position; got 1 more: .*remove them",
         ):
             read_study_for_model(tmp_path / "t.npy", feature_names=names[:2])
-        with pytest.raises(ValueError, match="got none for 1: 'column_4'; columns without names go by"):
+        with pytest.raises(
+            ValueError, match="got none for 1: 'column_4'; columns without names are matched by"
+        ):
             read_study_for_model(tmp_path / "t.npy", feature_names=[*names, "column_4"])
         # A target so named is the model's own feature here, and no label.
         study = read_study_for_model(tmp_path / "t.npy", feature_names=names, target="column_2")

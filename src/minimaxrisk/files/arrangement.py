@@ -110,8 +110,8 @@ def _refuse_lines(raw: RawTable, request: ReadRequest) -> None:
     if raw.settled:
         ignore = f"pass --ignore for each, such as --ignore {names[0]!r}"
         raise ValueError(
-            f"{request.where}: if samples are in columns, every other column must be left out, got columns of "
-            f"text {listed(names)} ({len(names)}); {'remove them' if request.for_model else ignore}."
+            f"{request.where}: if samples are in columns, every other column must be left out, got columns "
+            f"of text {listed(names)} ({len(names)}); {'remove them' if request.for_model else ignore}."
         )
     raise ValueError(
         f"{request.where}: rows must hold numbers, got only text in the rows {listed(names)}; "

@@ -39,7 +39,7 @@ def read_workbook(path: Path, options: ReadOptions) -> RawTable:
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
     if others and options.sheet is None:
-        raw = raw.said(f"Read the sheet {title!r}; the workbook also has {listed(others)} (see --sheet).")
+        raw = raw.said(f"Read the sheet {title!r}; the workbook also has {listed(others)} (--sheet).")
     return raw
 
 
