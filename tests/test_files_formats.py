@@ -260,7 +260,7 @@ def test_other_sheets_of_a_workbook(tmp_path):
     study = read_training_study(path, target="class", options=ReadOptions(sheet="second"))
     np.testing.assert_array_equal(study.X, [[1, 1], [2, 0], [3.5, 1], [4, 0]])
     assert any("1 and 0: 'ok'" in remark for remark in study.remarks)
-    with pytest.raises(ValueError, match=r"sheet 'secund' of --sheet.*did you mean 'second'"):
+    with pytest.raises(ValueError, match=r"sheet 'secund' that --sheet names.*did you mean 'second'"):
         read_training_study(path, target="class", options=ReadOptions(sheet="secund"))
 
 

@@ -210,8 +210,8 @@ class TestTargetAndColumns:
             "If it is not a measurement, pass --ignore age"
         )
         assert remark([50, 61], [1, 2]) == (
-            "'age', 'batch no' hold whole numbers and 40 other columns hold decimals; they are used as features. "
-            "If they are not measurements, pass --ignore age --ignore 'batch no'"
+            "'age', 'batch no' hold whole numbers and 40 other columns hold decimals; they are used as "
+            "features. If they are not measurements, pass --ignore age --ignore 'batch no'"
         )
         assert remark(*[[1, 2]] * 6).startswith("'age', 'batch no', 'c', 'd', 'e' and 1 more hold whole")
         assert remark(*[[1, 2]] * 6).endswith("--ignore d --ignore e ...")

@@ -125,12 +125,12 @@ def test_csv_with_numbered_columns(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,class\n1,,x\n2,3,y\n", "column 'b' must hold finite numbers, got an empty cell"),
+        ("a,b,class\n1,,x\n2,3,y\n", "column 'b' must hold finite numbers, got a missing value"),
         ("a,b,class\n1,high,x\n2,3,y\n", "column 'b' must hold finite numbers, got 'high'"),
-        ("1,2,x\n2,inf,y\n", "column 'number 2' must hold finite numbers, got 'inf'"),
+        ("1,2,x\n2,inf,y\n", "column 'number 2' must hold finite numbers, got inf"),
         ("1,2,x\n2,y\n", "lines of one length, at least 2: expected 3, got 2"),
         ("a,b,class\n1,2,x\n3,4,?\n", "the label, column 'class', must have a value in every line"),
-        ("id,class\np1,x\np2,y\n", "must have a column of numbers beside the label"),
+        ("id,class\np1,x\np2,y\n", "must have a column of numbers besides the label"),
         ("\n\n", "at least one line of values"),
     ],
 )
@@ -195,7 +195,7 @@ def test_files_that_are_none_of_these(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.mat, \.csv or \.zip"):
         read_table(tmp_path / "t.xls")
     (tmp_path / "t.zip").write_bytes(b"<html>")
-    with pytest.raises(ValueError, match="not a whole zip file"):
+    with pytest.raises(ValueError, match="not a complete zip file"):
         read_table(tmp_path / "t.zip")
     write_zip(tmp_path / "t.zip", {"a.csv": "1,2", "b.csv": "1,2"})
     with pytest.raises(ValueError, match=r"must hold one \.mat or \.csv file.*got a\.csv, b\.csv"):

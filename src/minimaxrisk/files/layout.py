@@ -131,7 +131,7 @@ def find_layout(
     decimal_comma = commas and _has_decimal_commas(body or [first], where)
     if decimal_comma:
         body = [[cell.replace(",", ".") for cell in row] for row in body]
-    named = _is_header(first, body) if header is None else header
+    named = is_header(first, body) if header is None else header
     if not named:
         names = generated_names(len(first))
         body = [first if not decimal_comma else [cell.replace(",", ".") for cell in first], *body]
@@ -159,7 +159,7 @@ def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
     return ["", *header] if any(row[-1] for row in body) else [*header, ""]
 
 
-def _is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first line holds names and not values."""
     if _counts_columns(first):
         return True
