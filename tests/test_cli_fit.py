@@ -550,8 +550,11 @@ class TestTerminal:
         assert "<= R* <=" in shown
         assert b"iteration" not in done.stdout
 
-    @pytest.mark.parametrize("module", ["typer", "sklearn", "highspy"])
-    def test_interrupt_during_imports(self, module):
+    @pytest.mark.parametrize(
+        ("module", "arguments"),
+        [("typer", ["--help"]), ("sklearn", ["fit", "t.csv"]), ("highspy", ["fit", "t.csv"])],
+    )
+    def test_interrupt_during_imports(self, module, arguments):
         """Most of the first two seconds; the moment is chosen by what is being imported."""
         code = (
             "import sys\n"
@@ -560,7 +563,7 @@ class TestTerminal:
             f"        if name == {module!r}: raise KeyboardInterrupt\n"
             "sys.meta_path.insert(0, Interrupt())\n"
             "from minimaxrisk.cli import main\n"
-            "sys.exit(main(['--help']))"
+            f"sys.exit(main({arguments}))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode == 130
@@ -595,6 +598,23 @@ def test_every_option_is_documented_with_an_example(name, command):
             assert option.help or option.name == "help"
         else:
             assert option.opts[0] in option.help, option.name
+
+
+@pytest.mark.parametrize("command", ["", "fit", "predict", "verify", "report", "demo", "datasets"])
+def test_help_does_not_wait_for_numerical_packages(command):
+    script = (
+        "import sys; from minimaxrisk.cli import main; status = main(sys.argv[1:]); "
+        "found = {'numpy', 'scipy', 'sklearn', 'highspy'} & set(sys.modules); "
+        "sys.exit(status or ', '.join(found) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command.split(), "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout
 
 
 def test_completion(capsys, monkeypatch):

@@ -80,7 +80,7 @@ def test_what_can_go_wrong(folder, tmp_path_factory):
         load_dataset("thin")
     np.savez(folder / "thin.npz", X=np.eye(3), y=np.arange(3), classes=np.array(["a", "b"]))
     rewrite_checksum(folder, "thin")
-    with pytest.raises(ValueError, match="names 2 classes; y must hold numbers from 0 to 1"):
+    with pytest.raises(ValueError, match="names 2 classes, so y must hold numbers from 0 to 1"):
         load_dataset("thin")
     np.savez(folder / "thin.npz", X=np.eye(3))
     rewrite_checksum(folder, "thin")

@@ -5,20 +5,15 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import minimaxrisk
 from minimaxrisk.cli.options import Folder, Options
-from minimaxrisk.datasets import (
-    DatasetInfo,
-    DatasetStatus,
-    data_home,
-    dataset_info,
-    dataset_status,
-    fetch_dataset,
-)
-from minimaxrisk.datasets.registry import near_match
+
+if TYPE_CHECKING:
+    from minimaxrisk.datasets import DatasetInfo, DatasetStatus
 
 WIDTH = 100
 
@@ -28,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, help="The data sets of the paper's Table
 @app.command("list")
 def list_command(*, folder: Folder = None) -> None:
     """List the data sets of the paper, the file of each or that it is missing, and the stand-ins."""
-    home, entries = data_home(folder), dataset_status(folder)
+    home, entries = minimaxrisk.datasets.data_home(folder), minimaxrisk.datasets.dataset_status(folder)
     paper = [entry for entry in entries if not entry.stand_in]
     others = [entry for entry in entries if entry.stand_in]
     widest = max(len(entry.name) for entry in entries)
@@ -49,13 +44,15 @@ def list_command(*, folder: Folder = None) -> None:
 @app.command("info")
 def info_command(name: Annotated[str, typer.Argument(metavar="NAME")], *, folder: Folder = None) -> None:
     """Print what is known of a data set: size, source, licence, study, and its file."""
-    entries = {entry.name: entry for entry in dataset_status(folder)}
+    entries = {entry.name: entry for entry in minimaxrisk.datasets.dataset_status(folder)}
     if name not in entries:
+        from minimaxrisk.datasets.registry import near_match  # noqa: PLC0415
+
         raise typer.BadParameter(
             f"unknown data set {name!r}; there are {', '.join(entries)}.{near_match(name, entries)}"
         )
     entry = entries[name]
-    about = None if entry.stand_in else dataset_info(name)
+    about = None if entry.stand_in else minimaxrisk.datasets.dataset_info(name)
     for key, value in _facts(entry, about):
         typer.echo(f"{key + ':':<11}{_wrapped(str(value), indent=11).lstrip()}")
 
@@ -76,7 +73,9 @@ def fetch_command(
     failed = []
     for name in dict.fromkeys(wanted):
         try:
-            path = fetch_dataset(name, folder, force=force, progressbar=sys.stderr.isatty())
+            path = minimaxrisk.datasets.fetch_dataset(
+                name, folder, force=force, progressbar=sys.stderr.isatty()
+            )
         except (ValueError, OSError) as error:
             if context.ensure_object(Options).debug:
                 raise
@@ -92,13 +91,13 @@ def fetch_command(
 
 def _known(name: str) -> DatasetInfo:
     try:
-        return dataset_info(name)
+        return minimaxrisk.datasets.dataset_info(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 
 
 def _paper_names(folder: Path | None) -> list[str]:
-    return [entry.name for entry in dataset_status(folder) if not entry.stand_in]
+    return [entry.name for entry in minimaxrisk.datasets.dataset_status(folder) if not entry.stand_in]
 
 
 def _line(entry: DatasetStatus, widest: int, home: Path) -> str:

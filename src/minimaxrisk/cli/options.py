@@ -1,4 +1,4 @@
-"""What the commands share: the global options, and the options that say how a file is read."""
+"""Options that several commands share. Nothing here imports numerical packages: --help need not wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from minimaxrisk.files import ReadOptions
+from minimaxrisk._utils.extras import require
 
 
 @dataclass
@@ -127,14 +127,68 @@ READING_OPTIONS: dict[str, Any] = {
 }
 
 
+REPORTING = "What a report computes"
+PERMUTATIONS, FOLDS, RADII = 199, 10, 12
+
+
+def _refuse_one(value: int) -> int:
+    if value == 1:
+        raise typer.BadParameter("expected at least 2 folds, or 0 for none, got 1.")
+    return value
+
+
+Folds: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Folds of the cross-validation, 0 for none: --folds 5",
+        callback=_refuse_one,
+        rich_help_panel=REPORTING,
+    ),
+]
+Radii: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=1000,
+        help="Radii at which R* is shown, 0 for none: --radii 20",
+        rich_help_panel=REPORTING,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a report computes, and how."""
+
+    n_permutations: int
+    n_folds: int
+    n_radii: int
+    n_jobs: int | None
+    seed: int
+
+
+def check_extras(*, saves: bool, reports: bool) -> None:
+    """Ask for the packages of what will be written before the work that makes it."""
+    wanted = [("skops", "Model files need")] * saves
+    wanted += [("jinja2", "The report needs"), ("vl_convert", "The report needs")] * reports
+    for module, purpose in wanted:
+        require(module, extra="app", purpose=purpose)
+
+
 def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say how its file is read; it gets them together, as ``reading``."""
 
     @wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
+        from minimaxrisk.files import ReadOptions  # noqa: PLC0415
+
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
         command(*arguments, **options, reading=ReadOptions(**chosen))
 
+    del command.__annotations__["reading"]  # only type checkers know its name
     own = inspect.signature(command, eval_str=True)
     parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]
     parameters += [

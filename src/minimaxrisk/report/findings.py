@@ -28,7 +28,7 @@ from minimaxrisk.inspection import (
     WorstCaseDistributionDisplay,
 )
 from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
-from minimaxrisk.report.plain import plain
+from minimaxrisk.report.json_values import json_ready
 from minimaxrisk.report.summaries import (
     ClassSummary,
     DataSummary,
@@ -90,7 +90,7 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionaries, lists, numbers and strings, ready for JSON; what is not finite becomes None."""
-        numbers: dict[str, Any] = plain(self)
+        numbers: dict[str, Any] = json_ready(self)
         return numbers
 
 
