@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True, help="The data sets of the paper's Table
 
 @app.command("list")
 def list_command(*, folder: Folder = None) -> None:
-    """List the data sets of the paper, the file of each or that it is missing, and the stand-ins."""
+    """List the data sets of the paper with their files or as missing, and the stand-ins."""
     home, entries = minimaxrisk.datasets.data_home(folder), minimaxrisk.datasets.dataset_status(folder)
     paper = [entry for entry in entries if not entry.stand_in]
     others = [entry for entry in entries if entry.stand_in]
@@ -31,7 +31,7 @@ def list_command(*, folder: Folder = None) -> None:
     for entry in paper:
         typer.echo(_line(entry, widest, home))
     if others:
-        typer.echo("\nStand-ins: other tables of the data folder, never used for one of the above")
+        typer.echo("\nStand-ins: other tables of the data folder, never used in place of those above")
     for entry in others:
         typer.echo(_line(entry, widest, home))
         typer.echo(_wrapped(textwrap.shorten(entry.difference or entry.note, 220), indent=8))
@@ -43,7 +43,7 @@ def list_command(*, folder: Folder = None) -> None:
 
 @app.command("info")
 def info_command(name: Annotated[str, typer.Argument(metavar="NAME")], *, folder: Folder = None) -> None:
-    """Print what is known of a data set: size, source, licence, study, and its file."""
+    """Print what is known about a data set: size, source, licence, study and file."""
     entries = {entry.name: entry for entry in minimaxrisk.datasets.dataset_status(folder)}
     if name not in entries:
         from minimaxrisk.datasets.registry import near_match  # noqa: PLC0415
@@ -63,12 +63,12 @@ def fetch_command(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="All thirteen.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Download even what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Download again what is there.")] = False,
     folder: Folder = None,
 ) -> None:
     """Download data sets of the paper into the data folder; what is there is not downloaded again."""
     if bool(names) == everything:
-        raise typer.BadParameter("give names, or --all for all of them.")
+        raise typer.BadParameter("give the names of data sets, or --all for all of them.")
     wanted = [_known(name).name for name in names or _paper_names(folder)]
     failed = []
     for name in dict.fromkeys(wanted):
@@ -79,7 +79,7 @@ def fetch_command(
         except (ValueError, OSError) as error:
             if context.ensure_object(Options).debug:
                 raise
-            # The others may be had all the same.
+            # The others may work all the same.
             typer.echo(f"{name}: {error}", err=True)
             failed.append(name)
         else:

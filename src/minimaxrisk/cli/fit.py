@@ -73,7 +73,7 @@ def fit_command(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column with the classes: --target diagnosis. Files with labels of their own need none.",
+            help="Column with the classes: --target diagnosis. Not needed for files that mark their labels.",
         ),
     ] = None,
     out: Annotated[
@@ -102,14 +102,14 @@ def fit_command(
     labels: Labels = None,
     ignore: Ignore = None,
     impute: Annotated[
-        Impute | None, typer.Option(help="Fill missing values, else they are refused: --impute median")
+        Impute | None, typer.Option(help="Fill missing values, which are refused otherwise: --impute median")
     ] = None,
     radius: Annotated[
         str,
         typer.Option(
             metavar="S|RULE",
             help="Radius of the uncertainty set: a number of standard errors, or bootstrap or bonferroni for "
-            "one that holds all true means with the given confidence: --radius bootstrap",
+            "one that contains all true means with the given confidence: --radius bootstrap",
             rich_help_panel=FITTING,
         ),
     ] = "1",
@@ -123,11 +123,12 @@ def fit_command(
         ),
     ] = 0.95,
     solver: Annotated[
-        Solver, typer.Option(help="All find the same optimum: --solver full-lp", rich_help_panel=FITTING)
+        Solver,
+        typer.Option(help="Algorithm; all find the same optimum: --solver full-lp", rich_help_panel=FITTING),
     ] = Solver.AUTO,
     coding: Annotated[
         Coding,
-        typer.Option(help="How labels enter the features: --coding one-hot", rich_help_panel=FITTING),
+        typer.Option(help="How features are combined with labels: --coding one-hot", rich_help_panel=FITTING),
     ] = Coding.AUTO,
     class_weight: Annotated[
         ClassWeight | None,
@@ -140,8 +141,8 @@ def fit_command(
         typer.Option(
             metavar="N",
             min=0,
-            help=f"Compare R* with that of permuted labels; {PERMUTATIONS} with a report, else none: "
-            "--permutations 999",
+            help=f"Permutations of the labels to compare R* with; by default {PERMUTATIONS} with a report, "
+            "otherwise none: --permutations 999",
             rich_help_panel=REPORTING,
         ),
     ] = None,

@@ -33,7 +33,7 @@ Folder: TypeAlias = Annotated[
     typer.Option(
         "--folder",
         metavar="PATH",
-        help="Data folder; else the one of the variable MINIMAXRISK_DATA, else ~/.cache/minimaxrisk.",
+        help="Data folder; by default that of the variable MINIMAXRISK_DATA, or ~/.cache/minimaxrisk.",
     ),
 ]
 
@@ -60,12 +60,14 @@ Ignore: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="Leave a column out; may be given again, and be a pattern: --ignore age --ignore 'meta_*'",
+        help="Column or pattern to leave out; may be repeated: --ignore age --ignore 'meta_*'",
     ),
 ]
 Jobs: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Processes, -1 for one per core: --jobs -1", callback=_refuse_zero),
+    typer.Option(
+        metavar="N", help="Number of processes, -1 for one per core: --jobs -1", callback=_refuse_zero
+    ),
 ]
 Seed: TypeAlias = Annotated[
     int,
@@ -96,7 +98,7 @@ READING_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="What separates cells, else detected: --delimiter ';' or --delimiter tab",
+            help="Character between cells, detected by default: --delimiter ';' or --delimiter tab",
             rich_help_panel=READING,
         ),
     ],
@@ -104,7 +106,8 @@ READING_OPTIONS: dict[str, Any] = {
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether the first line names the columns, else detected; those without are column_1, ...",
+            help="Whether the first line names the columns, detected by default; without names they are "
+            "column_1, ...",
             rich_help_panel=READING,
         ),
     ],
@@ -112,7 +115,7 @@ READING_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             metavar="NAME",
-            help="RawTable of a workbook, else the first: --sheet Samples",
+            help="Sheet of a workbook, by default the first: --sheet Samples",
             rich_help_panel=READING,
         ),
     ],
@@ -153,7 +156,7 @@ Radii: TypeAlias = Annotated[
         metavar="N",
         min=0,
         max=1000,
-        help="Radii at which R* is shown, 0 for none: --radii 20",
+        help="Number of radii at which R* is shown, 0 for none: --radii 20",
         rich_help_panel=REPORTING,
     ),
 ]

@@ -22,13 +22,15 @@ def predict_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the table there, else it is printed: --out new.csv"),
+        typer.Option(
+            metavar="FILE", help="Write the table to this file instead of printing it: --out new.csv"
+        ),
     ] = None,
     only_used: Annotated[
         bool,
         typer.Option(
             "--only-used",
-            help="Ask only for the columns that the model gives a coefficient; others may be absent.",
+            help="Require only the columns that have a coefficient in the model; others may be absent.",
         ),
     ] = False,
     json: Json = False,

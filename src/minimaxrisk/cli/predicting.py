@@ -85,7 +85,7 @@ def predict_and_write(
         X = _prepared_columns(saved, study, columns, console)
     found = _predict(saved, study, X)
     if has_training_values(saved, X):
-        console.note("These are the training data: what comes out is no forecast for new samples.")
+        console.note("These are the training data: the result says little about new samples.")
     if study.y is not None:
         console.note(_comparison(saved, study, found.labels))
     if found.bound is not None:
@@ -102,7 +102,8 @@ def _used_columns(saved: SavedModel) -> np.ndarray | None:
     """Columns with a coefficient; without any, all of them show at least which way the table lies."""
     if are_generated(list(saved.feature_names)):
         raise typer.BadParameter(
-            "needs columns with names; those of this model go by their places.", param_hint="--only-used"
+            "needs a model whose columns have names; those of this one are matched by position.",
+            param_hint="--only-used",
         )
     used = saved.classifier.selected_features_
     return used if len(used) else None
@@ -147,10 +148,10 @@ def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str
     strange = sorted(set(own) - known)
     if not known.intersection(own) and are_generated(list(saved.feature_names)):
         raise ValueError(
-            f"{study.source}: columns without names go by their places, and {study.target!r} must hold "
-            f"labels of the model, {', '.join(sorted(known))}; got {', '.join(strange[:3])}. "
+            f"{study.source}: columns without names are matched by position, and {study.target!r} must hold "
+            f"labels of the model ({', '.join(sorted(known))}), got {', '.join(strange[:3])}. "
             "Is a column missing?"
         )
     if strange:
-        said += f" The model does not know its labels {', '.join(strange[:5])}."
+        said += f" It has labels that the model does not know: {', '.join(strange[:5])}."
     return said

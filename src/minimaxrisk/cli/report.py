@@ -42,14 +42,16 @@ def report_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page, else MODEL with the ending .html: --out report.html"),
+        typer.Option(
+            metavar="FILE", help="File to write, by default MODEL with the ending .html: --out report.html"
+        ),
     ] = None,
     permutations: Annotated[
         int,
         typer.Option(
             metavar="N",
             min=0,
-            help="Compare R* with that of permuted labels, 0 for no such test: --permutations 999",
+            help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
             rich_help_panel=REPORTING,
         ),
     ] = PERMUTATIONS,
