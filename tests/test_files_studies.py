@@ -11,6 +11,7 @@ from minimaxrisk.files import (
     ReadOptions,
     looks_like_counts,
     quality,
+    read_raw_table,
     read_study_for_model,
     read_training_study,
     refuse_missing,
@@ -295,6 +296,16 @@ class TestOrientation:
         study = read_training_study(write("\n".join(lines)), target="class")
         assert study.X.shape == (4, 300)
         assert study.y.tolist() == ["x", "y", "x", "y"]
+
+    @pytest.mark.parametrize(("n_words", "are_rows_of_text"), [(20, True), (21, False)])
+    def test_more_than_a_tenth_of_late_rows_of_text_make_columns_of_text(
+        self, write, n_words, are_rows_of_text
+    ):
+        lines = ["gene,p1,p2,p3", *(f"g{i},{i},2,4" for i in range(200 - n_words))]
+        lines += [f"w{i},x,y,z" for i in range(n_words)]
+        raw = read_raw_table(write("\n".join(lines)), ReadOptions())
+        assert len(raw.lines) == (n_words if are_rows_of_text else 0)
+        assert set(raw.texts) == ({"gene"} if are_rows_of_text else {"gene", "p1", "p2", "p3"})
 
     def test_target_is_a_row_of_numbers(self, write):
         study = read_training_study(write(GENES + "class,0,1,0,1\n"), target="class")
