@@ -114,6 +114,16 @@ def test_csv_whose_labels_are_y_and_n_has_no_header(tmp_path):
     assert table.classes.tolist() == ["n", "y"]
 
 
+def test_csv_whose_genes_share_a_name(tmp_path):
+    table = read_table(write_csv(tmp_path / "t.csv", "TP53,TP53,class\n1,2,x\n3,5,y\n"))
+    assert table.X.tolist() == [[1, 2], [3, 5]]
+
+
+def test_csv_with_names_but_no_header_keeps_its_first_line(tmp_path):
+    table = read_table(write_csv(tmp_path / "t.csv", "p1,0.5,x\np2,1.5,y\np3,2.5,x\n"))
+    assert table.X.tolist() == [[0.5], [1.5], [2.5]]
+
+
 def test_csv_with_numbered_columns(tmp_path):
     header = ",".join(str(j) for j in range(12))
     lines = [",".join(["0.5"] * 11 + ["1"]), ",".join(["7"] * 11 + ["-1"])]
@@ -132,6 +142,7 @@ def test_csv_with_numbered_columns(tmp_path):
         ("a,b,class\n1,2,x\n3,4,?\n", "the label, column 'class', must have a value in every line"),
         ("id,class\np1,x\np2,y\n", "must have a column of numbers besides the label"),
         ("\n\n", "at least one line of values"),
+        ("a,b,c,d,class\n1,2,3,4,x\nw,o,r,d,s\n2,3,4,5,y\n", "got lines of text such as 'w'"),
     ],
 )
 def test_csv_that_is_wrong(tmp_path, text, message):

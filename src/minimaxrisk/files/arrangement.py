@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
 from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.problems import listed, nearest, require_unique
-from minimaxrisk.files.raw_table import FirstColumn, RawTable, turned_over
+from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
 from minimaxrisk.files.request import ReadRequest
 
 
@@ -45,12 +45,12 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     if reason is None:
         return raw, _ignored(request, raw, ())
     ignored = _ignored(request, raw, [*(rows if rows is not None else ()), *raw.lines])
-    turned = turned_over(_without_columns(raw, ignored))
+    turned = transposed(_without_columns(raw, ignored))
     require_unique(
         turned.names,
         request.where,
         what="names of features, here in rows,",
-        remedy="make them unique, or average the rows of one name",
+        remedy="make them unique, or average the rows with the same name",
     )
     if raw.annotations:
         turned = turned.said(f"Left out the annotations of the rows: {listed(raw.annotations)}.")

@@ -87,8 +87,8 @@ def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
         raise ValueError(f"{path} must hold lines 'label index:value ...', got none.")
     if X.shape[1] > MOST_COLUMNS:
         raise ValueError(
-            f"{path}: indices must be at most {MOST_COLUMNS}, got {X.shape[1] - 1}; it may be damaged, "
-            "otherwise number its columns anew."
+            f"{path}: indices must be at most {MOST_COLUMNS}, got {X.shape[1] - 1}; the file may be damaged; "
+            "if not, renumber its columns."
         )
     from_zero = bool((X.indices == 0).any())
     X = sparse.csr_matrix(X if from_zero else X[:, 1:])
@@ -109,7 +109,7 @@ def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
 def _unpickled(path: Path) -> Iterator[None]:
     """Pickles are programs: a file that holds one is refused."""
     try:
-        with parsing(path, "arrays of NumPy"):
+        with parsing(path, "NumPy arrays"):
             yield
     except ValueError as error:
         if "pickle" not in str(error):

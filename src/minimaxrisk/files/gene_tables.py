@@ -9,7 +9,7 @@ from itertools import islice
 from minimaxrisk.files.cells import TextArray, is_word, text_array
 from minimaxrisk.files.layout import split_records
 from minimaxrisk.files.problems import listed
-from minimaxrisk.files.raw_table import RawTable, turned_over
+from minimaxrisk.files.raw_table import RawTable, transposed
 from minimaxrisk.files.text_file import TextFile
 from minimaxrisk.files.text_table import Lines, table_of_lines
 
@@ -65,7 +65,7 @@ def _after(file: TextFile, n_lines: int) -> Iterator[str]:
 
 
 def _genes_to_columns(body: Lines, file: TextFile, aside: Sequence[str]) -> RawTable:
-    """The table turned over without the columns ``aside``, be they words or numbers."""
+    """The table transposed without the columns ``aside``, be they words or numbers."""
     raw = table_of_lines(body, file.path, delimiter="\t", header=True)
     first = raw.first
     assert first is not None
@@ -78,7 +78,7 @@ def _genes_to_columns(body: Lines, file: TextFile, aside: Sequence[str]) -> RawT
     left_out = set(aside) - {first.name}
     keep = [j for j, name in enumerate(raw.names) if name not in left_out]
     numbers = raw.numbers if len(keep) == len(raw.names) else raw.numbers[:, keep]
-    return turned_over(replace(raw, numbers=numbers, names=[raw.names[j] for j in keep], texts={}))
+    return transposed(replace(raw, numbers=numbers, names=[raw.names[j] for j in keep], texts={}))
 
 
 def read_series_matrix(file: TextFile) -> RawTable:

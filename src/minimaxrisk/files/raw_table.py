@@ -20,7 +20,7 @@ class FirstColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table whose columns are numbers or text; turned over, its rows are."""
+    """A table whose columns are numbers or text; transposed, its rows are."""
 
     numbers: DataMatrix  # float64 ndarray or CSR matrix, NaN where a value is missing
     names: list[str]  # of the columns of numbers
@@ -91,7 +91,7 @@ def counts_lines(cells: TextArray) -> bool:
     return any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
 
 
-def turned_over(raw: RawTable) -> RawTable:
+def transposed(raw: RawTable) -> RawTable:
     """Rows for columns: the first column held the names of what are columns now."""
     names = raw.row_names()
     numbers, columns = raw.numbers, raw.names
