@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from minimaxrisk import __version__
-from minimaxrisk.cli import datasets as command
+from minimaxrisk import __version__, datasets
 from minimaxrisk.cli import main
 from minimaxrisk.datasets.registry import REGISTRY
 
@@ -89,15 +88,15 @@ def test_info(home, capsys):
         (("info", "colom"), "unknown data set 'colom'; there are Arcene, .* Did you mean 'Colon'"),
         (("info", "lung-1543"), "Did you mean 'Lung_1543'"),
         (("fetch", "Lung", "lung_1543"), "unknown data set 'lung_1543'"),
-        (("fetch",), "give names, or --all"),
-        (("fetch", "Colon", "--all"), "give names, or --all"),
+        (("fetch",), "give the names of data sets, or"),
+        (("fetch", "Colon", "--all"), "give the names of data sets, or"),
         (("info",), "Missing argument"),
         (("list", "--colour"), "No such option"),
         (("lists",), "No such command"),
     ],
 )
 def test_a_wrong_command_line_is_status_2(home, capsys, monkeypatch, arguments, message):
-    monkeypatch.setattr(command, "fetch_dataset", lambda *_, **__: pytest.fail("nothing is to be fetched"))
+    monkeypatch.setattr(datasets, "fetch_dataset", lambda *_, **__: pytest.fail("nothing is to be fetched"))
     status, out, err = run(capsys, "datasets", *arguments)
     assert status == 2
     assert out == ""
@@ -124,7 +123,7 @@ def test_fetch_goes_on_after_a_failure_and_is_status_1(home, capsys, monkeypatch
             raise ConnectionError("no network")
         return home / f"{name}.npz"
 
-    monkeypatch.setattr(command, "fetch_dataset", fetch)
+    monkeypatch.setattr(datasets, "fetch_dataset", fetch)
     other = home / "other"
     status, out, err = run(capsys, "datasets", "fetch", "MLL", "GLIOMA", "MLL", "--folder", str(other))
     assert status == 1
@@ -150,7 +149,7 @@ def test_errors_become_statuses(home, capsys, monkeypatch, error, status, messag
     def fetch(*_, **__):
         raise error
 
-    monkeypatch.setattr(command, "fetch_dataset", fetch)
+    monkeypatch.setattr(datasets, "fetch_dataset", fetch)
     assert run(capsys, "datasets", "fetch", "MLL") == (status, "", message)
 
 

@@ -76,11 +76,11 @@ def test_what_can_go_wrong(folder, tmp_path_factory):
         load_dataset("small")
     np.savez(folder / "thin.npz", X=np.eye(3), y=np.arange(2))
     rewrite_checksum(folder, "thin")
-    with pytest.raises(ValueError, match="holds 3 rows of X and 2 labels"):
+    with pytest.raises(ValueError, match="a label for each of 3 rows, got 2"):
         load_dataset("thin")
     np.savez(folder / "thin.npz", X=np.eye(3), y=np.arange(3), classes=np.array(["a", "b"]))
     rewrite_checksum(folder, "thin")
-    with pytest.raises(ValueError, match="names 2 classes; y must hold numbers from 0 to 1"):
+    with pytest.raises(ValueError, match="names 2 classes, so y must hold numbers from 0 to 1"):
         load_dataset("thin")
     np.savez(folder / "thin.npz", X=np.eye(3))
     rewrite_checksum(folder, "thin")
@@ -209,7 +209,7 @@ def test_bayes_error_and_error_of_a_rule_agree_with_the_covariance_and_a_sample(
     same = law.module[:, None] == law.module[None]
     R = np.where(same, 0.4, 0.0) + 0.6 * np.eye(45)
     direction = np.linalg.solve(R, law.shift)
-    coef = direction / law.spread
+    coef = direction / law.scale
     middle = law.class_means.mean(axis=0)
     intercept = -coef @ middle + np.log(positive / (1 - positive))
     # The best rule has the Bayes error, and a large sample confirms it.

@@ -159,7 +159,7 @@ def test_hash(server, table, tmp_path, monkeypatch):
     right = hashlib.sha256(server.content).hexdigest()
     info = REGISTRY["GLI_85"]
     monkeypatch.setitem(REGISTRY, "GLI_85", replace(info, sha256="0" * 64))
-    with pytest.raises(ValueError, match=f"not the one that is known as GLI_85 and was removed.*{right}"):
+    with pytest.raises(ValueError, match=f"not have the known checksum of GLI_85 and was removed.*{right}"):
         fetch(tmp_path)
     assert list((tmp_path / "downloads").iterdir()) == []
     monkeypatch.setitem(REGISTRY, "GLI_85", replace(info, sha256=right))
@@ -178,7 +178,7 @@ def test_no_such_file(server, table, tmp_path):
 def test_no_connection(tmp_path, server):
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
         url = f"http://127.0.0.1:{closed.server_address[1]}/{FILE}"
-    with pytest.raises(ConnectionError, match=r"cannot be reached.*check the network.*got by hand"):
+    with pytest.raises(ConnectionError, match=r"cannot be reached.*check the network.*To get GLI_85 by hand"):
         fetch(tmp_path, url=url)
 
 
@@ -193,7 +193,7 @@ def test_a_file_that_is_something_else_is_kept_aside(server, table, tmp_path, mo
         message = "first sample has only 3 distinct values"
         savemat(tmp_path / "x.bin", {"X": np.sign(table[0].round()), "Y": table[1]}, appendmat=False)
         server.content = (tmp_path / "x.bin").read_bytes()
-    with pytest.raises(ValueError, match=rf"{message}.*kept aside as .*{FILE}\.rejected"):
+    with pytest.raises(ValueError, match=rf"{message}.*kept as .*{FILE}\.rejected"):
         fetch(tmp_path)
     assert [file.name for file in (tmp_path / "downloads").iterdir()] == [f"{FILE}.rejected"]
     assert not (tmp_path / "GLI_85.npz").exists()
@@ -240,7 +240,7 @@ def test_what_a_manifest_describes_is_left_alone(server, table, tmp_path):
     (tmp_path / "MANIFEST.csv").write_text(f"{header}GLI_85,GLI_85.npz,,,,0,\n")
     (tmp_path / "GLI_85.npz").write_bytes(b"mine")
     assert fetch(tmp_path) == tmp_path / "GLI_85.npz"
-    with pytest.raises(ValueError, match="take its line out of the manifest"):
+    with pytest.raises(ValueError, match="remove its line from the manifest"):
         fetch(tmp_path, force=True)
     assert (tmp_path / "GLI_85.npz").read_bytes() == b"mine"
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from minimaxrisk.files import ReadOptions, read_sheet, read_study_for_model, read_training_study
+from minimaxrisk.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
 
 TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
 NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))])
@@ -58,7 +58,7 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
         (TABLE.replace("4,5", "1e999,5"), "must be finite"),
         (TABLE.replace("p2,y", "p2,"), "label in 'class', got 1 of 4 missing .*samples 'p2'"),
         (TABLE.replace("p2,y", "p2,None"), "missing .written 'None'."),
-        ("sample,class\np1,x\np2,y\n", "must have columns of numbers beside names and labels, got none"),
+        ("sample,class\np1,x\np2,y\n", "must have columns of numbers besides names and labels, got none"),
         ("class\nx\ny\n", "must have columns of numbers.*--delimiter"),
         ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", "got none in 1 column: 'b'; pass --ignore 'b'"),
         (
@@ -70,7 +70,7 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
         (TABLE + '"p5,x,1,2\np6,y,2,2\n', "must have 4 cells like the first, got 1"),
         (
             'a,class\n"' + "1" * 200_000 + ",x\n",
-            "cannot be read as a table .*a quotation mark may lack its pair",
+            "cannot be read as a table .*a quotation mark may not be closed",
         ),
         ("#1.2\n2\tx\n", "second line of a GCT file must hold 2 whole numbers"),
         ("#1.2\n2\t2\nName\tDescription\ts1\n", "must have 4 cells as the second line says"),
@@ -98,16 +98,16 @@ def test_text(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": None}, "name the column with the classes by --target.*It could be 'class'"),
+        ({"target": None}, "name the column with the classes with --target.*It could be 'class'"),
         (
             {"target": "diagnosis"},
-            "must have the column 'diagnosis' of --target, .*The first are 'sample', 'class'.*--labels FILE",
+            "'diagnosis' that --target names, .*The first are 'sample', 'class'.*--labels FILE",
         ),
         (
             {"target": "class", "ignore": ["aa"]},
-            "--ignore must name columns of the table, got 'aa'.*did you mean 'a'",
+            "--ignore must name columns of the table, but none matches 'aa'.*did you mean 'a'",
         ),
-        ({"target": "class", "ignore": ["meta_*"]}, "got 'meta_.', which none is; the first are"),
+        ({"target": "class", "ignore": ["meta_*"]}, "none matches 'meta_.'; the first are"),
     ],
 )
 def test_wrong_names(tmp_path, options, message):
@@ -122,29 +122,33 @@ def test_wrong_names(tmp_path, options, message):
         (
             "id,class\nq1,x\nq2,y\n",
             None,
-            r"must name the samples of .*t\.csv in one of its columns, got none\. The first column of t\.csv "
+            r"sample names of .*t\.csv, but none of its columns has any of them\. The first column of t\.csv "
             r"has 'p1', 'p2', 'p3' and 1 more\. The header of t\.csv has 'a', 'b'\. The first column of "
             r"labels\.csv has 'q1', 'q2'\. Make the names equal\.$",
         ),
         (
             "id,class\nP-1,x\nP-2,y\nP-3,x\nP-4,y\n",
             None,
-            r"^The first column of t\.csv has 'p1', labels\.csv has 'P-1': the same names, spelt "
-            r"differently\? Make them equal\.$",
+            r"^The first column of t\.csv has 'p1', but labels\.csv has 'P-1': these look like the same "
+            r"names, spelt differently\. Make them equal\.$",
         ),
         ("id,class\np1,x\np2,y\n", None, "a label for every sample, got none for 2 of 4: 'p3', 'p4'; "),
         ("id,class\np1,x\np2,y\np1,y\np3,x\np4,x\n", None, "one line per sample, got several for 'p1'"),
         (
             "id,class,sex\np1,x,m\np2,y,f\np3,x,m\np4,y,f\n",
             None,
-            "one column beside .*got 2: 'class', 'sex'.*--target",
+            "one column besides .*got 2: 'class', 'sex'.*--target",
         ),
         (
             "id,class\np1,x\np2,y\np3,x\np4,y\n",
             "klass",
-            "must have the column 'klass' of --target, got 'class'; did you mean 'class'",
+            "must have the column 'klass' that --target names, got 'class'; did you mean 'class'",
         ),
-        ("id,class\np1,x\np2,y\np3,x\np4,y\n", "dx", "'dx' of --target, got 'class'; rename the one with"),
+        (
+            "id,class\np1,x\np2,y\np3,x\np4,y\n",
+            "dx",
+            "'dx' that --target names, got 'class'; rename the one with",
+        ),
         (
             "id,class\np1,x\np2,y\n",
             None,
@@ -152,7 +156,7 @@ def test_wrong_names(tmp_path, options, message):
         ),
         ("id,class\np1,x\np2,NA\np3,x\np4,y\n", None, "labels.csv: every sample must have a label .*1 of 4"),
         ("id,class\np1,x\np2,x\np3,x\np4,x\n", None, "at least two classes"),
-        ("p1\np2\np3\np4\n", None, "one column beside the sample names, got 0"),
+        ("p1\np2\np3\np4\n", None, "one column besides the sample names, got 0"),
     ],
 )
 def test_labels_file(tmp_path, text, target, message):
@@ -189,22 +193,22 @@ class TestNamesOfGenesInRows:
         for read in (read_training_study, _for_genes):
             with pytest.raises(
                 ValueError,
-                match=r"^The header of genes\.csv has 'PT-001', clinical\.csv has 'pt_001': the same names, "
-                r"spelt differently\? Make them equal\.$",
+                match=r"^The header of genes\.csv has 'PT-001', but clinical\.csv has 'pt_001': these look "
+                r"like the same names, spelt differently\. Make them equal\.$",
             ):
                 read(data, target="class", labels=labels)
 
     def test_numbers_as_names_of_genes(self, paths):
         data, labels = paths
         data.write_text("entrez,PT-001,PT-002\n7157,1,2\n672,1,2\n1956,1,2\n")
-        with pytest.raises(ValueError, match=r"^The header of genes\.csv has 'PT-001', clinical"):
+        with pytest.raises(ValueError, match=r"^The header of genes\.csv has 'PT-001', but clinical"):
             read_training_study(data, target=None, labels=labels)
 
     def test_as_the_options_have_it(self, paths):
         data, labels = paths
         cases = {
-            r"^genes\.csv has 'PT-001', clinical\.csv has 'pt_001'": {"transpose": True},
-            r"^The column 'Title' of genes\.csv has 't', clinical\.csv has 'T\.'": {"samples": "Title"},
+            r"^genes\.csv has 'PT-001', but clinical\.csv has 'pt_001'": {"transpose": True},
+            r"^The column 'Title' of genes\.csv has 't', but clinical\.csv has 'T\.'": {"samples": "Title"},
             r"The first column of genes\.csv has 'TP53', .* The first column of clin": {"transpose": False},
         }
         for message, options in cases.items():
@@ -222,7 +226,7 @@ class TestNamesOfGenesInRows:
         labels.write_text("id,class\na1,x\na2,y\nmyc,y\n")  # one name alike is chance
         with pytest.raises(
             ValueError,
-            match=r"clinical\.csv must name the samples of .*The first column of genes\.csv has 'TP53', "
+            match=r"clinical\.csv must have a column with .*The first column of genes\.csv has 'TP53', "
             r"'BRCA1', 'TP53' and 1 more\. The header of genes\.csv has 'Title', 'PT-001', 'PT-002' and 1 "
             r"more\. The first column of clinical\.csv has 'a1', 'a2', 'myc'\.",
         ):
@@ -233,20 +237,20 @@ class TestNamesOfGenesInRows:
         data.write_text(GENES.format("TP53"))
         with pytest.raises(
             ValueError,
-            match=r"'TP53' more than once.*average the rows of one name and pass .*--labels FILE\.$",
+            match=r"'TP53' more than once.*average the rows with the same name and pass .*--labels FILE\.$",
         ):
             read_training_study(data, target="class")
         labels.write_text("id,class\nTP53,x\nBRCA1,y\nMYC,y\n")
-        with pytest.raises(ValueError, match=r"make them unique, or pass --samples with another column\.$"):
+        with pytest.raises(ValueError, match=r"make them unique, or name another column with --samples\.$"):
             read_training_study(data, target="class", labels=labels)
-        with pytest.raises(ValueError, match=r"make them unique, or pass --samples with another column\.$"):
+        with pytest.raises(ValueError, match=r"make them unique, or name another column with --samples\.$"):
             read_study_for_model(data, feature_names=["PT-001"])
 
     def test_no_target(self, tmp_path, paths):
         (tmp_path / "t.gct").write_text("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n")
         for path in (tmp_path / "t.gct", paths[0]):
             with pytest.raises(
-                ValueError, match="If the labels are in another file, pass it by --labels FILE"
+                ValueError, match="If the labels are in another file, pass it as --labels FILE"
             ):
                 read_training_study(path, target="class")
 
@@ -262,7 +266,7 @@ def test_no_file_of_a_known_kind(tmp_path):
         read_training_study(tmp_path, target="class")
     for name, got in {"t.docx": "'.docx'", "t": "'.none.'", "t.npz.gz": "'.gz'; decompress it first"}.items():
         (tmp_path / name).write_text("x")
-        with pytest.raises(ValueError, match=f"must be of a known format, got the extension {got}"):
+        with pytest.raises(ValueError, match=f"must be in a known format, got the extension {got}"):
             read_training_study(tmp_path / name, target="class")
     with pytest.raises(ValueError, match="--delimiter must be one character or a word such as tab, got '::'"):
         ReadOptions(delimiter="::")
@@ -283,8 +287,8 @@ def test_binary_garbage(tmp_path, name, seed):
     if name in PARSERS:
         pytest.importorskip(PARSERS[name], reason="comes with the extra 'app'")
     (tmp_path / name).write_bytes(random.Random(seed).randbytes(10 + 97 * seed))
-    with pytest.raises(ValueError, match=r"cannot be read|must be a text file|not a whole gzip|must hold"):
-        read_sheet(tmp_path / name, ReadOptions())
+    with pytest.raises(ValueError, match=r"cannot be read|must be a text file|not a complete gzip|must hold"):
+        read_raw_table(tmp_path / name, ReadOptions())
 
 
 def write_npz(path):
@@ -347,11 +351,11 @@ def write_h5ad(path):
 def test_cut_off(tmp_path, name, write, share):
     path = tmp_path / name
     write(path)
-    read_sheet(path, ReadOptions())
+    read_raw_table(path, ReadOptions())
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match=r"t\..* (cannot be read as|is not a whole gzip file)"):
-        read_sheet(path, ReadOptions())
+    with pytest.raises(ValueError, match=r"t\..* (cannot be read as|is not a complete gzip file)"):
+        read_raw_table(path, ReadOptions())
 
 
 class Harmful:
@@ -365,7 +369,7 @@ def test_pickles_are_never_loaded(tmp_path):
     (tmp_path / "p.npy").write_bytes(pickle.dumps(Harmful()))
     for name in ("t.npy", "t.npz", "p.npy"):
         with pytest.raises(ValueError, match="got pickled objects, which are never loaded; save numbers"):
-            read_sheet(tmp_path / name, ReadOptions())
+            read_raw_table(tmp_path / name, ReadOptions())
 
 
 def test_arrays_that_do_not_fit(tmp_path):
@@ -382,7 +386,7 @@ def test_arrays_that_do_not_fit(tmp_path):
     for arrays, message in cases:
         np.savez(tmp_path / "t.npz", **arrays)
         with pytest.raises(ValueError, match=message):
-            read_sheet(tmp_path / "t.npz", ReadOptions())
+            read_raw_table(tmp_path / "t.npz", ReadOptions())
     np.savez(tmp_path / "t.npz", X=np.eye(4), y=[0, 1, 0, 1], feature_names=["a", "b", "a", "c"])
     with pytest.raises(ValueError, match="names of features must be unique, got 'a'"):
         read_training_study(tmp_path / "t.npz", target=None)
@@ -405,7 +409,7 @@ def test_svmlight_that_is_wrong(tmp_path):
     for text, message in cases.items():
         (tmp_path / "t.svm").write_text(text)
         with pytest.raises(ValueError, match=message):
-            read_sheet(tmp_path / "t.svm", ReadOptions())
+            read_raw_table(tmp_path / "t.svm", ReadOptions())
 
 
 def test_matlab_of_version_7_3(tmp_path):
@@ -415,8 +419,8 @@ def test_matlab_of_version_7_3(tmp_path):
     block = b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM"
     with (tmp_path / "t.mat").open("r+b") as file:
         file.write(block)
-    with pytest.raises(ValueError, match=r"version 7\.3, which is not read; save it again .*-v7"):
-        read_sheet(tmp_path / "t.mat", ReadOptions())
+    with pytest.raises(ValueError, match=r"version 7\.3, which cannot be read; save it again .*-v7"):
+        read_raw_table(tmp_path / "t.mat", ReadOptions())
 
 
 def test_hdf5_that_is_no_anndata(tmp_path):
@@ -425,7 +429,7 @@ def test_hdf5_that_is_no_anndata(tmp_path):
     with h5py.File(tmp_path / "t.h5ad", "w") as file:
         file["X"] = np.eye(3)
     with pytest.raises(ValueError, match="cannot be read as an AnnData file"):
-        read_sheet(tmp_path / "t.h5ad", ReadOptions())
+        read_raw_table(tmp_path / "t.h5ad", ReadOptions())
 
 
 def test_columns_of_parquet_that_are_no_numbers(tmp_path):
@@ -440,14 +444,14 @@ def test_columns_of_parquet_that_are_no_numbers(tmp_path):
         read_training_study(tmp_path / "t.parquet", target="class")
     frame.iloc[:0].to_parquet(tmp_path / "t.parquet")
     with pytest.raises(ValueError, match="must hold rows and columns, got 0 x 4"):
-        read_sheet(tmp_path / "t.parquet", ReadOptions())
+        read_raw_table(tmp_path / "t.parquet", ReadOptions())
 
 
 def test_workbook_of_empty_sheets(tmp_path):
     pytest.importorskip("python_calamine")
     pytest.importorskip("openpyxl").Workbook().save(tmp_path / "t.xlsx")
     with pytest.raises(ValueError, match="must hold a table, got only empty sheets"):
-        read_sheet(tmp_path / "t.xlsx", ReadOptions())
+        read_raw_table(tmp_path / "t.xlsx", ReadOptions())
 
 
 class TestSheetsOfWorkbooks:
@@ -468,11 +472,11 @@ class TestSheetsOfWorkbooks:
         others = r" Other sheets: 'My data', 'More' \(--sheet 'My data'\)\.$"
         (tmp_path / "l.csv").write_text("id,class\nq1,x\nq2,y\n")
         cases = [
-            ("'class' of --target", {"target": "class"}),
-            ("by --target, or a file", {"target": None}),
+            ("'class' that --target names", {"target": "class"}),
+            ("with --target, or a file", {"target": None}),
             ("--ignore must name", {"target": "class", "ignore": ["b"]}),
             ("--samples must name", {"target": "class", "options": ReadOptions(samples="b")}),
-            ("must name the samples", {"target": "class", "labels": tmp_path / "l.csv"}),
+            ("must have a column with the sample names", {"target": "class", "labels": tmp_path / "l.csv"}),
             ("must have columns of numbers", {"target": "n", "ignore": ["who"]}),
             ("features must be numbers", {"target": "n", "options": ReadOptions(samples="n")}),
         ]
@@ -485,7 +489,9 @@ class TestSheetsOfWorkbooks:
             read_training_study(path, target="b", options=ReadOptions(sheet="More"))
 
     def test_others_are_named_for_a_table_turned_over_too(self, path):
-        with pytest.raises(ValueError, match=r"'class' of --target.* Other sheets: 'My data', 'More' "):
+        with pytest.raises(
+            ValueError, match=r"'class' that --target names.* Other sheets: 'My data', 'More' "
+        ):
             read_training_study(path, target="class", options=ReadOptions(transpose=True))
 
     def test_title_above_the_header(self, path):
@@ -507,4 +513,4 @@ def test_a_package_that_is_not_installed(tmp_path, monkeypatch):
     (tmp_path / "t.parquet").write_text("x")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r'needs the package .pyarrow.*pip install "minimaxrisk\[app\]"'):
-        read_sheet(tmp_path / "t.parquet", ReadOptions())
+        read_raw_table(tmp_path / "t.parquet", ReadOptions())

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
-from minimaxrisk.files import ReadOptions, read_sheet, read_training_study
+from minimaxrisk.files import ReadOptions, read_raw_table, read_training_study
 
 X = np.array(
     [
@@ -173,7 +173,7 @@ def test_a_variable_other_than_x(tmp_path):
     study = read_training_study(tmp_path / "t.npz", target=None, options=ReadOptions(layer="scaled"))
     np.testing.assert_array_equal(study.X, X / 2)
     assert any("'counts'" in remark for remark in study.remarks)
-    with pytest.raises(ValueError, match=r"variable 'scald' of --layer.*did you mean 'scaled'"):
+    with pytest.raises(ValueError, match=r"variable 'scald' that --layer names.*did you mean 'scaled'"):
         read_training_study(tmp_path / "t.npz", target=None, options=ReadOptions(layer="scald"))
 
 
@@ -195,7 +195,7 @@ def test_svmlight(tmp_path, name, zero_based):
 
 def test_sparse_matrix_of_scipy(tmp_path):
     sparse.save_npz(tmp_path / "t.npz", sparse.csc_matrix(X))
-    sheet = read_sheet(tmp_path / "t.npz", ReadOptions())
+    sheet = read_raw_table(tmp_path / "t.npz", ReadOptions())
     assert sheet.numbers.format == "csr"
     np.testing.assert_array_equal(sheet.numbers.toarray(), X)
 
@@ -237,7 +237,7 @@ def test_annotations_of_geo_whose_order_varies(tmp_path):
         '"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"\n"g"\t1\tnull\t3\n!series_matrix_table_end\n'
     )
     (tmp_path / "m.txt").write_text(text)
-    sheet = read_sheet(tmp_path / "m.txt", ReadOptions())
+    sheet = read_raw_table(tmp_path / "m.txt", ReadOptions())
     assert sheet.annotations["sex"].tolist() == ["F", "F", "M"]
     assert sheet.annotations["grade"].tolist() == ["1", "2", ""]
     assert sheet.annotations["data_processing"].tolist() == ["x", "x", "x"]
@@ -260,7 +260,7 @@ def test_other_sheets_of_a_workbook(tmp_path):
     study = read_training_study(path, target="class", options=ReadOptions(sheet="second"))
     np.testing.assert_array_equal(study.X, [[1, 1], [2, 0], [3.5, 1], [4, 0]])
     assert any("1 and 0: 'ok'" in remark for remark in study.remarks)
-    with pytest.raises(ValueError, match=r"sheet 'secund' of --sheet.*did you mean 'second'"):
+    with pytest.raises(ValueError, match=r"sheet 'secund' that --sheet names.*did you mean 'second'"):
         read_training_study(path, target="class", options=ReadOptions(sheet="secund"))
 
 
@@ -391,7 +391,9 @@ def test_decimal_commas(tmp_path):
     assert np.isnan(study.X[0, 0])
     np.testing.assert_array_equal(study.X[1:], X[1:])
     (tmp_path / "t.csv").write_text(text.replace("3,25", "3.25"))
-    with pytest.raises(ValueError, match=r"numbers in one way, got both '1,5' and '3\.25'.*decimal point"):
+    with pytest.raises(
+        ValueError, match=r"numbers in the same way, got both '1,5' and '3\.25'.*decimal point"
+    ):
         read_training_study(tmp_path / "t.csv", target="diagnosis")
     (tmp_path / "t.csv").write_text("class;a\nx;1,234\ny;5,678\nx;9,012\ny;3,456\n")
     with pytest.raises(ValueError, match=r"must be numbers, got 1 column with text: 'a' .such as '1,234'."):
@@ -498,7 +500,7 @@ def test_whatever_is_written_is_read(data, delimiter, end):
             writer = csv.writer(file, delimiter=delimiter, lineterminator=end)
             writer.writerow([f"c{j}" for j in range(len(columns))])
             writer.writerows(zip(*columns, strict=True))
-        sheet = read_sheet(path, ReadOptions(delimiter=delimiter, header=True))
+        sheet = read_raw_table(path, ReadOptions(delimiter=delimiter, header=True))
     for j, (text, column) in enumerate(zip(is_text, columns, strict=True)):
         if text:
             assert sheet.texts[f"c{j}"].tolist() == column

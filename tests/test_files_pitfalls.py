@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.files import ReadOptions, read_sheet, read_study_for_model, read_training_study
+from minimaxrisk.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
 
 N = 12
 IDS = [str(i) for i in range(1, N + 1)]
@@ -65,7 +65,8 @@ class TestJoins:
         shuffled = [*IDS[3:], *IDS[:3]]
         rows = [["visit", "number", "diag"], *map(list, zip(IDS[::-1], shuffled, LABELS, strict=True))]
         with pytest.raises(
-            ValueError, match="got 'visit', 'number', which have as many of them: call it 'id'"
+            ValueError,
+            match="got 'visit', 'number', which match them equally well; rename the right one to 'id'",
         ):
             read_training_study(write("d.csv", data_rows()), target="diag", labels=write("l.csv", rows))
 
@@ -74,7 +75,10 @@ class TestJoins:
         data = write("d.csv", data_rows("mrn", ids))
         rows = [["mrn", "diag"], *map(list, reversed(list(zip(ids, LABELS, strict=True))))]
         labels = write("l.csv", rows)
-        with pytest.raises(ValueError, match="joined by the column 'mrn' of the data: pass --samples 'mrn'"):
+        with pytest.raises(
+            ValueError,
+            match="joined by the column 'mrn' of the data: if it names the samples, pass --samples 'mrn'",
+        ):
             read_training_study(data, target="diag", labels=labels)
         study = read_training_study(data, target="diag", labels=labels, options=ReadOptions(samples="mrn"))
         assert study.y.tolist() == LABELS
@@ -183,7 +187,7 @@ class TestFeatures:
         rows = [[y, *row] for row, y in zip(X.tolist(), ["0", "1"] * (N // 2), strict=True)]
         model = read_training_study(write("d.csv", rows), target="column_1").feature_names
         moved = write("m.csv", [[row[0], 0.5, *row[1:]] for row in rows])
-        with pytest.raises(ValueError, match="which go by their places, got 1 more"):
+        with pytest.raises(ValueError, match="matched by position; got 1 more"):
             read_study_for_model(moved, feature_names=list(model), target="column_1")
 
     def test_a_feature_of_the_model_cannot_be_ignored(self, write):
@@ -207,18 +211,18 @@ def test_options_that_a_format_does_not_have(write):
     study = read_training_study(
         write("d.csv", rows), target="diag", options=ReadOptions(sheet="S", layer="L")
     )
-    assert said(study, "--sheet has no meaning for .csv files")
-    assert said(study, "--layer has no meaning for .csv files")
+    assert said(study, "--sheet has no effect on .csv files")
+    assert said(study, "--layer has no effect on .csv files")
 
 
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ValueError, match="got a pipe or device; save it to a file first"):
-        read_sheet(tmp_path / "pipe.csv", ReadOptions())
+        read_raw_table(tmp_path / "pipe.csv", ReadOptions())
 
 
 @pytest.mark.parametrize("name", ["d.npy", "d.npz"])
 def test_text_is_no_array(tmp_path, name):
     (tmp_path / name).write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="begins like no file of NumPy"):
-        read_sheet(tmp_path / name, ReadOptions())
+    with pytest.raises(ValueError, match="does not begin like a NumPy file"):
+        read_raw_table(tmp_path / name, ReadOptions())

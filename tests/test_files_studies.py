@@ -11,6 +11,7 @@ from minimaxrisk.files import (
     ReadOptions,
     looks_like_counts,
     quality,
+    read_raw_table,
     read_study_for_model,
     read_training_study,
     refuse_missing,
@@ -76,7 +77,7 @@ class TestSampleNames:
             read_training_study(write(text), target="class", options=ReadOptions(samples="who"))
         )
         with pytest.raises(
-            ValueError, match="--samples must name a column of the table, got 'wo'; did you mean"
+            ValueError, match="--samples must name a column of the table, but there is no 'wo'; did you mean"
         ):
             read_training_study(write(text), target="class", options=ReadOptions(samples="wo"))
 
@@ -148,12 +149,12 @@ class TestTargetAndColumns:
         study = read_training_study(write(TABLE + "p5,z,1,1,1\np6,x,1,2,2\n"), target="class")
         assert said(study, "Only one sample has the label 'z'.")
         study = read_training_study(write(TABLE + "p5,z,1,1,1\np6,w,1,2,2\np7,x,1,2,2\n"), target="class")
-        assert said(study, "Only one sample each has the labels 'w', 'z'.")
+        assert said(study, "Only one sample has each of the labels 'w', 'z'.")
 
     @pytest.mark.parametrize(
         ("labels", "remarks"),
         [
-            (["tumor", "Tumor"], ["'Tumor' and 'tumor' are taken as different classes; is that meant?"]),
+            (["tumor", "Tumor"], ["'Tumor' and 'tumor' are taken as different classes; is that intended?"]),
             (
                 ["tumor", "TUMOR", "tumor-"],
                 ["'TUMOR', 'tumor' and 'tumor-' are taken as different classes; is"],
@@ -176,7 +177,7 @@ class TestTargetAndColumns:
         study = read_training_study(write(TABLE.replace("4,5,6", "NA,5,?")), target="class")
         with pytest.raises(
             ValueError,
-            match=r"got 2 missing in 2 of 3 columns, the first at sample 'p2', column 'a'; .*--impute median",
+            match=r"got 2 in 2 of 3 columns, the first at sample 'p2', column 'a'; .*--impute median",
         ):
             refuse_missing(study)
         with pytest.raises(
@@ -206,12 +207,12 @@ class TestTargetAndColumns:
 
         assert remark() is None
         assert remark([50, 61, np.nan]) == (
-            "'age' holds whole numbers and 40 other columns decimals; it is used as a feature. "
-            "If it is no measurement: --ignore age"
+            "'age' holds whole numbers and 40 other columns hold decimals; it is used as a feature. "
+            "If it is not a measurement, pass --ignore age"
         )
         assert remark([50, 61], [1, 2]) == (
-            "'age', 'batch no' hold whole numbers and 40 other columns decimals; they are used as features. "
-            "If they are no measurements: --ignore age --ignore 'batch no'"
+            "'age', 'batch no' hold whole numbers and 40 other columns hold decimals; they are used as "
+            "features. If they are not measurements, pass --ignore age --ignore 'batch no'"
         )
         assert remark(*[[1, 2]] * 6).startswith("'age', 'batch no', 'c', 'd', 'e' and 1 more hold whole")
         assert remark(*[[1, 2]] * 6).endswith("--ignore d --ignore e ...")
@@ -250,7 +251,7 @@ class TestLabelsFile:
         labels = write(LABELS, "labels.csv")
         study = read_training_study(data, target="class", labels=labels)
         assert is_the_study(study)
-        assert said(study, "The labels file has 1 sample that the data lacks: 'p9'.")
+        assert said(study, "The labels file has 1 sample not in the data: 'p9'.")
         study = read_training_study(data, target=None, labels=write("p3,x\np2,y\np1,x\np4,y\n", "l.tsv"))
         assert is_the_study(study)
         assert study.target == "label"
@@ -260,7 +261,7 @@ class TestLabelsFile:
         for text in ("class\nx\ny\nx\ny\n", "x\ny\nx\ny\n", "id,class\n1,x\n2,y\n3,x\n4,y\n"):
             study = read_training_study(tmp_path / "t.npy", target=None, labels=write(text))
             assert study.y.tolist() == ["x", "y", "x", "y"]
-            assert said(study, "in the order of lines")
+            assert said(study, "joined line by line")
 
     def test_a_column_of_the_same_name_is_no_feature(self, write):
         data = write("sample,class,a\np1,0,1\np2,1,2\np3,0,3\np4,1,5\n")
@@ -274,7 +275,7 @@ class TestOrientation:
     def test_header_holds_the_samples_of_the_labels_file(self, write):
         study = read_training_study(write(GENES), target="class", labels=write(LABELS, "l.csv"))
         assert is_the_study(study)
-        assert said(study, "turned over")
+        assert said(study, "transposed")
         assert study.X.flags.c_contiguous
 
     def test_not_if_the_first_column_holds_samples_of_the_labels_file_too(self, write):
@@ -295,6 +296,16 @@ class TestOrientation:
         study = read_training_study(write("\n".join(lines)), target="class")
         assert study.X.shape == (4, 300)
         assert study.y.tolist() == ["x", "y", "x", "y"]
+
+    @pytest.mark.parametrize(("n_words", "are_rows_of_text"), [(20, True), (21, False)])
+    def test_more_than_a_tenth_of_late_rows_of_text_make_columns_of_text(
+        self, write, n_words, are_rows_of_text
+    ):
+        lines = ["gene,p1,p2,p3", *(f"g{i},{i},2,4" for i in range(200 - n_words))]
+        lines += [f"w{i},x,y,z" for i in range(n_words)]
+        raw = read_raw_table(write("\n".join(lines)), ReadOptions())
+        assert len(raw.lines) == (n_words if are_rows_of_text else 0)
+        assert set(raw.texts) == ({"gene"} if are_rows_of_text else {"gene", "p1", "p2", "p3"})
 
     def test_target_is_a_row_of_numbers(self, write):
         study = read_training_study(write(GENES + "class,0,1,0,1\n"), target="class")
@@ -323,16 +334,16 @@ class TestOrientation:
             tmp_path / "t.npy", target=None, labels=labels, options=ReadOptions(transpose=True)
         )
         np.testing.assert_array_equal(study.X, X)
-        with pytest.raises(
-            ValueError, match="lines must hold numbers, got text throughout the lines 'class'"
-        ):
+        with pytest.raises(ValueError, match="rows must hold numbers, got only text in the rows 'class'"):
             read_training_study(
                 write(GENES + "class,x,y,x,y\n"), target="class", options=ReadOptions(transpose=False)
             )
 
     def test_a_hint_where_features_may_be_in_rows(self, write):
         lines = ["gene,p1,p2,p3", *(f"g{i},{i},2,4" for i in range(30))]
-        with pytest.raises(ValueError, match=r"'class' of --target.*30 rows and 4 columns.*pass --transpose"):
+        with pytest.raises(
+            ValueError, match=r"'class' that --target names.*30 rows and 4 columns.*pass --transpose"
+        ):
             read_training_study(write("\n".join(lines)), target="class")
 
 
@@ -355,7 +366,7 @@ class TestForModel:
     def test_genes_in_rows(self, write):
         study = read_study_for_model(write(GENES + "d,1,1,1,1\n"), feature_names=["a", "b", "c"])
         assert is_the_study(study)
-        assert said(study, "the model's features are rows")
+        assert said(study, "the features of the model are rows")
 
     def test_labels_of_it(self, write):
         data = write(TABLE.replace("p2,y", "p2,?"))
@@ -372,7 +383,7 @@ class TestForModel:
             ValueError, match=r"t\.csv must have the model's target 'klass', got no .*did you mean 'class'"
         ):
             read_study_for_model(data, feature_names=["a"], target="klass", needs_labels=True)
-        with pytest.raises(ValueError, match="name a file with the labels by --labels, got none"):
+        with pytest.raises(ValueError, match="has no labels; name the file"):
             read_study_for_model(data, feature_names=["a"], target="a", needs_labels=True)
 
     def test_labels_file_of_it(self, write):
@@ -392,13 +403,13 @@ class TestForModel:
     def test_features_that_are_not_there(self, write):
         with pytest.raises(
             ValueError,
-            match=r"the 3 columns of the model, got none for 1: 'CC'; did you mean 'c'\? They must be "
-            r"measured: fit again without them if they cannot be\.$",
+            match=r"the 3 columns of the model, got none for 1: 'CC'; did you mean 'c'\? Add them, or fit "
+            r"a model without them if they cannot be measured\.$",
         ):
             read_study_for_model(write(TABLE), feature_names=["a", "b", "CC"])
         with pytest.raises(
             ValueError,
-            match="the 1 column of the model, got none for 1: 'TP53'; they must be measured: fit again",
+            match="the 1 column of the model, got none for 1: 'TP53'; add them, or fit a model without",
         ):
             read_study_for_model(write(TABLE), feature_names=["TP53"])
         with pytest.raises(
@@ -421,10 +432,12 @@ class TestForModel:
         np.testing.assert_array_equal(read_study_for_model(tmp_path / "t.npy", feature_names=names).X, X)
         with pytest.raises(
             ValueError,
-            match=r"the 2 columns of the model, which go by their places, got 1 more: .*remove them",
+            match=r"the 2 columns of the model and no others, .*by position; got 1 more: .*remove them",
         ):
             read_study_for_model(tmp_path / "t.npy", feature_names=names[:2])
-        with pytest.raises(ValueError, match="got none for 1: 'column_4'; columns without names go by"):
+        with pytest.raises(
+            ValueError, match="got none for 1: 'column_4'; columns without names are matched by"
+        ):
             read_study_for_model(tmp_path / "t.npy", feature_names=[*names, "column_4"])
         # A target so named is the model's own feature here, and no label.
         study = read_study_for_model(tmp_path / "t.npy", feature_names=names, target="column_2")

@@ -114,6 +114,16 @@ def test_csv_whose_labels_are_y_and_n_has_no_header(tmp_path):
     assert table.classes.tolist() == ["n", "y"]
 
 
+def test_csv_whose_genes_share_a_name(tmp_path):
+    table = read_table(write_csv(tmp_path / "t.csv", "TP53,TP53,class\n1,2,x\n3,5,y\n"))
+    assert table.X.tolist() == [[1, 2], [3, 5]]
+
+
+def test_csv_with_names_but_no_header_keeps_its_first_line(tmp_path):
+    table = read_table(write_csv(tmp_path / "t.csv", "p1,0.5,x\np2,1.5,y\np3,2.5,x\n"))
+    assert table.X.tolist() == [[0.5], [1.5], [2.5]]
+
+
 def test_csv_with_numbered_columns(tmp_path):
     header = ",".join(str(j) for j in range(12))
     lines = [",".join(["0.5"] * 11 + ["1"]), ",".join(["7"] * 11 + ["-1"])]
@@ -125,13 +135,14 @@ def test_csv_with_numbered_columns(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,class\n1,,x\n2,3,y\n", "column 'b' must hold finite numbers, got an empty cell"),
+        ("a,b,class\n1,,x\n2,3,y\n", "column 'b' must hold finite numbers, got a missing value"),
         ("a,b,class\n1,high,x\n2,3,y\n", "column 'b' must hold finite numbers, got 'high'"),
-        ("1,2,x\n2,inf,y\n", "column 'number 2' must hold finite numbers, got 'inf'"),
+        ("1,2,x\n2,inf,y\n", "column 'number 2' must hold finite numbers, got inf"),
         ("1,2,x\n2,y\n", "lines of one length, at least 2: expected 3, got 2"),
         ("a,b,class\n1,2,x\n3,4,?\n", "the label, column 'class', must have a value in every line"),
-        ("id,class\np1,x\np2,y\n", "must have a column of numbers beside the label"),
+        ("id,class\np1,x\np2,y\n", "must have a column of numbers besides the label"),
         ("\n\n", "at least one line of values"),
+        ("a,b,c,d,class\n1,2,3,4,x\nw,o,r,d,s\n2,3,4,5,y\n", "got lines of text such as 'w'"),
     ],
 )
 def test_csv_that_is_wrong(tmp_path, text, message):
@@ -195,7 +206,7 @@ def test_files_that_are_none_of_these(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.mat, \.csv or \.zip"):
         read_table(tmp_path / "t.xls")
     (tmp_path / "t.zip").write_bytes(b"<html>")
-    with pytest.raises(ValueError, match="not a whole zip file"):
+    with pytest.raises(ValueError, match="not a complete zip file"):
         read_table(tmp_path / "t.zip")
     write_zip(tmp_path / "t.zip", {"a.csv": "1,2", "b.csv": "1,2"})
     with pytest.raises(ValueError, match=r"must hold one \.mat or \.csv file.*got a\.csv, b\.csv"):

@@ -169,6 +169,17 @@ class TestRefused:
         with pytest.raises(ValueError, match="was changed after it was written"):
             load_model(path)
 
+    def test_renamed_members(self, path):
+        """The digest covers names: a member under another name is a change, whatever it holds."""
+
+        def rename(parts):
+            last = max(parts)
+            parts[f"{last}_"] = parts.pop(last)  # in the same place of the sorted names
+
+        _rewrite(path, None, digest=False, change_parts=rename)
+        with pytest.raises(ValueError, match="was changed after it was written"):
+            load_model(path)
+
     def test_newer_version(self, path):
         def newer(manifest):
             manifest.update(format=FORMAT + 1, versions={"minimaxrisk": "9.9"})
@@ -217,7 +228,7 @@ class TestRefused:
             load_model(path)
 
 
-def _rewrite(path, change, *, digest=True, text=None, members=None):
+def _rewrite(path, change, *, digest=True, text=None, members=None, change_parts=None):
     """Write the file again with another manifest or other members, as someone with a zip program could."""
     with zipfile.ZipFile(path) as old:
         manifest = json.loads(old.read(MANIFEST))
@@ -227,6 +238,8 @@ def _rewrite(path, change, *, digest=True, text=None, members=None):
             parts = {name: other.read(name) for name in other.namelist()}
     if change is not None:
         change(manifest)
+    if change_parts is not None:
+        change_parts(parts)
     with zipfile.ZipFile(path, "w") as new:
         for name, part in parts.items():
             new.writestr(name, part)
@@ -251,6 +264,14 @@ class TestFingerprint:
             fingerprint(X, None, names),
         }
         assert len(prints) == 6
+
+    def test_sees_where_rows_end(self):
+        """Places and values one after the other, as 8 bytes each, are the same for both tables."""
+        tiny = np.int64(1).view(np.float64)  # its bytes are those of the place 1
+        one_each = np.array([[tiny, 0.0], [0.0, 1.0]])
+        both_in_the_first = np.array([[tiny, 1.0], [0.0, 0.0]])
+        names = np.array(["a", "b"])
+        assert fingerprint(one_each, None, names) != fingerprint(both_in_the_first, None, names)
 
     def test_does_not_see_how_numbers_are_stored(self, study):
         X, y = study

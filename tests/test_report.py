@@ -20,10 +20,9 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.report import (
     Provenance,
     gather_findings,
-    passages,
     phrases,
     render_report,
-    sample_wording,
+    section_wording,
     verdicts,
     wording,
 )
@@ -207,7 +206,7 @@ def test_signal_and_score(findings):
     wrong = findings.cross_validation.n_wrong
     assert wrong == 0
     assert wording.headline(findings).endswith(
-        "cross-validation none of 60 left-out samples was named wrongly."
+        "cross-validation none of 60 left-out samples was misclassified."
     )
     assert "bound" not in wording.headline(findings)
     assert "score and not a bound" in entry(findings, "Worst-case error R*").text
@@ -217,7 +216,7 @@ def test_signal_and_score(findings):
     assert means in entry(findings, "Worst-case error R*").text
     noise = entry(findings, "Noise floor and p-value")
     assert "probability of at most 0.05" in noise.text
-    assert "evidence of a relation, and no more" in noise.text
+    assert "evidence of a relation and nothing more" in noise.text
     assert "smallest p-value that 19 permutations can give" in noise.text
     assert "--radius bootstrap" in entry(findings, "Radius").text
 
@@ -226,10 +225,10 @@ def test_noise(noise_data):
     found = gather(MinimaxRiskClassifier(), *noise_data)
     assert verdicts.noise_verdict(found) == "noise"
     assert "no more than noise" in wording.headline(found)
-    warning = "would look much like this with shuffled labels"
+    warning = "shuffled labels would give much the same picture"
     assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
     assert "should be relied on" in entry(found, "Noise floor and p-value").text
-    assert "no proof that there is no relation" in entry(found, "Noise floor and p-value").text
+    assert "does not prove that there is no relation" in entry(found, "Noise floor and p-value").text
 
 
 @pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
@@ -268,7 +267,7 @@ def test_weights_of_classes_make_r_star_another_error(study, weights, name):
     page = text_of(render_report(found, PROVENANCE))
     assert f"the {name} of the randomized rule" in page
     assert "count every sample alike" in page
-    assert "error of another kind" in page
+    assert "not comparable with R*" in page
     assert "is not below" not in page
     assert "bounds the error" not in page
 
@@ -296,9 +295,9 @@ def test_a_plain_number_that_covers_is_a_bound(study):
     assert verdicts.standing(just_enough) == "bound"
     assert "no smaller than" in entry(just_enough, "Radius").text
     # Of such a model the command line gives no guarantee for new samples.
-    assert "of a model fitted with a named radius" in entry(just_enough, "Worst-case error R*").text
+    assert "for a model fitted with a named radius" in entry(just_enough, "Worst-case error R*").text
     assert verdicts.standing(too_small) == "score"
-    assert "nothing says that all true means" in entry(too_small, "Worst-case error R*").text
+    assert "no guarantee that all true means" in entry(too_small, "Worst-case error R*").text
 
 
 def test_given_radii(study):
@@ -318,7 +317,7 @@ def test_nothing_learned(noise_data):
     assert found.fit.n_selected == 0
     assert wording.headline(found).startswith("Nothing was learned")
     assert "toss of a fair coin" in wording.headline(found)
-    assert "promises nothing" in entry(found, "Worst-case error R*").text
+    assert "guarantees nothing" in entry(found, "Worst-case error R*").text
     page = render_report(found, PROVENANCE)
     assert "What to try" in page
     assert "--radius 1" in text_of(page)
@@ -333,7 +332,7 @@ def test_only_class_sizes_learned():
     assert found.fit.n_selected == 0
     assert found.fit.upper < 0.5
     assert "only the sizes of the classes" in wording.headline(found)
-    assert "does not undercut" in entry(found, "To compare with").text
+    assert "R* is not below that" in entry(found, "To compare with").text
     assert "Always naming" not in " ".join(wording.summary(found))
 
 
@@ -412,11 +411,11 @@ def samples_section(findings):
 
 def test_ties_are_no_ranking(findings):
     tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
-    texts = sample_wording.about_suspects(tied)
+    texts = section_wording.about_suspects(tied)
     assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
     assert any("not as proof" in text for text in texts)
     assert "So all samples have the same weight on the other label" in texts[-1]
-    caption = sample_wording.suspects_caption(tied)
+    caption = section_wording.suspects_caption(tied)
     assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
     assert "0.14%" in caption
     assert "<details>" in samples_section(tied)
@@ -427,24 +426,24 @@ def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     weights = [0.02] * 3 + [0.001] * 22
     few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
     said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
-    assert sample_wording.about_suspects(few)[0] == said
+    assert section_wording.about_suspects(few)[0] == said
     first = (
         "First the 3 samples for which the other label weighs at least as much as their own; then those with"
     )
-    assert sample_wording.suspects_caption(few).startswith(first)
-    assert "all samples whose own label weighs more have" in sample_wording.about_suspects(few)[-1]
+    assert section_wording.suspects_caption(few).startswith(first)
+    assert "all samples whose own label weighs more have" in section_wording.about_suspects(few)[-1]
     assert "<details>" not in samples_section(few)
     one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
-    assert sample_wording.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    assert section_wording.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
     several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
     said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
-    assert sample_wording.about_suspects(several)[0].startswith(said)
+    assert section_wording.about_suspects(several)[0].startswith(said)
 
 
 def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     many = with_weights(findings, [0.005] * 25, [0.005] * 25, n_samples=72, n_in_doubt=61)
-    assert "too many for any of them to stand out" in sample_wording.about_suspects(many)[0]
-    caption = sample_wording.suspects_caption(many)
+    assert "too many for any of them to stand out" in section_wording.about_suspects(many)[0]
+    caption = section_wording.suspects_caption(many)
     assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
     assert "<details>" in samples_section(many)
 
@@ -453,8 +452,8 @@ def test_samples_and_ties_of_a_model(findings, study):
     X, y = study
     mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
     own = mass[np.arange(60), (y == "ill").astype(int)]
-    assert sample_wording.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
-    assert not sample_wording.all_tie(gather(MinimaxRiskClassifier(coding="one-hot"), X, y))
+    assert verdicts.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
+    assert not verdicts.all_tie(gather(MinimaxRiskClassifier(coding="one-hot"), X, y))
 
 
 def test_words_are_those_of_people_and_not_of_python(findings):
@@ -469,7 +468,7 @@ def test_cards_come_in_the_order_of_what_people_ask(findings):
     names = re.findall("<dt>(.*?)</dt>", page)
     assert names == ["Against noise", "Cross-validated error", "Worst-case error R*", "Selected features"]
     assert "a score, not a bound on the error; checked without the solver" in page
-    assert "none of 60 left-out samples was named wrongly" in page
+    assert "none of 60 left-out samples was misclassified" in page
 
 
 def test_one_r_star_everywhere(findings):
@@ -533,7 +532,7 @@ def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
     low, high = findings.cross_validation.binomial_interval()
-    text = " ".join(passages.about_cross_validation(findings))
+    text = " ".join(section_wording.about_cross_validation(findings))
     assert f"from {low:.3f} to {high:.3f}" in text
     assert "they are not" in text
 
@@ -547,7 +546,7 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         predicted=(np.arange(n_samples) < n_wrong).astype(int),
         own_probability=np.ones(n_samples),
     )
-    text = " ".join(passages.about_cross_validation(replace(findings, cross_validation=folds)))
+    text = " ".join(section_wording.about_cross_validation(replace(findings, cross_validation=folds)))
     assert ("rough guide" in text) == rough
     counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
     assert counted[n_wrong] in text

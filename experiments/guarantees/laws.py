@@ -51,7 +51,7 @@ class LognormalLaw:
     @property
     def class_means(self) -> FloatArray:
         """``exp(m + s^2 / 2)``; within a class the logarithms have standard deviation ``spread``."""
-        return np.asarray(np.exp(self.logarithms.class_means + self.logarithms.spread**2 / 2.0))
+        return np.asarray(np.exp(self.logarithms.class_means + self.logarithms.scale**2 / 2.0))
 
     def sample(self, n_samples: int, random_state: Any = None) -> tuple[FloatArray, IntArray]:
         X, y = self.logarithms.sample(n_samples, random_state)
@@ -100,7 +100,7 @@ def _correlated(n_features: int, seed: int) -> Law:
 def _lognormal(n_features: int, seed: int) -> Law:
     """Logarithms have standard deviation 1; a level would be a factor, which standardisation removes."""
     normal = _normal_law(n_features, seed, correlation=0.0)
-    return LognormalLaw(replace(normal, level=np.zeros(n_features), spread=np.ones(n_features)))
+    return LognormalLaw(replace(normal, level=np.zeros(n_features), scale=np.ones(n_features)))
 
 
 def _rare_binary(n_features: int, seed: int) -> Law:

@@ -11,8 +11,7 @@ from typing import Any
 
 import typer
 
-from minimaxrisk._utils.notices import UninformativeRadiusWarning
-from minimaxrisk.report.plain import plain
+import minimaxrisk
 
 
 class Console:
@@ -49,7 +48,7 @@ class Console:
 
         with Terminal(stderr=True).status(label, spinner="line") as status:
             # Not as markup: names of columns have brackets.
-            yield lambda text: status.update(_plain(f"{label}  {text}"))
+            yield lambda text: status.update(_unmarked(f"{label}  {text}"))
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
@@ -61,11 +60,11 @@ class Console:
             # What a radius is worth the result says in words of its own, not in those of Python; what other
             # packages warn about is for developers.
             is_ours = issubclass(warning.category, UserWarning)
-            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
+            if is_ours and not issubclass(warning.category, minimaxrisk.UninformativeRadiusWarning):
                 self.note(str(warning.message))
 
 
-def _plain(text: str) -> Any:
+def _unmarked(text: str) -> Any:
     from rich.text import Text  # noqa: PLC0415
 
     return Text(text)
@@ -73,4 +72,6 @@ def _plain(text: str) -> Any:
 
 def as_json(value: Mapping[str, Any]) -> str:
     """One object; what is not finite is null, since JSON has no word for it."""
-    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    from minimaxrisk.report.json_values import json_ready  # noqa: PLC0415
+
+    return json.dumps(json_ready(value), indent=2, ensure_ascii=False, allow_nan=False)

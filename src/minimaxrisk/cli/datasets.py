@@ -5,20 +5,15 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import minimaxrisk
 from minimaxrisk.cli.options import Folder, Options
-from minimaxrisk.datasets import (
-    DatasetInfo,
-    DatasetStatus,
-    data_home,
-    dataset_info,
-    dataset_status,
-    fetch_dataset,
-)
-from minimaxrisk.datasets.registry import near_match
+
+if TYPE_CHECKING:
+    from minimaxrisk.datasets import DatasetInfo, DatasetStatus
 
 WIDTH = 100
 
@@ -27,8 +22,8 @@ app = typer.Typer(no_args_is_help=True, help="The data sets of the paper's Table
 
 @app.command("list")
 def list_command(*, folder: Folder = None) -> None:
-    """List the data sets of the paper, the file of each or that it is missing, and the stand-ins."""
-    home, entries = data_home(folder), dataset_status(folder)
+    """List the data sets of the paper with their files or as missing, and the stand-ins."""
+    home, entries = minimaxrisk.datasets.data_home(folder), minimaxrisk.datasets.dataset_status(folder)
     paper = [entry for entry in entries if not entry.stand_in]
     others = [entry for entry in entries if entry.stand_in]
     widest = max(len(entry.name) for entry in entries)
@@ -36,7 +31,7 @@ def list_command(*, folder: Folder = None) -> None:
     for entry in paper:
         typer.echo(_line(entry, widest, home))
     if others:
-        typer.echo("\nStand-ins: other tables of the data folder, never used for one of the above")
+        typer.echo("\nStand-ins: other tables of the data folder, never used in place of those above")
     for entry in others:
         typer.echo(_line(entry, widest, home))
         typer.echo(_wrapped(textwrap.shorten(entry.difference or entry.note, 220), indent=8))
@@ -48,14 +43,16 @@ def list_command(*, folder: Folder = None) -> None:
 
 @app.command("info")
 def info_command(name: Annotated[str, typer.Argument(metavar="NAME")], *, folder: Folder = None) -> None:
-    """Print what is known of a data set: size, source, licence, study, and its file."""
-    entries = {entry.name: entry for entry in dataset_status(folder)}
+    """Print what is known about a data set: size, source, licence, study and file."""
+    entries = {entry.name: entry for entry in minimaxrisk.datasets.dataset_status(folder)}
     if name not in entries:
+        from minimaxrisk.datasets.registry import near_match  # noqa: PLC0415
+
         raise typer.BadParameter(
             f"unknown data set {name!r}; there are {', '.join(entries)}.{near_match(name, entries)}"
         )
     entry = entries[name]
-    about = None if entry.stand_in else dataset_info(name)
+    about = None if entry.stand_in else minimaxrisk.datasets.dataset_info(name)
     for key, value in _facts(entry, about):
         typer.echo(f"{key + ':':<11}{_wrapped(str(value), indent=11).lstrip()}")
 
@@ -66,21 +63,23 @@ def fetch_command(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="All thirteen.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Download even what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Download again what is there.")] = False,
     folder: Folder = None,
 ) -> None:
     """Download data sets of the paper into the data folder; what is there is not downloaded again."""
     if bool(names) == everything:
-        raise typer.BadParameter("give names, or --all for all of them.")
+        raise typer.BadParameter("give the names of data sets, or --all for all of them.")
     wanted = [_known(name).name for name in names or _paper_names(folder)]
     failed = []
     for name in dict.fromkeys(wanted):
         try:
-            path = fetch_dataset(name, folder, force=force, progressbar=sys.stderr.isatty())
+            path = minimaxrisk.datasets.fetch_dataset(
+                name, folder, force=force, progressbar=sys.stderr.isatty()
+            )
         except (ValueError, OSError) as error:
             if context.ensure_object(Options).debug:
                 raise
-            # The others may be had all the same.
+            # The others may work all the same.
             typer.echo(f"{name}: {error}", err=True)
             failed.append(name)
         else:
@@ -92,13 +91,13 @@ def fetch_command(
 
 def _known(name: str) -> DatasetInfo:
     try:
-        return dataset_info(name)
+        return minimaxrisk.datasets.dataset_info(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 
 
 def _paper_names(folder: Path | None) -> list[str]:
-    return [entry.name for entry in dataset_status(folder) if not entry.stand_in]
+    return [entry.name for entry in minimaxrisk.datasets.dataset_status(folder) if not entry.stand_in]
 
 
 def _line(entry: DatasetStatus, widest: int, home: Path) -> str:

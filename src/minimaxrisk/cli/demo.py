@@ -7,13 +7,12 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
+import minimaxrisk
 from minimaxrisk._utils.atomic import whole_file
 from minimaxrisk.cli.fit import fit_command
 from minimaxrisk.cli.options import Options
-from minimaxrisk.datasets import make_expression
 
 DECIMALS = 5
 
@@ -51,8 +50,8 @@ def demo_command(
 
 def _write_study(path: Path) -> None:
     """A simulated expression study as people have it: a line per patient, a column per gene."""
-    study = make_expression(100, 2000, n_informative=20, effect=1.0, random_state=0)
-    diagnoses = np.where(study.target == study.target.max(), "ill", "healthy")
+    study = minimaxrisk.datasets.make_expression(100, 2000, n_informative=20, effect=1.0, random_state=0)
+    diagnoses = ["ill" if label == study.target.max() else "healthy" for label in study.target]
     with whole_file(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["patient", "diagnosis", *study.feature_names])

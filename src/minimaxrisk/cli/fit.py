@@ -5,40 +5,34 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from minimaxrisk._utils.atomic import checked_destinations, write_whole
-from minimaxrisk.cli.console import Console, as_json
+from minimaxrisk._utils.atomic import checked_destinations
+from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import (
+    FOLDS,
+    PERMUTATIONS,
+    RADII,
+    REPORTING,
     Data,
+    Effort,
+    Folds,
     Ignore,
     Jobs,
     Json,
     Labels,
     Options,
     Quiet,
+    Radii,
     Seed,
+    check_extras,
     with_reading_options,
 )
-from minimaxrisk.cli.reporting import (
-    FOLDS,
-    PANEL,
-    PERMUTATIONS,
-    RADII,
-    Effort,
-    Folds,
-    Radii,
-    check_extras,
-    make_report,
-)
-from minimaxrisk.cli.results import fit_as_json, fit_as_text
-from minimaxrisk.cli.training import permutation_of, saved_model, train
-from minimaxrisk.cli.write_back import write_back_fit
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.files import ReadOptions, read_training_study
-from minimaxrisk.storage.model_file import save_model
+
+if TYPE_CHECKING:
+    from minimaxrisk.files import ReadOptions
 
 FITTING, WRITING = "The classifier", "What is written"
 
@@ -79,7 +73,7 @@ def fit_command(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column with the classes: --target diagnosis. Files with labels of their own need none.",
+            help="Column with the classes: --target diagnosis. Not needed for files that mark their labels.",
         ),
     ] = None,
     out: Annotated[
@@ -108,14 +102,14 @@ def fit_command(
     labels: Labels = None,
     ignore: Ignore = None,
     impute: Annotated[
-        Impute | None, typer.Option(help="Fill missing values, else they are refused: --impute median")
+        Impute | None, typer.Option(help="Fill missing values, which are refused otherwise: --impute median")
     ] = None,
     radius: Annotated[
         str,
         typer.Option(
             metavar="S|RULE",
             help="Radius of the uncertainty set: a number of standard errors, or bootstrap or bonferroni for "
-            "one that holds all true means with the given confidence: --radius bootstrap",
+            "one that contains all true means with the given confidence: --radius bootstrap",
             rich_help_panel=FITTING,
         ),
     ] = "1",
@@ -129,11 +123,12 @@ def fit_command(
         ),
     ] = 0.95,
     solver: Annotated[
-        Solver, typer.Option(help="All find the same optimum: --solver full-lp", rich_help_panel=FITTING)
+        Solver,
+        typer.Option(help="Algorithm; all find the same optimum: --solver full-lp", rich_help_panel=FITTING),
     ] = Solver.AUTO,
     coding: Annotated[
         Coding,
-        typer.Option(help="How labels enter the features: --coding one-hot", rich_help_panel=FITTING),
+        typer.Option(help="How features are combined with labels: --coding one-hot", rich_help_panel=FITTING),
     ] = Coding.AUTO,
     class_weight: Annotated[
         ClassWeight | None,
@@ -146,9 +141,9 @@ def fit_command(
         typer.Option(
             metavar="N",
             min=0,
-            help=f"Compare R* with that of permuted labels; {PERMUTATIONS} with a report, else none: "
-            "--permutations 999",
-            rich_help_panel=PANEL,
+            help=f"Permutations of the labels to compare R* with; by default {PERMUTATIONS} with a report, "
+            "otherwise none: --permutations 999",
+            rich_help_panel=REPORTING,
         ),
     ] = None,
     folds: Folds = FOLDS,
@@ -173,49 +168,31 @@ def fit_command(
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
-    classifier = MinimaxRiskClassifier(
-        radius=_radius(radius),
-        confidence=confidence,
-        solver=solver.value,
-        coding=coding.value,
-        class_weight=class_weight and class_weight.value,
-        random_state=seed,
-    )
-    with console.progress(f"reading {data}"):
-        study = read_training_study(data, target=target, labels=labels, ignore=ignore or (), options=reading)
-    trained = train(study, classifier, impute=impute is not None, console=console)
+    # Here, so that --help need not wait for the numerical packages.
+    from minimaxrisk.cli.fitting import Results, fit_and_write  # noqa: PLC0415
+
     if permutations is None:
         permutations = PERMUTATIONS if report is not None else 0
-    test = permutation_of(trained, permutations, jobs=jobs, seed=seed, console=console)
-    command = context.ensure_object(Options).command
-    model = saved_model(trained, reading=reading, command=command)
-    written: dict[str, Path] = {}
-    findings = None
-    if report is not None:
-        findings, page = make_report(
-            model,
-            study,
-            trained.X,
-            Effort(permutations, folds, radii, jobs, seed),
-            command=command,
-            console=console,
-            permutation_result=test,
-        )
-        write_whole(report, page)
-        written["report"] = report
-    if out is not None:
-        save_model(model, out)
-        written["model"] = out
-    if write_back:
-        write_back_fit(data, trained)
-        written["data"] = data
-    typer.echo(
-        as_json(fit_as_json(trained, test, findings, written=written, notes=console.notes))
-        if json
-        else fit_as_text(trained, test, findings, written=written)
+    fit_and_write(
+        data,
+        target=target,
+        labels=labels,
+        ignore=ignore or (),
+        reading=reading,
+        impute=impute is not None,
+        settings={
+            "radius": _radius(radius),
+            "confidence": confidence,
+            "solver": solver.value,
+            "coding": coding.value,
+            "class_weight": class_weight and class_weight.value,
+            "random_state": seed,
+        },
+        effort=Effort(permutations, folds, radii, jobs, seed),
+        results=Results(model=out, report=report, write_back=write_back, as_json=json),
+        command=context.ensure_object(Options).command,
+        console=console,
     )
-    if not trained.certificate.valid:
-        raise typer.Exit(1)
 
 
 def _radius(text: str) -> float | str:

@@ -1,4 +1,4 @@
-"""What the commands share: the global options, and the options that say how a file is read."""
+"""Options that several commands share. Nothing here imports numerical packages: --help need not wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from minimaxrisk.files import ReadOptions
+from minimaxrisk._utils.extras import require
 
 
 @dataclass
@@ -33,7 +33,7 @@ Folder: TypeAlias = Annotated[
     typer.Option(
         "--folder",
         metavar="PATH",
-        help="Data folder; else the one of the variable MINIMAXRISK_DATA, else ~/.cache/minimaxrisk.",
+        help="Data folder; by default that of the variable MINIMAXRISK_DATA, or ~/.cache/minimaxrisk.",
     ),
 ]
 
@@ -60,12 +60,14 @@ Ignore: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="Leave a column out; may be given again, and be a pattern: --ignore age --ignore 'meta_*'",
+        help="Column or pattern to leave out; may be repeated: --ignore age --ignore 'meta_*'",
     ),
 ]
 Jobs: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Processes, -1 for one per core: --jobs -1", callback=_refuse_zero),
+    typer.Option(
+        metavar="N", help="Number of processes, -1 for one per core: --jobs -1", callback=_refuse_zero
+    ),
 ]
 Seed: TypeAlias = Annotated[
     int,
@@ -96,7 +98,7 @@ READING_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="What separates cells, else detected: --delimiter ';' or --delimiter tab",
+            help="Character between cells, detected by default: --delimiter ';' or --delimiter tab",
             rich_help_panel=READING,
         ),
     ],
@@ -104,7 +106,8 @@ READING_OPTIONS: dict[str, Any] = {
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether the first line names the columns, else detected; those without are column_1, ...",
+            help="Whether the first line names the columns, detected by default; without names they are "
+            "column_1, ...",
             rich_help_panel=READING,
         ),
     ],
@@ -112,7 +115,7 @@ READING_OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Sheet of a workbook, else the first: --sheet Samples",
+            help="Sheet of a workbook, by default the first: --sheet Samples",
             rich_help_panel=READING,
         ),
     ],
@@ -127,14 +130,68 @@ READING_OPTIONS: dict[str, Any] = {
 }
 
 
+REPORTING = "What a report computes"
+PERMUTATIONS, FOLDS, RADII = 199, 10, 12
+
+
+def _refuse_one(value: int) -> int:
+    if value == 1:
+        raise typer.BadParameter("expected at least 2 folds, or 0 for none, got 1.")
+    return value
+
+
+Folds: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Folds of the cross-validation, 0 for none: --folds 5",
+        callback=_refuse_one,
+        rich_help_panel=REPORTING,
+    ),
+]
+Radii: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=1000,
+        help="Number of radii at which R* is shown, 0 for none: --radii 20",
+        rich_help_panel=REPORTING,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a report computes, and how."""
+
+    n_permutations: int
+    n_folds: int
+    n_radii: int
+    n_jobs: int | None
+    seed: int
+
+
+def check_extras(*, saves: bool, reports: bool) -> None:
+    """Ask for the packages of what will be written before the work that makes it."""
+    wanted = [("skops", "Model files need")] * saves
+    wanted += [("jinja2", "The report needs"), ("vl_convert", "The report needs")] * reports
+    for module, purpose in wanted:
+        require(module, extra="app", purpose=purpose)
+
+
 def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say how its file is read; it gets them together, as ``reading``."""
 
     @wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
+        from minimaxrisk.files import ReadOptions  # noqa: PLC0415
+
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
         command(*arguments, **options, reading=ReadOptions(**chosen))
 
+    del command.__annotations__["reading"]  # only type checkers know its name
     own = inspect.signature(command, eval_str=True)
     parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]
     parameters += [

@@ -2,65 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.atomic import checked_destinations, write_whole
-from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.options import (
-    Data,
-    Ignore,
-    Json,
-    Labels,
-    Model,
-    Quiet,
-    with_reading_options,
-)
-from minimaxrisk.cli.stored import has_training_values, prepared, read_for_model
-from minimaxrisk.files import ReadOptions, Study, are_generated
-from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
-from minimaxrisk.storage.model_file import SavedModel, load_model
+from minimaxrisk._utils.atomic import checked_destinations
+from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.options import Data, Ignore, Json, Labels, Model, Quiet, with_reading_options
 
-
-@dataclass(frozen=True)
-class Predictions:
-    """One row per sample; ``bound`` is on the error of the randomized rule, where the radii allow one."""
-
-    samples: np.ndarray
-    labels: np.ndarray
-    probabilities: np.ndarray
-    classes: np.ndarray
-    bound: GuaranteedError | None
-
-    def as_csv(self) -> str:
-        """Probabilities in full, so that reading them gives the same numbers."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["sample", "prediction", *(f"probability_{c}" for c in self.classes)])
-        writer.writerows(
-            [name, label, *map(repr, row)]
-            for name, label, row in zip(self.samples, self.labels, self.probabilities.tolist(), strict=True)
-        )
-        return text.getvalue()
-
-    def as_dict(self) -> dict[str, Any]:
-        names = [str(label) for label in self.classes]
-        rows = zip(self.samples, self.labels.tolist(), self.probabilities.tolist(), strict=True)
-        return {
-            "predictions": [
-                {"sample": name, "prediction": label, "probabilities": dict(zip(names, row, strict=True))}
-                for name, label, row in rows
-            ],
-            "guaranteed_error": self.bound and self.bound.value,
-        }
+if TYPE_CHECKING:
+    from minimaxrisk.files import ReadOptions
 
 
 @with_reading_options
@@ -70,13 +22,15 @@ def predict_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the table there, else it is printed: --out new.csv"),
+        typer.Option(
+            metavar="FILE", help="Write the table to this file instead of printing it: --out new.csv"
+        ),
     ] = None,
     only_used: Annotated[
         bool,
         typer.Option(
             "--only-used",
-            help="Ask only for the columns that the model gives a coefficient; others may be absent.",
+            help="Require only the columns that have a coefficient in the model; others may be absent.",
         ),
     ] = False,
     json: Json = False,
@@ -103,90 +57,17 @@ def predict_command(
     """
     console = Console(quiet=quiet)
     checked_destinations([out], sources=[model, data, labels])
-    saved = load_model(model)
-    columns = _used_columns(saved) if only_used else None
-    study = read_for_model(
-        saved,
+    # Here, so that --help need not wait for the numerical packages.
+    from minimaxrisk.cli.predicting import predict_and_write  # noqa: PLC0415
+
+    predict_and_write(
+        model,
         data,
-        reading,
         labels=labels,
         ignore=ignore,
+        reading=reading,
+        only_used=only_used,
+        out=out,
+        json=json,
         console=console,
-        needs_labels=False,
-        columns=columns,
     )
-    if columns is None:
-        X = prepared(saved, study, console)
-    else:
-        X = _prepared_columns(saved, study, columns, console)
-    found = _predict(saved, study, X)
-    if has_training_values(saved, X):
-        console.note("These are the training data: what comes out is no forecast for new samples.")
-    if study.y is not None:
-        console.note(_comparison(saved, study, found.labels))
-    if found.bound is not None:
-        console.say(f"randomized rule: {found.bound.statement}")
-    text = as_json(found.as_dict() | {"notes": console.notes}) if json else found.as_csv()
-    if out is None:
-        typer.echo(text, nl=json)
-    else:
-        write_whole(out, text)
-        console.say(f"{len(found.labels)} predictions in {out}")
-
-
-def _used_columns(saved: SavedModel) -> np.ndarray | None:
-    """Columns with a coefficient; without any, all of them show at least which way the table lies."""
-    if are_generated(list(saved.feature_names)):
-        raise typer.BadParameter(
-            "needs columns with names; those of this model go by their places.", param_hint="--only-used"
-        )
-    used = saved.classifier.selected_features_
-    return used if len(used) else None
-
-
-def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
-    """All columns of the model: those that it does not use may hold anything, so zeros."""
-    n_samples, n_features = study.X.shape[0], len(saved.feature_names)
-    if sparse.issparse(study.X):
-        place = sparse.csr_matrix(
-            (np.ones(len(columns)), (np.arange(len(columns)), columns)), (len(columns), n_features)
-        )
-        full = sparse.csr_matrix(study.X @ place)
-    else:
-        full = np.zeros((n_samples, n_features))
-        full[:, columns] = study.X
-    return prepared(saved, replace(study, X=full, feature_names=saved.feature_names), console)
-
-
-def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
-    classifier = saved.classifier
-    # The training data would show no excess: a bound for samples to come must be made of others.
-    is_bounded = classifier.coverage_ is not None and not has_training_values(saved, X)
-    return Predictions(
-        samples=study.sample_names,
-        labels=classifier.predict(X),
-        probabilities=classifier.predict_proba(X),
-        classes=classifier.classes_,
-        bound=classifier.guaranteed_error(X) if is_bounded else None,
-    )
-
-
-def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:
-    """The data have labels too: how many were predicted wrongly. As text, since 1 may be read as a word."""
-    known = {str(label) for label in saved.classifier.classes_}
-    own = np.asarray(study.y).astype(str)
-    wrong = int((predictions.astype(str) != own).sum())
-    said = (
-        f"The file has the column {study.target!r}: {wrong} of {len(predictions)} predictions differ from it "
-        f"({wrong / len(predictions):.1%})."
-    )
-    strange = sorted(set(own) - known)
-    if not known.intersection(own) and are_generated(list(saved.feature_names)):
-        raise ValueError(
-            f"{study.source}: columns without names go by their places, and {study.target!r} must hold "
-            f"labels of the model, {', '.join(sorted(known))}; got {', '.join(strange[:3])}. "
-            "Is a column missing?"
-        )
-    if strange:
-        said += f" The model does not know its labels {', '.join(strange[:5])}."
-    return said

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import minimaxrisk
 from minimaxrisk._utils.atomic import checked_destinations, write_whole
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import (
+    FOLDS,
+    PERMUTATIONS,
+    RADII,
+    REPORTING,
     Data,
+    Effort,
+    Folds,
     Ignore,
     Jobs,
     Labels,
     Model,
     Options,
     Quiet,
+    Radii,
     Seed,
+    check_extras,
     with_reading_options,
 )
-from minimaxrisk.cli.reporting import (
-    FOLDS,
-    PANEL,
-    PERMUTATIONS,
-    RADII,
-    Effort,
-    Folds,
-    Radii,
-    check_extras,
-    make_report,
-)
-from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
-from minimaxrisk.files import ReadOptions
-from minimaxrisk.storage.model_file import load_model
+
+if TYPE_CHECKING:
+    from minimaxrisk.files import ReadOptions
 
 
 @with_reading_options
@@ -44,15 +42,17 @@ def report_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page, else MODEL with the ending .html: --out report.html"),
+        typer.Option(
+            metavar="FILE", help="File to write, by default MODEL with the ending .html: --out report.html"
+        ),
     ] = None,
     permutations: Annotated[
         int,
         typer.Option(
             metavar="N",
             min=0,
-            help="Compare R* with that of permuted labels, 0 for no such test: --permutations 999",
-            rich_help_panel=PANEL,
+            help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
+            rich_help_panel=REPORTING,
         ),
     ] = PERMUTATIONS,
     folds: Folds = FOLDS,
@@ -73,11 +73,20 @@ def report_command(
       minimaxrisk report model.skops genes.csv
       minimaxrisk report model.skops genes.csv --out report.html --folds 5
     """
+    # Here, so that --help need not wait for the numerical packages.
+    from minimaxrisk.cli.reporting import make_report  # noqa: PLC0415
+    from minimaxrisk.cli.stored import (  # noqa: PLC0415
+        is_training_data,
+        not_training_data,
+        prepared,
+        read_for_model,
+    )
+
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
     checked_destinations([page], sources=[model, data, labels])
     check_extras(saves=False, reports=True)
-    saved = load_model(model)
+    saved = minimaxrisk.storage.load_model(model)
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
     X = prepared(saved, study, console)
     if not is_training_data(saved, study, X):

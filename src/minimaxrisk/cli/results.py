@@ -42,10 +42,12 @@ def fit_as_text(
     if findings is not None and findings.cross_validation is not None:
         found = findings.cross_validation
         lines.append(
-            _line("cross-validation", f"{found.n_wrong} of {n_samples} left-out samples predicted wrongly")
+            _line("cross-validation", f"{found.n_wrong} of {n_samples} left-out samples misclassified")
         )
     most_common = max(sizes, key=lambda label: sizes[label])
-    lines.append(_line("to compare", f"always {most_common!r} errs in {majority_error(trained):.1%} of them"))
+    lines.append(
+        _line("to compare", f"always predicting {most_common!r} errs for {majority_error(trained):.1%}")
+    )
     lines += _selection(trained)
     lines += [_line(what, str(path)) for what, path in written.items()]
     return "\n".join(lines)
@@ -134,7 +136,10 @@ def _worst_case(trained: Trained, *, is_tested: bool) -> list[str]:
     )
     plural = "" if model.radius_ == 1 else "s"
     return [
-        _line("worst-case error R*", f"{model.worst_case_error_:.4f}, of the rule that draws its answers"),
+        _line(
+            "worst-case error R*",
+            f"{model.worst_case_error_:.4f}, of the randomized rule, which draws its answers",
+        ),
         *(_line("", line) for line in _meaning(trained, is_tested=is_tested)),
         _line("certified", f"{lower} <= R* <= {upper}, {verdict}"),
         _line("radius", f"{model.radius_:.4g} standard error{plural}"),
@@ -145,12 +150,12 @@ def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
     model = trained.classifier
     error = "error" if model.class_weight is None else "class-balanced error"
     if not is_bound(trained):
-        noise = [] if is_tested else ["noise can score low too: --permutations 199 tells how low"]
-        return [f"a score and no bound on the {error}, which --radius bootstrap gives", *noise]
+        noise = [] if is_tested else ["noise can score low too: --permutations 199 shows how low"]
+        return [f"a score, not a bound on the {error}: --radius bootstrap gives a bound", *noise]
     doubt = ", with the doubts noted above" if model.coverage_remarks_ else ""
     return [
         f"bounds its {error} on samples like these with {100 * model.confidence:g}% confidence{doubt};",
-        f"that of predict, which names the most probable class, by {model.deterministic_error_bound_:.4f}",
+        f"{model.deterministic_error_bound_:.4f} bounds that of predict, which names the most probable class",
     ]
 
 
@@ -158,7 +163,7 @@ def _noise(test: PermutationTestResult) -> list[str]:
     n, floor = len(test.null_distribution), test.noise_floor
     return [
         _line("permutation test", f"p = {test.pvalue:.3g}, from {n} permutations of the labels"),
-        _line("", f"their R*: {floor[0.5]:.4f} in the median, below {floor[0.05]:.4f} in 5% of them"),
+        _line("", f"their R*: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them"),
     ]
 
 

@@ -20,7 +20,7 @@ from minimaxrisk.files import (
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel
 
-NO_MEDIANS = "the model was fitted without --impute and knows no medians: complete them, or fit again with it"
+NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit again with --impute median"
 
 
 def read_for_model(
@@ -56,13 +56,13 @@ def _as_in_training(saved: SavedModel, data: Path, reading: ReadOptions, console
     """The layer or sheet of the training data, unless another one is asked for."""
     for key, value in saved.reading.items():
         if getattr(reading, key) is None and has_several(data, key):
-            console.note(f"Took the {key} {value!r}, as for the training data; --{key} names another one.")
+            console.note(f"Read the {key} {value!r}, as for the training data; use --{key} for another one.")
             reading = replace(reading, layer=value) if key == "layer" else replace(reading, sheet=value)
     return reading
 
 
 def prepared(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
-    """Without gaps: filled as in training, or refused if the model has learned nothing about filling."""
+    """Without gaps: filled as in training, or refused if the model does not fill any."""
     if saved.imputer is None:
         refuse_missing(study, advice=NO_MEDIANS)
     elif (filled := filled_gaps(study)) is not None:
@@ -90,8 +90,8 @@ def has_training_values(saved: SavedModel, X: DataMatrix) -> bool:
 
 
 def not_training_data(study: Study) -> str:
-    """The message for those that must be."""
+    """The message where a command needs the training data."""
     return (
-        f"{study.source} does not hold the data that the model was learned from (or not in that order): "
+        f"{study.source} does not hold the training data of the model, or not in the same order: "
         "values, labels or names differ."
     )

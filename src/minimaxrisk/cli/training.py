@@ -10,6 +10,7 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -57,19 +58,17 @@ def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[Simp
     return imputer, imputer.transform(study.X)
 
 
-def permutation_of(
-    trained: Trained, n_permutations: int, *, jobs: int | None, seed: int, console: Console
-) -> PermutationTestResult | None:
+def permutation_of(trained: Trained, effort: Effort, console: Console) -> PermutationTestResult | None:
     """What permuted labels give, or None for no permutations."""
-    if not n_permutations:
+    if not effort.n_permutations:
         return None
     return permutation_test(
         trained.classifier,
         trained.X,
         trained.y,
-        n_permutations,
-        n_jobs=jobs,
-        random_state=seed,
+        effort.n_permutations,
+        n_jobs=effort.n_jobs,
+        random_state=effort.seed,
         verbose=int(console.shows_progress),
     )
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
+import minimaxrisk
 from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.options import (
-    Data,
-    Ignore,
-    Json,
-    Labels,
-    Model,
-    Quiet,
-    with_reading_options,
-)
-from minimaxrisk.cli.stored import is_training_data, not_training_data, prepared, read_for_model
-from minimaxrisk.files import ReadOptions
-from minimaxrisk.guarantees.verification import verify
-from minimaxrisk.report.phrases import outward
-from minimaxrisk.storage.model_file import load_model
+from minimaxrisk.cli.options import Data, Ignore, Json, Labels, Model, Quiet, with_reading_options
+
+if TYPE_CHECKING:
+    from minimaxrisk.files import ReadOptions
 
 
 @with_reading_options
@@ -43,12 +36,21 @@ def verify_command(
       minimaxrisk verify model.skops genes.csv
       minimaxrisk verify model.skops genes.gct --labels patients.tsv --json
     """
+    # Here, so that --help need not wait for the numerical packages.
+    from minimaxrisk.cli.stored import (  # noqa: PLC0415
+        is_training_data,
+        not_training_data,
+        prepared,
+        read_for_model,
+    )
+    from minimaxrisk.report.phrases import outward  # noqa: PLC0415
+
     console = Console(quiet=quiet)
-    saved = load_model(model)
+    saved = minimaxrisk.storage.load_model(model)
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
     X = prepared(saved, study, console)
     is_training = is_training_data(saved, study, X)
-    certificate = verify(saved.classifier, X, study.y)
+    certificate = minimaxrisk.verify(saved.classifier, X, study.y)
     holds = certificate.valid and is_training
     if json:
         verdict = {

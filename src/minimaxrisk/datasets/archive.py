@@ -16,7 +16,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.atomic import whole_file
-from minimaxrisk.datasets.table import Table
+from minimaxrisk.datasets.labelled_table import LabelledTable
 
 
 def read_archive(content: bytes, path: Path) -> tuple[DataMatrix, Any, Any]:
@@ -26,19 +26,20 @@ def read_archive(content: bytes, path: Path) -> tuple[DataMatrix, Any, Any]:
             data, target = _matrix(archive), archive["y"]
             names = archive["classes"] if "classes" in archive.files else None
     except KeyError as error:
-        raise ValueError(f"{path} lacks an array that a data set needs: {error}.") from error
+        raise ValueError(f"{path} lacks an array that a data set needs ({error}); get it again.") from error
     except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is not an .npz file of arrays ({error}); get it again.") from error
     if data.shape[0] != len(target):
-        raise ValueError(f"{path} holds {data.shape[0]} rows of X and {len(target)} labels.")
+        raise ValueError(f"{path} must hold a label for each of {data.shape[0]} rows, got {len(target)}.")
     if names is not None and (target.min() < 0 or target.max() >= len(names)):
         raise ValueError(
-            f"{path} names {len(names)} classes; y must hold numbers from 0 to {len(names) - 1}."
+            f"{path} names {len(names)} classes, so y must hold numbers from 0 to {len(names) - 1}, got "
+            f"{target.min()} to {target.max()}."
         )
     return data, target, names
 
 
-def write_archive(table: Table, path: Path) -> None:
+def write_archive(table: LabelledTable, path: Path) -> None:
     """Write the file under its name only when it is complete: a broken-off run leaves nothing behind."""
     X = table.X
     arrays = {"X": X}

@@ -2,82 +2,77 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.datasets.table import Table, make_table
-from minimaxrisk.files.cells import is_identifier, is_missing, is_word, number
+from minimaxrisk.datasets.labelled_table import LabelledTable, labelled_table
+from minimaxrisk.files.cell_table import table_of_records
+from minimaxrisk.files.cells import TextArray, generated_names, is_identifier, is_missing, is_word
+from minimaxrisk.files.layout import LABELS, find_layout, is_header, split_records
+from minimaxrisk.files.raw_table import RawTable, counts_lines
 
-LABELS = ("class", "label", "target", "type", "diagnosis", "y")  # the first that occurs
+LOOKED_AT = 100  # lines below the first, to tell whether that is a header
 
 
-def parse_csv(lines: Iterable[str], where: object) -> Table:
+def parse_csv(lines: Iterable[str], where: object) -> LabelledTable:
     """The label is the column named like one, else the last; ``where`` is what the messages call the file.
 
     Blank lines, a header, a column of identifiers and columns without any value are left out.
     """
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(cell.strip() for cell in row)]
+    rows = list(split_records(lines, ","))
     if not rows:
         raise ValueError(f"{where} must hold at least one line of values, got none.")
-    header = rows.pop(0) if _is_header(rows[0]) else None
+    header = rows.pop(0) if is_header(rows[0], rows[1:LOOKED_AT]) else None
     width = len(header or rows[0])
     uneven = next((row for row in rows if len(row) != width), None)
     if uneven is not None or not rows or width < 2:
         got = len(uneven) if uneven is not None else width
         raise ValueError(f"{where} must have lines of one length, at least 2: expected {width}, got {got}.")
-    names = header or [f"number {j + 1}" for j in range(width)]
-    label = _label_column(header, width)
-    features = [j for j in range(width) if j != label]
-    columns = {j: [row[j] for row in rows] for j in (label, *features)}
-    if any(is_missing(cell) for cell in columns[label]):
-        raise ValueError(f"{where}: the label, column {names[label]!r}, must have a value in every line.")
-    if _is_identifier(columns[features[0]], header[features[0]] if header else None):
-        features = features[1:]
-    numbers = [_numbers(columns[j], names[j], where) for j in features]
-    kept = [column for column in numbers if not np.isnan(column).all()]
-    if not kept:
-        raise ValueError(f"{where} must have a column of numbers beside the label, got none.")
-    return make_table(np.column_stack(kept), columns[label], where)
+    # Names of genes may occur more than once, so that columns go by their numbers.
+    columns = generated_names(width)
+    shown = dict(zip(columns, header or (f"number {j + 1}" for j in range(width)), strict=True))
+    label = columns[_label_place(header, width)]
+    layout = find_layout(lambda: iter(rows), where, header=False, as_text=frozenset({label}))
+    raw = table_of_records(lambda: iter(rows), layout, where)
+    labels = raw.texts.get(label)
+    if labels is None or any(map(is_missing, labels)):
+        raise ValueError(f"{where}: the label, column {shown[label]!r}, must have a value in every line.")
+    first = next(name for name in columns if name != label)
+    is_aside = _is_identifier(raw.column(first), shown[first] if header else None)
+    return labelled_table(_numbers(raw, {label, first} if is_aside else {label}, shown, where), labels, where)
 
 
-def _is_header(row: Sequence[str]) -> bool:
-    """Whether the first line holds names: one of a label, or mostly words, or the numbers of the columns."""
-    # A lone y may be a label itself, for yes.
-    if any(cell.lower() in LABELS and cell.lower() != "y" for cell in row):
-        return True
-    counted = len(row) > 10 and list(row[:-1]) == [str(j) for j in range(len(row) - 1)]
-    return counted or 2 * sum(is_word(cell) for cell in row) > len(row)
-
-
-def _label_column(header: Sequence[str] | None, width: int) -> int:
+def _label_place(header: Sequence[str] | None, width: int) -> int:
     lower = [name.lower() for name in header or ()]
     return next((lower.index(name) for name in LABELS if name in lower), width - 1)
 
 
-def _is_identifier(cells: Sequence[str], name: str | None) -> bool:
-    """Whether the first column only names the lines: unique words, or a count, or a header that says so."""
-    if len(set(cells)) < len(cells):
+def _is_identifier(cells: TextArray | None, name: str | None) -> bool:
+    """Whether a column only names the lines: unique words, or a count, or a header that says so."""
+    if cells is None or len(set(cells)) < len(cells):
         return False
-    if name is not None and is_identifier(name):
-        return True
-    counted = any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
-    return counted or all(is_word(cell) for cell in cells)
+    is_named = name is not None and is_identifier(name)
+    return is_named or counts_lines(cells) or all(map(is_word, cells))
 
 
-def _numbers(cells: Sequence[str], name: str, where: object) -> FloatArray:
-    """The numbers of a column, or NaN throughout if it has no value at all."""
-    try:
-        # All at once: the tables have a million cells and more.
-        column = np.array(cells, dtype=np.str_).astype(np.float64)
-    except ValueError:
-        column = np.array([number(cell) for cell in cells], dtype=np.float64)  # None becomes NaN
-    if np.isfinite(column).all():
-        return column
-    if all(is_missing(cell) for cell in cells):
-        return np.full(len(cells), np.nan)
-    wrong = next(cell for cell, number in zip(cells, column, strict=True) if not np.isfinite(number))
-    got = repr(wrong) if wrong else "an empty cell"
-    raise ValueError(f"{where}: column {name!r} must hold finite numbers, got {got}.")
+def _numbers(raw: RawTable, aside: set[str], shown: dict[str, str], where: object) -> np.ndarray:
+    """The columns that hold values, but those aside."""
+    if raw.lines:
+        raise ValueError(f"{where} must hold numbers, got lines of text such as {next(iter(raw.lines))!r}.")
+    words = next((name for name in raw.texts if name not in aside), None)
+    if words is not None:
+        got = next(cell for cell in raw.texts[words] if is_word(cell))
+        raise ValueError(f"{where}: column {shown[words]!r} must hold finite numbers, got {got!r}.")
+    is_empty = np.isnan(raw.numbers).all(axis=0)
+    keep = [j for j, name in enumerate(raw.names) if name not in aside and not is_empty[j]]
+    X = raw.numbers[:, keep]
+    if not keep:
+        raise ValueError(f"{where} must have a column of numbers besides the label, got none.")
+    wrong = np.argwhere(~np.isfinite(X))
+    if len(wrong):
+        row, column = wrong[0]
+        name, value = shown[raw.names[keep[column]]], X[row, column]
+        got = "a missing value" if np.isnan(value) else f"{value}"
+        raise ValueError(f"{where}: column {name!r} must hold finite numbers, got {got}.")
+    return X

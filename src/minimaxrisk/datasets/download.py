@@ -12,7 +12,7 @@ PIECE = 1 << 14
 
 
 class DownloadError(ConnectionError):
-    """The file could not be had from its address."""
+    """The file could not be downloaded from its address."""
 
 
 class ResumingDownloader:

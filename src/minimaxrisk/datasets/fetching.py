@@ -49,15 +49,15 @@ def fetch_dataset(
         return found.path
     if name in manifest_rows(home):
         raise ValueError(
-            f"MANIFEST.csv of {home} gives {name} a file and a checksum, which a download would not match; "
-            "fetch into another folder, or take its line out of the manifest."
+            f"MANIFEST.csv of {home} lists a file and a checksum for {name} that a download would not match; "
+            "fetch into another folder, or remove its line from the manifest."
         )
     address = url or info.url
     if found is not None and not converted and (not force or address is None):
         return _convert(info, found.path, _ready(home))
     if address is None:
         raise FileNotFoundError(
-            f"no address is known from which {name} could be downloaded. Look for it at {info.homepage} "
+            f"{name} cannot be downloaded: no address is known. Look for it at {info.homepage} "
             f"({info.n_samples} samples, {info.n_features} features, {info.n_classes} classes: "
             f"{info.reference}) and put it into {home} as {name}.csv, {name}.mat or {name}.csv.zip. "
             f"{info.note}"
@@ -85,12 +85,11 @@ def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: boo
         )
     except ValueError as error:
         raise ValueError(
-            f"the file from {url} is not the one that is known as {info.name} and was removed: {error}"
+            f"the file from {url} does not have the known checksum of {info.name} and was removed: {error}"
         ) from error
     except DownloadError as error:
         raise DownloadError(
-            f"{error} {info.name} may also be got by hand: look at {info.homepage} and put {info.file} "
-            f"into {home}."
+            f"{error} To get {info.name} by hand, see {info.homepage} and put {info.file} into {home}."
         ) from error
     finally:
         logger.setLevel(level)
@@ -99,7 +98,7 @@ def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: boo
     except ValueError as error:
         aside = raw.with_name(f"{raw.name}.rejected")
         raw.replace(aside)
-        raise ValueError(f"{error} The file from {url} is kept aside as {aside}.") from error
+        raise ValueError(f"{error} The file from {url} is kept as {aside}.") from error
 
 
 def _convert(info: DatasetInfo, raw: Path, home: Path) -> Path:

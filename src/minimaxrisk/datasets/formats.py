@@ -9,14 +9,14 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from minimaxrisk.datasets.csv_table import parse_csv
+from minimaxrisk.datasets.labelled_table import LabelledTable, labelled_table
 from minimaxrisk.datasets.nips2003 import parse_nips2003
-from minimaxrisk.datasets.table import Table, make_table
 from minimaxrisk.files.array_files import matlab_variables
 
-__all__ = ["Table", "read_table"]
+__all__ = ["LabelledTable", "read_table"]
 
 
-def read_table(path: str | Path, *, n_features: int | None = None) -> Table:
+def read_table(path: str | Path, *, n_features: int | None = None) -> LabelledTable:
     """Read a ``.mat`` or ``.csv`` file, a ``.zip`` with one of them, or NIPS 2003 files (zip or folder).
 
     ``n_features`` is the number of columns of sparse NIPS 2003 rows, which do not tell it themselves.
@@ -37,7 +37,7 @@ def read_table(path: str | Path, *, n_features: int | None = None) -> Table:
     raise ValueError(f"{path} must end in .mat, .csv or .zip, or be a folder of NIPS 2003 files.")
 
 
-def _read_zip(path: Path, n_features: int | None) -> Table:
+def _read_zip(path: Path, n_features: int | None) -> LabelledTable:
     try:
         with zipfile.ZipFile(path) as archive:
             # macOS puts a shadow of every file under __MACOSX.
@@ -57,17 +57,17 @@ def _read_zip(path: Path, n_features: int | None) -> Table:
                 )
             content = archive.read(tables[0])
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{path} is not a whole zip file ({error}); get it again.") from error
+        raise ValueError(f"{path} is not a complete zip file ({error}); get it again.") from error
     if tables[0].lower().endswith(".mat"):
         return _parse_mat(content, path)
     return parse_csv(TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline=""), path)
 
 
-def _parse_mat(content: bytes, where: Path) -> Table:
+def _parse_mat(content: bytes, where: Path) -> LabelledTable:
     variables = matlab_variables(BytesIO(content), where)
     if not {"X", "Y"} <= set(variables):
         raise ValueError(f"{where} must hold the variables X and Y, got {', '.join(variables) or 'none'}.")
-    return make_table(variables["X"], np.ravel(variables["Y"]), where)
+    return labelled_table(variables["X"], np.ravel(variables["Y"]), where)
 
 
 def _folder_parts(folder: Path) -> dict[str, bytes]:

@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.datasets.table import Table, make_table
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.datasets.labelled_table import LabelledTable, labelled_table
 
 
-def parse_nips2003(files: Mapping[str, bytes], where: object, *, n_features: int | None = None) -> Table:
+def parse_nips2003(
+    files: Mapping[str, bytes], where: object, *, n_features: int | None = None
+) -> LabelledTable:
     """The training rows followed by the validation rows; ``files`` are texts by lower-case file name."""
     train = [name for name in files if name.endswith("_train.data")]
     if len(train) != 1:
@@ -44,23 +47,15 @@ def parse_nips2003(files: Mapping[str, bytes], where: object, *, n_features: int
         X = _matrix(rows, n_features)
     except ValueError as error:
         raise ValueError(f"{where} has a line that is not in the NIPS 2003 format: {error}.") from error
-    return make_table(X, np.array([int(label) for label in labels]), where)
+    return labelled_table(X, np.array([int(label) for label in labels]), where)
 
 
 def _matrix(rows: Sequence[Sequence[bytes]], n_features: int | None) -> DataMatrix:
     widths = {len(row) for row in rows}
-    pairs = any(b":" in row[0] for row in rows if row)
-    if not pairs and len(widths) == 1 and n_features in {None, *widths}:
+    are_pairs = any(b":" in row[0] for row in rows if row)
+    if not are_pairs and len(widths) == 1 and n_features in {None, *widths}:
         return np.array(rows, dtype=np.bytes_).astype(np.float64)
-    if pairs:
-        entries = [token.split(b":", 1) for row in rows for token in row]
-        if any(len(entry) != 2 for entry in entries):
-            raise ValueError("expected index:value, got an index alone")
-        columns = np.array([int(index) for index, _ in entries], dtype=np.int64) - 1
-        values = np.array([float(value) for _, value in entries])
-    else:
-        columns = np.array([int(token) for row in rows for token in row], dtype=np.int64) - 1
-        values = np.ones(len(columns))
+    columns, values = _entries([token for row in rows for token in row], are_pairs=are_pairs)
     width = n_features or int(columns.max(initial=0)) + 1
     outside = columns[(columns < 0) | (columns >= width)]
     if outside.size:
@@ -71,3 +66,15 @@ def _matrix(rows: Sequence[Sequence[bytes]], n_features: int | None) -> DataMatr
     if any(len(set(X.indices[a:b])) < b - a for a, b in pairwise(X.indptr)):
         raise ValueError("an index occurs twice in one line")
     return X
+
+
+def _entries(tokens: Sequence[bytes], *, are_pairs: bool) -> tuple[NDArray[np.int64], FloatArray]:
+    """Columns, counted from 0, and values of sparse rows: pairs, or the places of ones."""
+    if not are_pairs:
+        columns = np.array([int(token) for token in tokens], dtype=np.int64) - 1
+        return columns, np.ones(len(columns))
+    pairs = [token.split(b":", 1) for token in tokens]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("expected index:value, got an index alone")
+    columns = np.array([int(index) for index, _ in pairs], dtype=np.int64) - 1
+    return columns, np.array([float(value) for _, value in pairs])

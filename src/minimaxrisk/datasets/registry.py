@@ -1,4 +1,4 @@
-"""The thirteen data sets of the paper's Table 1: their shapes, where they can be had, and who measured them.
+"""The thirteen data sets of the paper's Table 1: their shapes, where to get them, and who measured them.
 
 The addresses were collected by hand and none could be tried when this was written; the hashes of the raw
 files are unknown too (``sha256=None``). A fetched table is therefore checked by its shape, its number of
@@ -61,7 +61,7 @@ class DatasetInfo:
         if not self.binary and self.n_features > FEW_VALUES >= distinct:
             raise ValueError(
                 f"{where} is not {self.name}: its shape is right, but its first sample has only {distinct} "
-                "distinct values, so that the table is discretised; expected measured values. "
+                "distinct values, so the table looks discretised; expected measured values. "
                 f"{self.note}".rstrip()
             )
 
@@ -140,7 +140,7 @@ _TABLE_1 = (
         "U. Alon et al. Broad patterns of gene expression revealed by clustering analysis of tumor and "
         "normal colon tissues probed by oligonucleotide arrays. PNAS 96(12), 6745-6750, 1999",
         file="colon.csv.zip",
-        note="The colon.mat of the scikit-feature collection is discretised to -2, 0, 2 and does not do.",
+        note="The colon.mat of the scikit-feature collection is discretised to -2, 0, 2 and cannot be used.",
     ),
     _skfeature(
         3, "CLL_SUB_111", (111, 11340, 3),

@@ -16,13 +16,13 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 class ExpressionLaw:
     """Two Gaussian classes with a common covariance of equicorrelated modules.
 
-    Gene j of module g is ``level_j + spread_j (y shift_j + sqrt(rho) f_g + sqrt(1 - rho) e_j)`` with
+    Gene j of module g is ``level_j + scale_j (y shift_j + sqrt(rho) f_g + sqrt(1 - rho) e_j)`` with
     independent standard normal module factors f and noise e; the label y is 1 with probability
     ``positive``. The last module may hold fewer genes than the others.
     """
 
     level: FloatArray
-    spread: FloatArray
+    scale: FloatArray
     shift: FloatArray
     module_size: int
     correlation: float
@@ -40,7 +40,7 @@ class ExpressionLaw:
     @property
     def class_means(self) -> FloatArray:
         """Means of the genes in class 0 and class 1 (2 x d)."""
-        return np.stack([self.level, self.level + self.spread * self.shift])
+        return np.stack([self.level, self.level + self.scale * self.shift])
 
     @property
     def bayes_error(self) -> float:
@@ -63,7 +63,7 @@ class ExpressionLaw:
         coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
         if len(coef) == 2:
             coef, intercept = coef[1] - coef[0], intercept[1] - intercept[0]
-        scaled = np.ravel(coef) * self.spread
+        scaled = np.ravel(coef) * self.scale
         variance = (1.0 - self.correlation) * scaled @ scaled
         variance += self.correlation * np.sum(np.bincount(self.module, scaled) ** 2)
         centres = self.class_means @ np.ravel(coef) + float(np.ravel(intercept)[0])
@@ -87,7 +87,7 @@ class ExpressionLaw:
             genes = slice(g * self.module_size, (g + 1) * self.module_size)
             X[:, genes] += np.sqrt(self.correlation) * factors[:, g, None]
         X += y[:, None] * self.shift
-        X *= self.spread
+        X *= self.scale
         X += self.level
         return X, y
 
@@ -156,7 +156,7 @@ def make_expression(
     law = ExpressionLaw(
         # Log intensities: genes differ in level and in how much they vary.
         level=random.uniform(4.0, 12.0, n_features),
-        spread=random.uniform(0.3, 1.5, n_features),
+        scale=random.uniform(0.3, 1.5, n_features),
         shift=shift,
         module_size=module_size,
         correlation=correlation,

@@ -3,19 +3,20 @@
 from minimaxrisk.files.features import are_generated
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import count_missing, looks_like_counts, refuse_missing
-from minimaxrisk.files.reading import has_several, read_sheet
-from minimaxrisk.files.sheet import Sheet
-from minimaxrisk.files.study import Study, read_study_for_model, read_training_study
+from minimaxrisk.files.raw_table import RawTable
+from minimaxrisk.files.read_study import read_study_for_model, read_training_study
+from minimaxrisk.files.reading import has_several, read_raw_table
+from minimaxrisk.files.study import Study
 
 __all__ = [
+    "RawTable",
     "ReadOptions",
-    "Sheet",
     "Study",
     "are_generated",
     "count_missing",
     "has_several",
     "looks_like_counts",
-    "read_sheet",
+    "read_raw_table",
     "read_study_for_model",
     "read_training_study",
     "refuse_missing",

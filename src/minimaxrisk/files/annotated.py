@@ -12,10 +12,10 @@ from scipy import sparse
 from minimaxrisk.files.cells import TextArray, text_array
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed, nearest, needed, parsing
-from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.raw_table import RawTable
 
 
-def read_h5ad(path: Path, options: ReadOptions) -> Sheet:
+def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     """X or a layer; the columns of obs are annotations and never features."""
     h5py = needed("h5py", "Reading .h5ad")
     read_elem = needed("anndata.io", "Reading .h5ad").read_elem
@@ -40,7 +40,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> Sheet:
             f"{path}: {place} must be a matrix of {len(obs)} observations and {len(var)} variables, "
             f"got shape {numbers.shape}."
         )
-    return Sheet(
+    return RawTable(
         numbers,
         list(text_array(var.index)),
         annotations=annotations,

@@ -7,202 +7,220 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
-from minimaxrisk.files.labels_file import LabelBook
+from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.problems import listed, nearest, require_unique
-from minimaxrisk.files.sheet import FirstColumn, Sheet, turned_over
-from minimaxrisk.files.wanted import Wanted
+from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
+from minimaxrisk.files.request import ReadRequest
 
 
 @dataclass(frozen=True)
 class Arranged:
     """A table with samples in rows, their names, and the columns that are no features."""
 
-    sheet: Sheet
+    raw: RawTable
     samples: TextArray
     has_names: bool
     aside: set[str]
     names_column: str | None = None  # the one that the names come from
 
 
-def arrange(sheet: Sheet, wanted: Wanted) -> Arranged:
-    sheet, ignored = _oriented(sheet, wanted)
-    if sheet.lines:
-        _refuse_lines(sheet, wanted)
-    return _with_sample_names(sheet, ignored, wanted)
+def arrange(raw: RawTable, request: ReadRequest) -> Arranged:
+    raw, ignored = _oriented(raw, request)
+    if raw.lines:
+        _refuse_lines(raw, request)
+    return _with_sample_names(raw, ignored, request)
 
 
-def _oriented(sheet: Sheet, wanted: Wanted) -> tuple[Sheet, set[str]]:
+def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     """The table with samples in rows, without what is ignored of its lines and columns."""
-    transpose = wanted.options.transpose
-    rows = sheet.row_names()
-    if sheet.settled and transpose:
-        sheet = sheet.said("Samples are in rows already, as the format has it: --transpose changes nothing.")
-    if sheet.settled:
-        return sheet, _ignored(wanted, sheet, ())
+    transpose = request.options.transpose
+    rows = raw.row_names()
+    if raw.settled and transpose:
+        raw = raw.said("--transpose has no effect: files of this format have samples in rows.")
+    if raw.settled:
+        return raw, _ignored(request, raw, ())
     reason = "as --transpose says" if transpose else None
     if transpose is None:
-        reason = _reason_to_turn(sheet, set(rows if rows is not None else ()) | set(sheet.lines), wanted)
+        reason = _reason_to_turn(raw, set(rows if rows is not None else ()) | set(raw.lines), request)
     if reason is None:
-        return sheet, _ignored(wanted, sheet, ())
-    ignored = _ignored(wanted, sheet, [*(rows if rows is not None else ()), *sheet.lines])
-    turned = turned_over(_without_columns(sheet, ignored))
+        return raw, _ignored(request, raw, ())
+    ignored = _ignored(request, raw, [*(rows if rows is not None else ()), *raw.lines])
+    turned = transposed(_without_columns(raw, ignored))
     require_unique(
         turned.names,
-        wanted.where,
+        request.where,
         what="names of features, here in rows,",
-        remedy="make them unique, or average the rows of one name",
+        remedy="make them unique, or average the rows with the same name",
     )
-    if sheet.annotations:
-        turned = turned.said(f"Left out what is said about rows: {listed(sheet.annotations)}.")
-    return turned.said(f"Samples are in columns, {reason}: the table was turned over."), ignored
+    if raw.annotations:
+        turned = turned.said(f"Left out the annotations of the rows: {listed(raw.annotations)}.")
+    return turned.said(f"The table was transposed: samples are in columns, {reason}."), ignored
 
 
-def _reason_to_turn(sheet: Sheet, rows: set[str], wanted: Wanted) -> str | None:
-    columns = {*sheet.columns(), *sheet.annotations}
-    if not sheet.named or not rows:
+def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str | None:
+    columns = {*raw.columns(), *raw.annotations}
+    if not raw.named or not rows:
         return None
     reason = None
-    if wanted.for_model:
-        if not columns.intersection(wanted.features) and rows.intersection(wanted.features):
-            reason = "since the model's features are rows"
-    elif wanted.book is not None:
-        if wanted.book.matches(columns) and not wanted.book.matches(rows):
+    if request.for_model:
+        if not columns.intersection(request.features) and rows.intersection(request.features):
+            reason = "since the features of the model are rows"
+    elif request.labels is not None:
+        if request.labels.matches(columns) and not request.labels.matches(rows):
             reason = "since the header holds the samples of the labels file"
-    elif wanted.target in rows and wanted.target not in columns:
-        reason = f"since {wanted.target!r} is a row"
+    elif request.target in rows and request.target not in columns:
+        reason = f"since {request.target!r} is a row"
     return reason
 
 
-def _ignored(wanted: Wanted, sheet: Sheet, rows: Sequence[str]) -> set[str]:
+def _ignored(request: ReadRequest, raw: RawTable, rows: Sequence[str]) -> set[str]:
     """The names that the caller's names and patterns stand for."""
-    known = {*sheet.columns(), *sheet.annotations, *rows}
+    known = {*raw.columns(), *raw.annotations, *rows}
     found: set[str] = set()
-    for pattern in wanted.ignore:
+    for pattern in request.ignore:
         matching = {pattern} & known or {name for name in known if fnmatchcase(name, pattern)}
         # A model's features are looked for by name: what else there is does not matter.
-        if not matching and not wanted.for_model:
+        if not matching and not request.for_model:
             raise ValueError(
-                f"{wanted.where}: --ignore must name columns of the table, got {pattern!r}, which none is"
-                f"{nearest(pattern, known) or f'; the first are {listed(sheet.columns())}.'}{sheet.elsewhere}"
+                f"{request.where}: --ignore must name columns of the table, but none matches {pattern!r}"
+                f"{nearest(pattern, known) or f'; the first are {listed(raw.columns())}.'}{raw.elsewhere}"
             )
         found |= matching
     return found
 
 
-def _without_columns(sheet: Sheet, names: set[str]) -> Sheet:
-    keep = [j for j, name in enumerate(sheet.names) if name not in names]
-    if len(keep) == len(sheet.names):
-        numbers, lines = sheet.numbers, sheet.lines
+def _without_columns(raw: RawTable, names: set[str]) -> RawTable:
+    keep = [j for j, name in enumerate(raw.names) if name not in names]
+    if len(keep) == len(raw.names):
+        numbers, lines = raw.numbers, raw.lines
     else:
-        numbers = sheet.numbers[:, keep]
-        lines = {name: cells[keep] for name, cells in sheet.lines.items()}
+        numbers = raw.numbers[:, keep]
+        lines = {name: cells[keep] for name, cells in raw.lines.items()}
     return replace(
-        sheet,
+        raw,
         numbers=numbers,
-        names=[sheet.names[j] for j in keep],
-        texts={name: column for name, column in sheet.texts.items() if name not in names},
+        names=[raw.names[j] for j in keep],
+        texts={name: column for name, column in raw.texts.items() if name not in names},
         lines=lines,
     )
 
 
-def _refuse_lines(sheet: Sheet, wanted: Wanted) -> None:
-    names = list(sheet.lines)
-    if sheet.settled:
+def _refuse_lines(raw: RawTable, request: ReadRequest) -> None:
+    names = list(raw.lines)
+    if raw.settled:
         ignore = f"pass --ignore for each, such as --ignore {names[0]!r}"
         raise ValueError(
-            f"{wanted.where}: with samples in columns, all other columns must be left out, got columns of "
-            f"text {listed(names)} ({len(names)}); {'remove them' if wanted.for_model else ignore}."
+            f"{request.where}: if samples are in columns, every other column must be left out, got columns "
+            f"of text {listed(names)} ({len(names)}); {'remove them' if request.for_model else ignore}."
         )
     raise ValueError(
-        f"{wanted.where}: lines must hold numbers, got text throughout the lines {listed(names)}; "
-        "if these tell about samples in columns, pass --transpose, else remove them."
+        f"{request.where}: rows must hold numbers, got only text in the rows {listed(names)}; "
+        "if they describe samples that are in columns, pass --transpose, otherwise remove them."
     )
 
 
-def _with_sample_names(sheet: Sheet, ignored: set[str], wanted: Wanted) -> Arranged:
-    column = wanted.options.samples
-    reserved = {*ignored, *wanted.features, wanted.target}
-    aside, remedy, key = set(ignored), "make them unique", column
-    place = wanted.where.name
-    samples = sheet.samples
-    if column is not None:
-        samples = sheet.column(column)
-        if samples is None:
-            raise ValueError(
-                f"{wanted.where}: --samples must name a column of the table, got {column!r}"
-                f"{nearest(column, sheet.columns()) or f'; the first are {listed(sheet.columns())}.'}"
-                f"{sheet.elsewhere}"
-            )
-        if column not in sheet.annotations:
-            aside.add(column)
-        place = f"The column {column!r} of {place}"
-    elif samples is None and (first := sheet.first) is not None and first.name not in reserved:
-        name, place = first.name, f"The first column of {place}"
-        if sheet.names_its_rows():
-            samples, key = first.cells, name
-            aside.add(name)
-            shown = repr(name) if name else "without a name"
-            sheet = sheet.said(f"Took the first column, {shown}, as the names of the samples.")
-        elif _meant_as_names(first, sheet, strictly=wanted.for_model):
-            samples = first.cells
-            remedy = _remedy(sheet, name, wanted)
-    if wanted.book is not None:
-        _refuse_unmatched(wanted.book, samples, place, sheet, wanted)
-    if samples is None:
-        numbered = text_array(str(i + 1) for i in range(sheet.n_rows))
-        return Arranged(sheet, numbered, has_names=False, aside=aside)
-    gone = sum(is_missing(name) for name in samples)
+@dataclass(frozen=True)
+class _SampleNames:
+    """What may be the names of the samples."""
+
+    cells: TextArray | None
+    place: str  # where they are, for messages
+    column: str | None = None  # the one that holds nothing else
+    remedy: str = "make them unique"
+
+
+def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> Arranged:
+    found = _find_sample_names(raw, ignored, request)
+    names, column = found.cells, found.column
+    if request.options.samples is None and column is not None:
+        shown = repr(column) if column else "without a name"
+        raw = raw.said(f"Took the first column, {shown}, as the names of the samples.")
+    aside = ignored if column is None or column in raw.annotations else {*ignored, column}
+    if request.labels is not None:
+        _refuse_unmatched(request.labels, names, found.place, raw, request)
+    if names is None:
+        numbered = text_array(str(i + 1) for i in range(raw.n_rows))
+        return Arranged(raw, numbered, has_names=False, aside=aside)
+    gone = sum(is_missing(name) for name in names)
     if gone:
         raise ValueError(
-            f"{wanted.where}: every sample must have a name, got none for {gone} of {len(samples)}; "
-            "complete them, or pass --samples with another column."
+            f"{request.where}: every sample must have a name, got none for {gone} of {len(names)}; "
+            "complete them, or name another column with --samples."
         )
-    require_unique(list(samples), wanted.where, what="sample names", remedy=remedy)
-    return Arranged(sheet, samples, has_names=True, aside=aside, names_column=key)
+    require_unique(list(names), request.where, what="sample names", remedy=found.remedy)
+    return Arranged(raw, names, has_names=True, aside=aside, names_column=column)
 
 
-def _remedy(sheet: Sheet, name: str, wanted: Wanted) -> str:
+def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> _SampleNames:
+    """The column of --samples, else what the format calls the names, else a first column like names."""
+    file, first = request.where.name, raw.first
+    if request.options.samples is not None:
+        return _chosen_sample_names(raw, request.options.samples, request)
+    if (
+        raw.samples is not None
+        or first is None
+        or first.name in {*ignored, *request.features, request.target}
+    ):
+        return _SampleNames(raw.samples, file)
+    place = f"The first column of {file}"
+    if raw.names_its_rows():
+        return _SampleNames(first.cells, place, column=first.name)
+    if _meant_as_names(first, raw, strictly=request.for_model):
+        return _SampleNames(first.cells, place, remedy=_remedy(raw, first.name, request))
+    return _SampleNames(None, place)
+
+
+def _chosen_sample_names(raw: RawTable, column: str, request: ReadRequest) -> _SampleNames:
+    cells = raw.column(column)
+    if cells is None:
+        raise ValueError(
+            f"{request.where}: --samples must name a column of the table, but there is no {column!r}"
+            f"{nearest(column, raw.columns()) or f'; the first are {listed(raw.columns())}.'}{raw.elsewhere}"
+        )
+    return _SampleNames(cells, f"The column {column!r} of {request.where.name}", column=column)
+
+
+def _remedy(raw: RawTable, name: str, request: ReadRequest) -> str:
     """What to do about names in the first column that are not unique."""
-    if wanted.for_model or wanted.book is not None:
-        return "make them unique, or pass --samples with another column"
-    if wanted.target in sheet.columns():
-        return f"make them unique, or pass --ignore {name!r} if they are none"
+    if request.for_model or request.labels is not None:
+        return "make them unique, or name another column with --samples"
+    if request.target in raw.columns():
+        return f"make them unique, or pass --ignore {name!r} if this column does not name the samples"
     return (
-        "make them unique; if they are features and the samples in columns, average the rows of one name "
-        "and pass a file with the labels by --labels FILE"
+        "make them unique; if they name features and the samples are in columns, average the rows with the "
+        "same name and pass a file with the labels as --labels FILE"
     )
 
 
 def _refuse_unmatched(
-    book: LabelBook, samples: TextArray | None, place: str, sheet: Sheet, wanted: Wanted
+    labels: LabelTable, names: TextArray | None, place: str, raw: RawTable, request: ReadRequest
 ) -> None:
     """Raise ValueError if the labels file has none of the names, and tell where they may be."""
-    if samples is not None and book.matches(samples):
+    if names is not None and labels.matches(names):
         return
-    places = {} if samples is None else {place: list(samples)}
-    if not sheet.settled and sheet.named and wanted.options.transpose is None:
-        first = {sheet.first.name} if sheet.first is not None else set()
-        places[f"The header of {wanted.where.name}"] = [name for name in sheet.columns() if name not in first]
-    for where, names in places.items():
-        pair = book.spelt_differently(names)
+    places = {} if names is None else {place: list(names)}
+    if not raw.settled and raw.named and request.options.transpose is None:
+        places[f"The header of {request.where.name}"] = raw.columns_after_first()
+    for where, candidates in places.items():
+        pair = labels.spelt_differently(candidates)
         if pair is not None:
             raise ValueError(
-                f"{where} has {pair[0]!r}, {book.path.name} has {pair[1]!r}: the same names, spelt "
-                "differently? Make them equal."
+                f"{where} has {pair[0]!r}, but {labels.path.name} has {pair[1]!r}: these look like the same "
+                "names, spelt differently. Make them equal."
             )
-    if samples is not None:
-        places[f"The first column of {book.path.name}"] = list(next(iter(book.columns.values())))
-        shown = " ".join(f"{where} has {listed(names, 3)}." for where, names in places.items())
+    if names is not None:
+        places[f"The first column of {labels.path.name}"] = list(next(iter(labels.columns.values())))
+        shown = " ".join(f"{where} has {listed(candidates, 3)}." for where, candidates in places.items())
         raise ValueError(
-            f"{book.path} must name the samples of {wanted.where} in one of its columns, got none. {shown} "
-            f"Make the names equal.{sheet.elsewhere}"
+            f"{labels.path} must have a column with the sample names of {request.where}, but none of its "
+            f"columns has any of them. {shown} Make the names equal.{raw.elsewhere}"
         )
 
 
-def _meant_as_names(first: FirstColumn, sheet: Sheet, *, strictly: bool) -> bool:
+def _meant_as_names(first: FirstColumn, raw: RawTable, *, strictly: bool) -> bool:
     """Whether the first column would be names of the samples if it were not for repetitions or gaps."""
-    if first.name not in sheet.texts or len(sheet.columns()) == 1:
+    if first.name not in raw.texts or len(raw.columns()) == 1:
         return False
     many = 2 * len(set(first.cells)) > len(first.cells) > 2
     words = 2 * sum(is_word(cell) for cell in first.cells) > len(first.cells)
-    return many and ((sheet.named and is_identifier(first.name)) or (words and not strictly))
+    return many and ((raw.named and is_identifier(first.name)) or (words and not strictly))

@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 from minimaxrisk.files.cells import TextArray, generated_names, text_array
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import brief, listed, nearest, parsing
-from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.raw_table import RawTable
 
 DATA = ("X", "data", "x")
 LABELS = ("y", "Y", "target", "labels", "label")
@@ -27,17 +27,17 @@ NUMPY = (b"\x93NUMPY", b"PK")
 SPARSE_MEMBERS = {"format", "shape", "data"}
 
 
-def read_npy(path: Path, options: ReadOptions) -> Sheet:
+def read_npy(path: Path, options: ReadOptions) -> RawTable:
     """One array, which has no name that --layer could give."""
     return read_npz(path, ReadOptions())
 
 
-def read_npz(path: Path, options: ReadOptions) -> Sheet:
+def read_npz(path: Path, options: ReadOptions) -> RawTable:
     """One array of NumPy, a matrix of SciPy, or several arrays with names."""
     # NumPy leaves the file open at some errors.
     with _unpickled(path), path.open("rb") as file:
         if not file.read(6).startswith(NUMPY):
-            raise ValueError("it begins like no file of NumPy")
+            raise ValueError("it does not begin like a NumPy file")
         file.seek(0)
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -46,11 +46,11 @@ def read_npz(path: Path, options: ReadOptions) -> Sheet:
             arrays = {"X": sparse.load_npz(path)}
         else:
             arrays = {name: loaded[name] for name in loaded.files}
-    return _sheet_of_arrays(arrays, path, layer=options.layer)
+    return _table_of_arrays(arrays, path, layer=options.layer)
 
 
-def read_mat(path: Path, options: ReadOptions) -> Sheet:
-    return _sheet_of_arrays(matlab_variables(path, path), path, layer=options.layer)
+def read_mat(path: Path, options: ReadOptions) -> RawTable:
+    return _table_of_arrays(matlab_variables(path, path), path, layer=options.layer)
 
 
 def matlab_variables(source: Any, where: object) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def matlab_variables(source: Any, where: object) -> dict[str, Any]:
         found: dict[str, Any] = loadmat(source)
     except NotImplementedError as error:
         raise ValueError(
-            f"{where} is a MATLAB file of version 7.3, which is not read; "
+            f"{where} is a MATLAB file of version 7.3, which cannot be read; "
             "save it again in MATLAB by save(..., '-v7')."
         ) from error
     except Exception as error:  # SciPy raises whatever the damaged bytes lead it to
@@ -78,7 +78,7 @@ def _uncelled(value: Any) -> Any:
     return np.array([str(cell[0]) if cell.size else "" for cell in cells])
 
 
-def read_svmlight(path: Path, options: ReadOptions) -> Sheet:
+def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     """Columns bear the indices of the file, so that files of one study agree whatever they count from."""
     with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,13 +87,13 @@ def read_svmlight(path: Path, options: ReadOptions) -> Sheet:
         raise ValueError(f"{path} must hold lines 'label index:value ...', got none.")
     if X.shape[1] > MOST_COLUMNS:
         raise ValueError(
-            f"{path}: indices must be at most {MOST_COLUMNS}, got {X.shape[1] - 1}; it may be damaged, or "
-            "its columns must be numbered anew."
+            f"{path}: indices must be at most {MOST_COLUMNS}, got {X.shape[1] - 1}; the file may be damaged; "
+            "if not, renumber its columns."
         )
     from_zero = bool((X.indices == 0).any())
     X = sparse.csr_matrix(X if from_zero else X[:, 1:])
     start = 0 if from_zero else 1
-    return Sheet(
+    return RawTable(
         X,
         [f"column_{j + start}" for j in range(X.shape[1])],
         annotations={"label": text_array(y)},
@@ -109,7 +109,7 @@ def read_svmlight(path: Path, options: ReadOptions) -> Sheet:
 def _unpickled(path: Path) -> Iterator[None]:
     """Pickles are programs: a file that holds one is refused."""
     try:
-        with parsing(path, "arrays of NumPy"):
+        with parsing(path, "NumPy arrays"):
             yield
     except ValueError as error:
         if "pickle" not in str(error):
@@ -120,7 +120,7 @@ def _unpickled(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _sheet_of_arrays(arrays: Mapping[str, Any], where: Path, *, layer: str | None) -> Sheet:
+def _table_of_arrays(arrays: Mapping[str, Any], where: Path, *, layer: str | None) -> RawTable:
     """The matrix among the arrays, with the labels, names and annotations that go with it."""
     key = _matrix_key(arrays, where, layer)
     X = _matrix(arrays[key], key, where)
@@ -141,7 +141,7 @@ def _sheet_of_arrays(arrays: Mapping[str, Any], where: Path, *, layer: str | Non
     }
     used = {*annotations, *(name for name in (*FEATURE_NAMES, *SAMPLE_NAMES) if name in rest)}
     unused = [name for name in rest if name not in used]
-    return Sheet(
+    return RawTable(
         X,
         generated_names(p) if features is None else list(features),
         annotations=annotations,
@@ -157,7 +157,7 @@ def _matrix_key(arrays: Mapping[str, Any], where: Path, layer: str | None) -> st
     if layer is not None:
         if layer not in arrays:
             raise ValueError(
-                f"{where} must hold the variable {layer!r} of --layer, got {listed(arrays)}"
+                f"{where} must hold the variable {layer!r} that --layer names, got {listed(arrays)}"
                 f"{nearest(layer, arrays)}"
             )
         return layer
@@ -193,5 +193,5 @@ def _vector(rest: Mapping[str, Any], names: Sequence[str], n: int, where: Path) 
         return None
     values = text_array(np.ravel(rest[name]))
     if len(values) != n:
-        raise ValueError(f"{where}: {name} must hold {n} names as the matrix has, got {len(values)}.")
+        raise ValueError(f"{where}: {name} must hold {n} names to match the matrix, got {len(values)}.")
     return values

@@ -11,10 +11,12 @@ from operator import itemgetter
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.files.cells import AS_NAN, is_missing, number, text_array
+from minimaxrisk.files.cells import AS_NAN, TextArray, is_missing, number, text_array
 from minimaxrisk.files.layout import Layout, Records, is_line_of_words
 from minimaxrisk.files.problems import counted, listed
-from minimaxrisk.files.sheet import FirstColumn, Sheet
+from minimaxrisk.files.raw_table import FirstColumn, RawTable
+
+FEW_TEXT_ROWS = 0.1  # of the rows: as many may hold words, such as diagnoses, among rows of numbers
 
 
 @dataclass
@@ -27,13 +29,13 @@ class Body:
     text_rows: dict[int, list[str]] = field(default_factory=dict)
 
 
-def sheet_of_records(records: Records, layout: Layout, where: object) -> Sheet:
+def table_of_records(records: Records, layout: Layout, where: object) -> RawTable:
     """The table that ``records`` gives, read twice if a column turns out late to be text."""
     body = Body(layout.number_columns(), {j: [] for j in {0, *layout.texts}})
     late = _read_rows(lambda: islice(records(), layout.header_rows, None), layout, body, where)
     if late:
         _move_to_texts(records, layout, body, late)
-    return sheet_of_body(body, layout, where)
+    return table_of_body(body, layout, where)
 
 
 def _read_rows(records: Records, layout: Layout, body: Body, where: object) -> list[int]:
@@ -62,7 +64,7 @@ def _read_rows(records: Records, layout: Layout, body: Body, where: object) -> l
             words.extend((i, j) for j in wrong)
     n_rows = len(body.texts[0])
     body.numbers = np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(body.columns))
-    if not layout.text_rows and 10 * len(body.text_rows) > n_rows:
+    if not layout.text_rows and len(body.text_rows) > FEW_TEXT_ROWS * n_rows:
         # Too many lines of words: their columns are text.
         words.extend((i, j) for i in body.text_rows for j in range(len(body.columns)))
         body.text_rows = {}
@@ -110,17 +112,12 @@ def ragged(where: object, line: str, expected: int, got: int) -> ValueError:
     )
 
 
-def sheet_of_body(body: Body, layout: Layout, where: object) -> Sheet:
-    names, remarks = list(layout.names), []
+def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
+    """The table once its values are read: empty columns dropped, lines of words apart."""
     if not body.texts[0]:
         raise ValueError(f"{where} must hold lines of values, got none.")
-    empty = [j for j, cells in body.texts.items() if j and not any(cells) and _is_dropped(j, layout)]
-    if empty:
-        remarks.append(
-            f"Left out {counted(len(empty), 'empty column')} without a name at the end of the table."
-        )
-    for j in empty:
-        del body.texts[j]
+    remarks = _drop_empty_columns(body, layout)
+    names = layout.names
     nameless = [j for j in sorted(body.texts) if j and not names[j]]
     if nameless:
         raise ValueError(
@@ -133,23 +130,15 @@ def sheet_of_body(body: Body, layout: Layout, where: object) -> Sheet:
             "counting those of names and labels; pass --header if the first line holds names."
         )
     if layout.decimal_comma:
-        remarks.append("Numbers are written with decimal commas and were read so: 1,5 is one and a half.")
+        remarks.append("Numbers have decimal commas: 1,5 was read as one and a half.")
         if 0 in body.columns:  # no words, although they are kept as they were written
             body.texts[0] = [cell.replace(",", ".") for cell in body.texts[0]]
     texts = {j: text_array(cells) for j, cells in sorted(body.texts.items())}
-    numbers, lines = body.numbers, {}
-    if body.text_rows:
-        aside = sorted(body.text_rows)
-        lines = {texts[0][i]: text_array(body.text_rows[i]) for i in aside}
-        if len(lines) < len(aside):
-            raise ValueError(
-                f"{where}: lines of text must have names of their own in the first column, got "
-                f"{listed(texts[0][aside])}; give each a name or remove them."
-            )
-        texts = {j: np.delete(column, aside) for j, column in texts.items()}
-        numbers = np.delete(numbers, aside, axis=0)
-    return Sheet(
-        numbers,
+    aside = sorted(body.text_rows)
+    lines = _text_lines(body, texts[0][aside], where) if aside else {}
+    texts = {j: np.delete(column, aside) for j, column in texts.items()}
+    return RawTable(
+        np.delete(body.numbers, aside, axis=0) if aside else body.numbers,
         [names[j] for j in body.columns],
         texts={names[j]: column for j, column in texts.items() if j not in set(body.columns)},
         lines=lines,
@@ -157,6 +146,28 @@ def sheet_of_body(body: Body, layout: Layout, where: object) -> Sheet:
         named=layout.named,
         remarks=tuple(remarks),
     )
+
+
+def _drop_empty_columns(body: Body, layout: Layout) -> list[str]:
+    """Forget the empty columns without a name that spreadsheets leave behind; returns remarks."""
+    empty = [j for j, cells in body.texts.items() if j and not any(cells) and _is_dropped(j, layout)]
+    for j in empty:
+        del body.texts[j]
+    if not empty:
+        return []
+    return [f"Left out {counted(len(empty), 'empty column')} without a name at the end of the table."]
+
+
+def _text_lines(body: Body, names: TextArray, where: object) -> dict[str, TextArray]:
+    """The lines of words, by name."""
+    cells = (text_array(body.text_rows[i]) for i in sorted(body.text_rows))
+    lines = dict(zip(names, cells, strict=True))
+    if len(lines) < len(names):
+        raise ValueError(
+            f"{where}: rows of text must have different names in the first column, got {listed(names)}; "
+            "give each a name of its own or remove them."
+        )
+    return lines
 
 
 def _is_dropped(j: int, layout: Layout) -> bool:

@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.files.cells import text_array
+from minimaxrisk.files.cells import TextArray, text_array
 from minimaxrisk.files.options import EVERY, ReadOptions
 from minimaxrisk.files.problems import needed, parsing, require_unique
-from minimaxrisk.files.sheet import FirstColumn, Sheet
+from minimaxrisk.files.raw_table import FirstColumn, RawTable
 
 
-def read_parquet(path: Path, options: ReadOptions) -> Sheet:
+def read_parquet(path: Path, options: ReadOptions) -> RawTable:
     parquet = needed("pyarrow.parquet", "Reading Parquet")
     with parsing(path, "a Parquet file"):
         # As a file, not a data set, whose folders' names would become columns.
         table = parquet.ParquetFile(path).read()
-    return _sheet_of_table(table, path, options.as_text)
+    return _table_of_columns(table, path, options.as_text)
 
 
-def read_feather(path: Path, options: ReadOptions) -> Sheet:
+def read_feather(path: Path, options: ReadOptions) -> RawTable:
     feather = needed("pyarrow.feather", "Reading Feather")
     with parsing(path, "a Feather file"):
         table = feather.read_table(path, memory_map=False)
-    return _sheet_of_table(table, path, options.as_text)
+    return _table_of_columns(table, path, options.as_text)
 
 
-def _sheet_of_table(table: Any, where: Path, as_text: frozenset[str]) -> Sheet:
+def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTable:
     if not table.num_rows or not table.num_columns:
         raise ValueError(f"{where} must hold rows and columns, got {table.num_rows} x {table.num_columns}.")
     with parsing(where, "a table of columns"):
@@ -38,29 +38,28 @@ def _sheet_of_table(table: Any, where: Path, as_text: frozenset[str]) -> Sheet:
     require_unique(table.column_names, where, what="the names of columns", remedy="rename them")
     with parsing(where, "a table of columns"):
         table.validate(full=True)  # offsets of damaged files lead outside of memory
-        columns = [j for j, name in enumerate(table.column_names) if name not in index]
-        kept = {j for j in columns if EVERY in as_text or table.column_names[j] in as_text}
-        numeric = [j for j in columns if j not in kept and _is_numeric(table.schema.types[j])]
+        columns = [name for name in table.column_names if name not in index]
+        numeric = [name for name in columns if _holds_numbers(table, name, as_text)]
         numbers = np.empty((table.num_rows, len(numeric)))
-        for k, j in enumerate(numeric):
-            numbers[:, k] = _floats(table.column(j))
-        texts = {
-            table.column_names[j]: text_array(table.column(j).to_pylist())
-            for j in sorted(set(columns) - set(numeric))
-        }
-        samples = text_array(table.column(index[0]).to_pylist()) if len(index) == 1 else None
-        levels = {shown[name]: text_array(table.column(name).to_pylist()) for name in index}
-    if samples is not None:
-        remarks: tuple[str, ...] = (f"Took the index {shown[index[0]]!r} of the table as sample names.",)
-    else:
-        texts, remarks = {**levels, **texts}, ()
-    names = [table.column_names[j] for j in numeric]
-    first = None
-    if samples is None and columns:
-        name = table.column_names[columns[0]]
-        cells = texts[name] if name in texts else text_array(table.column(columns[0]).to_pylist())
-        first = FirstColumn(name, cells)
-    return Sheet(numbers, names, texts=texts, samples=samples, first=first, remarks=remarks)
+        for k, name in enumerate(numeric):
+            numbers[:, k] = _floats(table.column(name))
+        texts = {name: _texts(table, name) for name in columns if name not in set(numeric)}
+        levels = {shown[name]: _texts(table, name) for name in index}
+        first = FirstColumn(columns[0], _texts(table, columns[0])) if columns else None
+    if len(levels) == len(index) == 1:
+        ((title, samples),) = levels.items()
+        remark = f"Took the index {title!r} of the table as sample names."
+        return RawTable(numbers, numeric, texts=texts, samples=samples, remarks=(remark,))
+    return RawTable(numbers, numeric, texts={**levels, **texts}, first=first)
+
+
+def _holds_numbers(table: Any, name: str, as_text: frozenset[str]) -> bool:
+    is_kept = EVERY in as_text or name in as_text
+    return not is_kept and _is_numeric(table.schema.field(name).type)
+
+
+def _texts(table: Any, name: str) -> TextArray:
+    return text_array(table.column(name).to_pylist())
 
 
 def _pandas_index(table: Any) -> tuple[list[str], dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -11,85 +11,98 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
 from minimaxrisk.files.problems import counted, listed, nearest, require_unique
 from minimaxrisk.files.quality import odd_whole_numbers
-from minimaxrisk.files.sheet import Sheet, counts_lines
+from minimaxrisk.files.raw_table import RawTable, counts_lines
 from minimaxrisk.files.target import transpose_hint
 
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def training_features(
-    sheet: Sheet, aside: set[str], where: object
+    raw: RawTable, aside: set[str], where: object
 ) -> tuple[DataMatrix, list[str], list[str]]:
     """All columns of numbers but those aside, their names, and remarks."""
-    remarks = []
-    words = {name: column for name, column in sheet.texts.items() if name not in aside}
-    truths = {name: column for name, column in words.items() if _is_truth(column)}
-    others = {name: words[name] for name in words if name not in truths}
-    advice = f"pass --ignore {next(iter(others), '')!r} for each that is no feature, and correct the others"
-    _refuse_words(others, sheet, where, advice)
-    keep = [j for j, name in enumerate(sheet.names) if name not in aside]
-    X, names = columns_of(sheet.numbers, keep), [sheet.names[j] for j in keep]
-    whole = odd_whole_numbers(X, names)
-    if whole is not None:
-        remarks.append(whole)
+    texts = {name: column for name, column in raw.texts.items() if name not in aside}
+    truths = {name: column for name, column in texts.items() if _is_truth(column)}
+    words = {name: column for name, column in texts.items() if name not in truths}
+    first_word = next(iter(words), "")
+    advice = f"pass --ignore {first_word!r} for each that is not a feature, and correct the others"
+    _refuse_words(words, raw, where, advice)
+    keep = [j for j, name in enumerate(raw.names) if name not in aside]
+    X, names = columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
+    remarks = [odd_whole_numbers(X, names), _remark_on_truths(truths)]
     if truths:
         X = with_columns(X, np.column_stack([truth_numbers(column) for column in truths.values()]))
         names += truths
-        remarks.append(f"Columns of true and false were read as 1 and 0: {listed(truths)}.")
     if not names:
         raise ValueError(
-            f"{where} must have columns of numbers beside names and labels, got none; "
-            f"pass --delimiter if columns were not split.{transpose_hint(sheet)}{sheet.elsewhere}"
+            f"{where} must have columns of numbers besides names and labels, got none; "
+            f"pass --delimiter if the columns were not split.{transpose_hint(raw)}{raw.elsewhere}"
         )
     require_unique(names, where, what="names of features", remedy="rename them or pass --ignore")
     _refuse_empty(X, names, where)
-    first = sheet.first
-    if first is not None and first.name in names[:1] and len(first.cells) > 2 and counts_lines(first.cells):
-        remarks.append(
-            f"The feature {first.name!r} only counts the lines; if it is an index, pass "
-            f"--ignore {first.name!r}."
-        )
-    return X, names, remarks
+    remarks.append(_remark_on_index(raw, names))
+    return X, names, [remark for remark in remarks if remark is not None]
+
+
+def _remark_on_truths(truths: Collection[str]) -> str | None:
+    return f"Columns of true and false were read as 1 and 0: {listed(truths)}." if truths else None
+
+
+def _remark_on_index(raw: RawTable, names: Sequence[str]) -> str | None:
+    first = raw.first
+    if first is None or first.name not in names[:1] or len(first.cells) <= 2 or not counts_lines(first.cells):
+        return None
+    return (
+        f"The feature {first.name!r} only counts the lines; if it is an index, pass --ignore {first.name!r}."
+    )
 
 
 def model_features(
-    sheet: Sheet, aside: set[str], features: Sequence[str], where: object
+    raw: RawTable, aside: set[str], features: Sequence[str], where: object
 ) -> tuple[DataMatrix, list[str]]:
     """The columns of the model in its order, and remarks."""
-    require_unique(sheet.names, where, what="names of columns", remedy="rename them")
-    places = {name: j for j, name in enumerate(sheet.names)}
-    wanted = set(features)
-    texts = {name: column for name, column in sheet.texts.items() if name in wanted}
-    truths = {name: column for name, column in texts.items() if _is_truth(column)}
-    # A first column called index or cell was kept as text, since it may have named the rows.
-    numbers = {name: column for name, column in texts.items() if not any(map(is_word, column))}
-    words = {name: texts[name] for name in texts if name not in truths and name not in numbers}
-    _refuse_words(words, sheet, where, "the model needs their numbers: correct them")
-    added = {name: truth_numbers(column) for name, column in truths.items()}
-    added |= {name: np.array([number(cell) for cell in column], float) for name, column in numbers.items()}
-    missing = [name for name in features if name not in places and name not in added]
-    unknown = [name for name in sheet.columns() if name not in wanted and name not in aside]
-    if missing and not (sheet.zeros_left_out and are_generated(features)):
-        _refuse_missing_features(missing, features, sheet, where)
-    if unknown and not sheet.named and are_generated(features):
+    require_unique(raw.names, where, what="names of columns", remedy="rename them")
+    of_model = set(features)
+    truths, added = _texts_as_numbers(raw, of_model, where)
+    missing = of_model.difference(raw.names, added)
+    if missing and not (raw.zeros_left_out and are_generated(features)):
+        _refuse_missing_features([name for name in features if name in missing], features, raw, where)
+    unknown = [name for name in raw.columns() if name not in of_model and name not in aside]
+    if unknown and not raw.named and are_generated(features):
         raise ValueError(
-            f"{where} must have the {counted(len(wanted), 'column')} of the model, which go by their places, "
-            f"got {len(unknown)} more: {listed(unknown)}; remove them if they are no features."
+            f"{where} must have the {counted(len(of_model), 'column')} of the model and no others, because "
+            f"columns without names are matched by position; got {len(unknown)} more: {listed(unknown)}; "
+            "remove them if they are not features."
         )
-    remarks = []
-    if unknown:
-        remarks.append(
-            f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
-        )
-    if truths:
-        remarks.append(f"Columns of true and false were read as 1 and 0: {listed(truths)}.")
-    X = sheet.numbers
-    extra = [*added.values(), *([np.zeros(sheet.n_rows)] if missing else [])]
-    order = {**places, **{name: X.shape[1] + k for k, name in enumerate(added)}}
-    if extra:
-        X = with_columns(X, np.column_stack(extra))
-    last = X.shape[1] - 1  # of zeros, if columns are missing
-    return columns_of(X, [order.get(name, last) for name in features]), remarks
+    ignored = f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
+    remarks = [ignored if unknown else None, _remark_on_truths(truths)]
+    return _in_order(raw, added, features), [remark for remark in remarks if remark is not None]
+
+
+def _texts_as_numbers(
+    raw: RawTable, of_model: set[str], where: object
+) -> tuple[list[str], dict[str, FloatArray]]:
+    """Columns that were read as text but are features: which hold true and false, and the numbers of all."""
+    texts = {name: column for name, column in raw.texts.items() if name in of_model}
+    truths = [name for name, column in texts.items() if _is_truth(column)]
+    # A first column called index or cell was kept as text, since it may have named the rows.
+    numbers = [name for name, column in texts.items() if not any(map(is_word, column))]
+    words = {name: column for name, column in texts.items() if name not in {*truths, *numbers}}
+    _refuse_words(words, raw, where, "the model needs their numbers: correct them")
+    found = {name: truth_numbers(texts[name]) for name in truths}
+    found |= {name: np.array([number(cell) for cell in texts[name]], float) for name in numbers}
+    return truths, found
+
+
+def _in_order(raw: RawTable, added: Mapping[str, FloatArray], features: Sequence[str]) -> DataMatrix:
+    """The features by name; of those that the file lacks, a column of zeros."""
+    places = {name: j for j, name in enumerate([*raw.names, *added])}
+    extra = list(added.values())
+    if any(name not in places for name in features):
+        extra.append(np.zeros(raw.n_rows))
+    X = with_columns(raw.numbers, np.column_stack(extra)) if extra else raw.numbers
+    last = X.shape[1] - 1  # the zeros, if any feature is missing
+    return columns_of(X, [places.get(name, last) for name in features])
 
 
 def columns_of(X: DataMatrix, keep: Sequence[int]) -> DataMatrix:
@@ -112,7 +125,7 @@ def _is_truth(column: TextArray) -> bool:
     return bool(found) and found <= set(TRUTH)
 
 
-def _refuse_words(words: dict[str, TextArray], sheet: Sheet, where: object, advice: str) -> None:
+def _refuse_words(words: dict[str, TextArray], raw: RawTable, where: object, advice: str) -> None:
     if not words:
         return
     examples = []
@@ -122,7 +135,7 @@ def _refuse_words(words: dict[str, TextArray], sheet: Sheet, where: object, advi
     more = f" and {len(words) - 5} more" if len(words) > 5 else ""
     raise ValueError(
         f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
-        f"{', '.join(examples)}{more}; {advice}.{transpose_hint(sheet)}{sheet.elsewhere}"
+        f"{', '.join(examples)}{more}; {advice}.{transpose_hint(raw)}{raw.elsewhere}"
     )
 
 
@@ -145,23 +158,23 @@ def _empty_columns(X: DataMatrix) -> np.ndarray:
 
 
 def are_generated(features: Sequence[str]) -> bool:
-    """Whether the features had no names, and go by their places."""
+    """Whether the features had no names, so that they are matched by position."""
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
 def _refuse_missing_features(
-    missing: Sequence[str], features: Sequence[str], sheet: Sheet, where: object
+    missing: Sequence[str], features: Sequence[str], raw: RawTable, where: object
 ) -> None:
-    if not sheet.named and are_generated(features):
+    if not raw.named and are_generated(features):
         advice = (
-            "; columns without names go by their places, those of names and labels included: "
-            "give the file the same columns as the one that the model was made from."
+            "; columns without names are matched by position, counting those of names and labels: "
+            "give the file the same columns as the training data."
         )
     else:
-        near = nearest(missing[0], sheet.columns())
-        they = f"{near} They" if near else "; they"
-        advice = f"{they} must be measured: fit again without them if they cannot be."
+        near = nearest(missing[0], raw.columns())
+        they = f"{near} Add them" if near else "; add them"
+        advice = f"{they}, or fit a model without them if they cannot be measured."
     raise ValueError(
         f"{where} must have the {counted(len(features), 'column')} of the model, got none for "
-        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(sheet)}{sheet.elsewhere}"
+        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(raw)}{raw.elsewhere}"
     )

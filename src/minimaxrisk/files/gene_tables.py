@@ -9,14 +9,14 @@ from itertools import islice
 from minimaxrisk.files.cells import TextArray, is_word, text_array
 from minimaxrisk.files.layout import split_records
 from minimaxrisk.files.problems import listed
-from minimaxrisk.files.sheet import Sheet, turned_over
+from minimaxrisk.files.raw_table import RawTable, transposed
 from minimaxrisk.files.text_file import TextFile
-from minimaxrisk.files.text_table import Lines, sheet_of_lines
+from minimaxrisk.files.text_table import Lines, table_of_lines
 
 TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"
 
 
-def read_gct(file: TextFile) -> Sheet:
+def read_gct(file: TextFile) -> RawTable:
     """A GCT file of version 1.2 or 1.3, samples in rows."""
     sizes = _gct_sizes(file)
     n_genes, n_samples, row_notes, column_notes = sizes
@@ -33,15 +33,15 @@ def read_gct(file: TextFile) -> Sheet:
         return (line for i, line in enumerate(_after(file, 2)) if i == 0 or i > column_notes)
 
     aside = header[1 : 1 + row_notes]
-    sheet = _genes_to_columns(body, file, aside)
-    if len(sheet.names) != n_genes:
+    raw = _genes_to_columns(body, file, aside)
+    if len(raw.names) != n_genes:
         raise ValueError(
-            f"{file.path} must hold {n_genes} genes as its second line says, got {len(sheet.names)}; "
+            f"{file.path} must hold {n_genes} genes as its second line says, got {len(raw.names)}; "
             "it may be incomplete: get or export it again."
         )
     annotations = {row[0]: text_array(row[1 + row_notes :]) for row in notes}
-    remark = (f"Left out what the file tells about the genes: {listed(aside)}.",) if aside else ()
-    return replace(sheet, annotations=annotations).said(*remark)
+    remark = (f"Left out the columns that describe the genes: {listed(aside)}.",) if aside else ()
+    return replace(raw, annotations=annotations).said(*remark)
 
 
 def _gct_sizes(file: TextFile) -> tuple[int, int, int, int]:
@@ -64,24 +64,24 @@ def _after(file: TextFile, n_lines: int) -> Iterator[str]:
     return islice(file.lines(), n_lines, None)
 
 
-def _genes_to_columns(body: Lines, file: TextFile, aside: Sequence[str]) -> Sheet:
-    """The table turned over without the columns ``aside``, be they words or numbers."""
-    sheet = sheet_of_lines(body, file.path, delimiter="\t", header=True)
-    first = sheet.first
+def _genes_to_columns(body: Lines, file: TextFile, aside: Sequence[str]) -> RawTable:
+    """The table transposed without the columns ``aside``, be they words or numbers."""
+    raw = table_of_lines(body, file.path, delimiter="\t", header=True)
+    first = raw.first
     assert first is not None
-    words = [name for name in sheet.texts if name not in {first.name, *aside}]
-    if words or sheet.lines:
-        where = f"sample {words[0]!r}" if words else f"line {next(iter(sheet.lines))!r}"
-        cells = sheet.texts[words[0]] if words else next(iter(sheet.lines.values()))
+    words = [name for name in raw.texts if name not in {first.name, *aside}]
+    if words or raw.lines:
+        where = f"sample {words[0]!r}" if words else f"line {next(iter(raw.lines))!r}"
+        cells = raw.texts[words[0]] if words else next(iter(raw.lines.values()))
         word = next(cell for cell in cells if is_word(cell))
         raise ValueError(f"{file.path}: {where} must hold numbers, got {word!r}; correct the file.")
     left_out = set(aside) - {first.name}
-    keep = [j for j, name in enumerate(sheet.names) if name not in left_out]
-    numbers = sheet.numbers if len(keep) == len(sheet.names) else sheet.numbers[:, keep]
-    return turned_over(replace(sheet, numbers=numbers, names=[sheet.names[j] for j in keep], texts={}))
+    keep = [j for j, name in enumerate(raw.names) if name not in left_out]
+    numbers = raw.numbers if len(keep) == len(raw.names) else raw.numbers[:, keep]
+    return transposed(replace(raw, numbers=numbers, names=[raw.names[j] for j in keep], texts={}))
 
 
-def read_series_matrix(file: TextFile) -> Sheet:
+def read_series_matrix(file: TextFile) -> RawTable:
     """A series matrix of the Gene Expression Omnibus: what it tells about samples become annotations."""
     about: list[list[str]] = []
     begin = None
@@ -108,8 +108,8 @@ def read_series_matrix(file: TextFile) -> Sheet:
             f"{file.path} must hold a table of values, got none: this series has its values in supplementary "
             "files of GEO; get those and pass them as a table with --transpose."
         )
-    sheet = _genes_to_columns(body, file, ())
-    return replace(sheet, annotations=_sample_annotations(about, sheet.n_rows, file))
+    raw = _genes_to_columns(body, file, ())
+    return replace(raw, annotations=_sample_annotations(about, raw.n_rows, file))
 
 
 def _sample_annotations(about: Iterable[list[str]], n: int, file: TextFile) -> dict[str, TextArray]:

@@ -19,6 +19,7 @@ DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal si
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 400_000  # cells
 TITLES = 8  # lines looked at for one
+MOST_WORDS = 1000  # of the first line, compared with the lines below it
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+$")
 
@@ -48,22 +49,22 @@ def find_delimiter(lines: Iterable[str]) -> str:
     first = _some_lines(lines)
     for delimiter in DELIMITERS:
         # The csv module gives up at very long cells, such as a long line that is not split.
-        if not any(delimiter in line for line in first[:3]):
-            continue
-        widths = [len(row) for row in csv.reader(first, delimiter=delimiter)]
-        # A cell with a line break inside may have been cut off at the end.
-        body = widths[1:-1] if len(widths) > 3 else widths[1:]
-        # R leaves out the name of the column of row names.
-        if widths[0] > 1 and all(width == widths[0] for width in body or widths):
-            return delimiter
-        if body and min(body) == max(body) == widths[0] + 1 > 1:
+        if any(delimiter in line for line in first[:3]) and _splits_evenly(first, delimiter):
             return delimiter
     counts = {delimiter: sum(line.count(delimiter) for line in first) for delimiter in DELIMITERS}
     commonest = max(counts, key=lambda delimiter: counts[delimiter])
     if counts[commonest] >= len(first) - 1 > 0 or (len(first) == 1 and counts[commonest]):
         return commonest
-    blanks = sum(len(line.split()) > 1 for line in first)
-    return " " if blanks == len(first) and len({len(line.split()) for line in first[1:]}) <= 1 else ","
+    words = [len(line.split()) for line in first]
+    return " " if min(words, default=2) > 1 and len(set(words[1:])) <= 1 else ","
+
+
+def _splits_evenly(lines: Sequence[str], delimiter: str) -> bool:
+    header, *widths = (len(row) for row in csv.reader(lines, delimiter=delimiter))
+    # A cell with a line break inside may have been cut off at the end.
+    body = set(widths[:-1] if len(widths) > 2 else widths)
+    # R leaves out the name of the column of row names.
+    return (header > 1 and body <= {header}) or body == {header + 1}
 
 
 def _some_lines(lines: Iterable[str]) -> list[str]:
@@ -130,14 +131,14 @@ def find_layout(
     decimal_comma = commas and _has_decimal_commas(body or [first], where)
     if decimal_comma:
         body = [[cell.replace(",", ".") for cell in row] for row in body]
-    named = _is_header(first, body) if header is None else header
+    named = is_header(first, body) if header is None else header
     if not named:
         names = generated_names(len(first))
         body = [first if not decimal_comma else [cell.replace(",", ".") for cell in first], *body]
     elif not body:
         raise ValueError(
             f"{where} must hold lines of values below its header, got only the header; "
-            "if it is one of values, pass --no-header."
+            "if that line holds values, pass --no-header."
         )
     else:
         names = _completed(first, body)
@@ -158,25 +159,44 @@ def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
     return ["", *header] if any(row[-1] for row in body) else [*header, ""]
 
 
-def _is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds names: words above numbers, or words that do not come again below."""
-    words = [j for j, cell in enumerate(first) if is_word(cell)]
-    if len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]:
-        return True  # columns that were numbered
+def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line holds names and not values."""
+    if _counts_columns(first):
+        return True
+    words = [j for j, cell in enumerate(first) if is_word(cell)][:MOST_WORDS]
     if not words:
         return False
-    shift = 1 if body and len(body[0]) == len(first) + 1 else 0
-    if shift:
-        return True
-    for j in words[:1000]:
-        below = [row[j] for row in body if j < len(row) and not is_missing(row[j])]
-        if below and 2 * sum(is_word(cell) for cell in below) < len(below):
-            return True
-    lower = [cell.lower() for cell in first]
+    return (
+        _lacks_one_name(first, body)
+        or any(_is_above_numbers(j, body) for j in words)
+        or _has_usual_name(first)
+        or _has_only_new_words(first, words, body)
+    )
+
+
+def _counts_columns(first: Sequence[str]) -> bool:
+    return len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]
+
+
+def _lacks_one_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    return bool(body) and len(body[0]) == len(first) + 1
+
+
+def _is_above_numbers(j: int, body: Sequence[Sequence[str]]) -> bool:
+    """Whether most cells of a column below the first line are numbers."""
+    below = [row[j] for row in body if j < len(row) and not is_missing(row[j])]
+    return 2 * sum(map(is_word, below)) < len(below)
+
+
+def _has_usual_name(first: Sequence[str]) -> bool:
     # A lone y may be a label itself, for yes.
-    if any(cell in LABELS and cell != "y" for cell in lower) or (lower[0] and is_identifier(first[0])):
-        return True
-    again = any(row[j] == first[j] for row in body for j in words[:1000] if j < len(row))
+    is_label = any(cell.lower() in LABELS and cell.lower() != "y" for cell in first)
+    return is_label or (first[0] != "" and is_identifier(first[0]))
+
+
+def _has_only_new_words(first: Sequence[str], words: Sequence[int], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line holds nothing but words, and none that stands below it again."""
+    again = any(row[j] == first[j] for row in body for j in words if j < len(row))
     return not again and all(is_word(cell) or not cell for cell in first)
 
 
@@ -187,16 +207,13 @@ def is_line_of_words(n_words: int, n_missing: int, n_cells: int) -> bool:
 
 
 def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool) -> tuple[list[int], bool]:
-    """Columns with words, leaving aside the few lines that hold nothing but words."""
+    """Columns with words, and whether a few lines hold nothing but words, which do not count for that."""
     width = len(names)
     even = [row for row in body if len(row) == width]
     words = [[is_word(cell) for cell in row] for row in even]
-    wordy = [
-        is_line_of_words(sum(row[1:]), sum(not cell for cell in cells[1:]), width - 1)
-        for row, cells in zip(words, even, strict=True)
-    ]
-    text_rows = any(wordy) and 2 * sum(wordy) <= len(words)
-    rows = [row for row, aside in zip(words, wordy, strict=True) if not (text_rows and aside)]
+    aside = [_is_text_row(row, cells) for row, cells in zip(words, even, strict=True)]
+    text_rows = any(aside) and 2 * sum(aside) <= len(words)
+    rows = [row for row, is_aside in zip(words, aside, strict=True) if not (text_rows and is_aside)]
     texts = {j for row in rows for j, word in enumerate(row) if word}
     # Names may be numbers, but they have no fractions.
     if text_rows or (named and is_identifier(names[0]) and not any("." in row[0] for row in even)):
@@ -206,6 +223,11 @@ def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool
     if not named:
         texts.update(_empty_at_the_end(body, width))
     return sorted(texts), text_rows
+
+
+def _is_text_row(words: Sequence[bool], cells: Sequence[str]) -> bool:
+    """Whether all but the first cell, which names the row, are words."""
+    return is_line_of_words(sum(words[1:]), cells[1:].count(""), len(cells) - 1)
 
 
 def _empty_at_the_end(body: Sequence[Sequence[str]], width: int) -> Iterator[int]:
@@ -224,7 +246,7 @@ def _has_decimal_commas(body: Sequence[Sequence[str]], where: object) -> bool:
     mixed = next((cell for row in body for cell in row if points.match(cell) and not is_word(cell)), None)
     if mixed is not None:
         raise ValueError(
-            f"{where} must write its numbers in one way, got both {decimal[0]!r} and {mixed!r}; "
+            f"{where} must write all its numbers in the same way, got both {decimal[0]!r} and {mixed!r}; "
             "export it with a decimal point."
         )
     return True

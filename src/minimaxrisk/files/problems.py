@@ -65,7 +65,7 @@ def parsing(where: object, what: str) -> Iterator[None]:
     except Exception as error:
         raise ValueError(
             f"{where} cannot be read as {what} ({brief(error)}); "
-            "it may be damaged, incomplete or of another kind: get or export it again."
+            "it may be damaged, incomplete or in another format: get or export it again."
         ) from error
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.files.problems import counted, listed
-
-if TYPE_CHECKING:
-    from minimaxrisk.files.study import Study
+from minimaxrisk.files.study import Study
 
 LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
@@ -52,7 +49,7 @@ def refuse_missing(
         return
     rows, columns = _places(study, wrong)
     raise ValueError(
-        f"{study.source}: every value must be there, got {len(rows)} missing in {len(np.unique(columns))} "
+        f"{study.source}: the data must have no missing values, got {len(rows)} in {len(np.unique(columns))} "
         f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; {advice}."
     )
 
@@ -81,9 +78,9 @@ def looks_like_counts(study: Study) -> str | None:
         if not np.array_equal(known, np.trunc(known)):
             return None
     return (
-        f"All values are whole numbers up to {np.nanmax(values):g}, as raw counts are: means are then ruled "
-        "by the largest values and by how much was sequenced per sample; it is usual to normalise for that "
-        "and take logarithms first."
+        f"All values are whole numbers up to {np.nanmax(values):g} and look like raw counts. Means of counts "
+        "depend mostly on the largest values and on the sequencing depth of each sample; it is usual to "
+        "normalise the counts and take logarithms first."
     )
 
 
@@ -106,11 +103,11 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str]) -> str | None:
     odd = [names[j] for j in whole if filled[j]]
     if not odd or n_decimals < max(FEW, MOST * (n_decimals + len(odd))):
         return None
-    they = "it is used as a feature. If it is no measurement"
+    they = "it is used as a feature. If it is not a measurement"
     if len(odd) > 1:
-        they = "they are used as features. If they are no measurements"
+        they = "they are used as features. If they are not measurements"
     options = " ".join(f"--ignore {shlex.quote(name)}" for name in odd[:NAMED])
     return (
         f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
-        f"decimals; {they}: {options}{' ...' * (len(odd) > NAMED)}"
+        f"hold decimals; {they}, pass {options}{' ...' * (len(odd) > NAMED)}"
     )

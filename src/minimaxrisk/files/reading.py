@@ -12,14 +12,14 @@ from minimaxrisk.files.columnar import read_feather, read_parquet
 from minimaxrisk.files.gene_tables import read_gct, read_series_matrix
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import brief
-from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.raw_table import RawTable
 from minimaxrisk.files.text_file import TextFile, head, read_text
 from minimaxrisk.files.text_table import read_text_table
 from minimaxrisk.files.workbook import read_workbook
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-READERS: dict[str, Callable[[Path, ReadOptions], Sheet]] = {
+READERS: dict[str, Callable[[Path, ReadOptions], RawTable]] = {
     ".parquet": read_parquet,
     ".pq": read_parquet,
     ".feather": read_feather,
@@ -45,7 +45,7 @@ def has_several(path: str | Path, option: str) -> bool:
     return Path(path).suffix.lower() in SEVERAL[option]
 
 
-def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
+def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
     """Read a data file of any format that this package knows."""
     path = Path(path)
     try:
@@ -58,9 +58,7 @@ def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
         if not path.stat().st_size:
             raise ValueError(f"{path} must hold a table, got an empty file.")
         idle = [key for key in SEVERAL if getattr(options, key) is not None and not has_several(path, key)]
-        return _read(path, options).said(
-            *(f"--{key} has no meaning for {path.suffix} files." for key in idle)
-        )
+        return _read(path, options).said(*(f"--{key} has no effect on {path.suffix} files." for key in idle))
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -71,7 +69,7 @@ def read_sheet(path: str | Path, options: ReadOptions) -> Sheet:
         raise ValueError(f"{path} cannot be read ({brief(error)}); get or export it again.") from error
 
 
-def _read(path: Path, options: ReadOptions) -> Sheet:
+def _read(path: Path, options: ReadOptions) -> RawTable:
     suffix, packed = path.suffix.lower(), path.suffix.lower() == ".gz"
     if packed:
         suffix = Path(path.stem).suffix.lower()
@@ -82,22 +80,22 @@ def _read(path: Path, options: ReadOptions) -> Sheet:
     if suffix not in TEXT:
         advice = "; decompress it first" if packed and suffix in READERS else ""
         raise ValueError(
-            f"{path} must be of a known format, got the extension {path.suffix or '(none)'!r}{advice}. "
-            f"Known are {', '.join(EXTENSIONS)}, those of text also with .gz."
+            f"{path} must be in a known format, got the extension {path.suffix or '(none)'!r}{advice}. "
+            f"Known are {', '.join(EXTENSIONS)}; text files may also end in .gz."
         )
     start = head(path).lstrip()
     if suffix != ".gct" and SPARSE_LINE.match(start.split(b"\n", 1)[0]):
         return _read_svmlight(path, options)
-    sheet, remarks = read_text(path, lambda file: _read_lines(file, options))
-    return sheet.said(*remarks)
+    raw, remarks = read_text(path, lambda file: _read_lines(file, options))
+    return raw.said(*remarks)
 
 
-def _read_svmlight(path: Path, options: ReadOptions) -> Sheet:
+def _read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     head(path)  # tells about damaged compression before the parser does
     return read_svmlight(path, options)
 
 
-def _read_lines(file: TextFile, options: ReadOptions) -> Sheet:
+def _read_lines(file: TextFile, options: ReadOptions) -> RawTable:
     start = next((line for line in file.lines() if line.strip()), "")
     if re.match(r"#1\.\d\s*$", start) or file.path.name.lower().removesuffix(".gz").endswith(".gct"):
         return read_gct(file)

@@ -8,58 +8,58 @@ import numpy as np
 
 from minimaxrisk.files.cells import TextArray, is_missing, is_word, number, text_of
 from minimaxrisk.files.problems import folded, listed, nearest
-from minimaxrisk.files.sheet import Sheet
-from minimaxrisk.files.wanted import Wanted
+from minimaxrisk.files.raw_table import RawTable
+from minimaxrisk.files.request import ReadRequest
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
 
-def find_target(sheet: Sheet, wanted: Wanted) -> str:
+def find_target(raw: RawTable, request: ReadRequest) -> str:
     """The name of the target; the format's own label if none is asked for."""
-    target = wanted.target
+    target = request.target
     if target is None:
-        if sheet.label is not None:
-            return sheet.label
-        if wanted.for_model:
-            raise ValueError(f"{wanted.where}: name a file with the labels by --labels, got none.")
+        if raw.label is not None:
+            return raw.label
+        if request.for_model:
+            raise ValueError(f"{request.where} has no labels; name the file that has them with --labels.")
         raise ValueError(
-            f"{wanted.where}: name the column with the classes by --target, or a file with them by --labels. "
-            f"{_suggestion(sheet)}{transpose_hint(sheet)}{sheet.elsewhere}"
+            f"{request.where}: name the column with the classes with --target, or a file that has them with "
+            f"--labels. {_suggestion(raw)}{transpose_hint(raw)}{raw.elsewhere}"
         )
-    if target in sheet.texts or target in sheet.annotations or target in set(sheet.names):
+    if target in raw.texts or target in raw.annotations or target in set(raw.names):
         return target
-    known = [*sheet.annotations, *sheet.columns()]
-    own = f" The file has labels of its own, {sheet.label!r}: leave out --target." if sheet.label else ""
+    known = [*raw.annotations, *raw.columns()]
+    own = f" The file has labels of its own, {raw.label!r}: leave out --target." if raw.label else ""
     raise ValueError(
-        f"{wanted.where} must have {wanted.target_shown()}, got no such column"
+        f"{request.where} must have {request.target_shown()}, got no such column"
         f"{nearest(target, known) or '.'} The first are {listed(known)}.{own} If the labels are in another "
-        f"file, pass it by --labels FILE.{transpose_hint(sheet)}{sheet.elsewhere}"
+        f"file, pass it as --labels FILE.{transpose_hint(raw)}{raw.elsewhere}"
     )
 
 
-def transpose_hint(sheet: Sheet) -> str:
-    if sheet.settled or sheet.n_rows <= 3 * len(sheet.columns()) or not sheet.names_its_rows():
+def transpose_hint(raw: RawTable) -> str:
+    if raw.settled or raw.n_rows <= 3 * len(raw.columns()) or not raw.names_its_rows():
         return ""
     return (
-        f" The table has {sheet.n_rows} rows and {len(sheet.columns())} columns: "
+        f" The table has {raw.n_rows} rows and {len(raw.columns())} columns: "
         "if features are in rows, pass --transpose."
     )
 
 
-def _suggestion(sheet: Sheet) -> str:
-    n = sheet.n_rows
+def _suggestion(raw: RawTable) -> str:
+    n = raw.n_rows
     likely = [
         name
-        for name, column in {**sheet.texts, **sheet.annotations}.items()
+        for name, column in {**raw.texts, **raw.annotations}.items()
         if 2 <= len(set(column)) <= max(2, n // 2)
     ]
-    ends = [*range(min(SEARCHED, len(sheet.names)))]
-    ends += [*range(max(len(ends), len(sheet.names) - SEARCHED), len(sheet.names))]
-    for j in ends if isinstance(sheet.numbers, np.ndarray) else ():
-        values = np.unique(sheet.numbers[:, j])
+    ends = [*range(min(SEARCHED, len(raw.names)))]
+    ends += [*range(max(len(ends), len(raw.names) - SEARCHED), len(raw.names))]
+    for j in ends if isinstance(raw.numbers, np.ndarray) else ():
+        values = np.unique(raw.numbers[:, j])
         if 2 <= len(values) <= min(10, max(2, n // 3)):
-            likely.append(sheet.names[j])
+            likely.append(raw.names[j])
     if not likely:
         return "No column looks like classes."
     return f"It could be {listed(likely, 8)}."
@@ -129,7 +129,7 @@ def _alike(classes: np.ndarray) -> list[str]:
         if is_word(name):
             groups.setdefault(folded(name, keep="+<>="), []).append(name)
     return [
-        f"{listed(names[:-1])} and {names[-1]!r} are taken as different classes; is that meant?"
+        f"{listed(names[:-1])} and {names[-1]!r} are taken as different classes; is that intended?"
         for key, names in groups.items()
         if key and len(names) > 1
     ]
@@ -138,5 +138,5 @@ def _alike(classes: np.ndarray) -> list[str]:
 def _alone(classes: np.ndarray) -> list[str]:
     if not len(classes):
         return []
-    each = "has the label" if len(classes) == 1 else "each has the labels"
-    return [f"Only one sample {each} {listed(classes)}."]
+    which = "the label" if len(classes) == 1 else "each of the labels"
+    return [f"Only one sample has {which} {listed(classes)}."]

@@ -44,7 +44,7 @@ def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, 
         except UnicodeDecodeError as error:
             if encoding != "utf-8":
                 raise ValueError(
-                    f"{path} begins as {encoding} but is not ({brief(error)}); save it as UTF-8."
+                    f"{path} begins like {encoding} text but is not ({brief(error)}); save it as UTF-8."
                 ) from error
         return parse(TextFile(path, "latin-1")), (LATIN,)
 
@@ -65,7 +65,7 @@ def _whole(path: Path) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
-            f"{path} is not a whole gzip file ({brief(error)}); get or compress it again."
+            f"{path} is not a complete gzip file ({brief(error)}); get or compress it again."
         ) from error
 
 
@@ -77,6 +77,6 @@ def _refuse_binary(start: bytes, path: Path) -> None:
     controls = sum(start.count(byte) for byte in range(32) if byte not in PLAIN_CONTROLS)
     if b"\0" in start or controls > 0.02 * len(start):
         raise ValueError(
-            f"{path} must be a text file, got binary content; name a file by its format, as .xlsx or .npz, "
-            "or save the table as text in UTF-8."
+            f"{path} must be a text file, got binary content; give it the extension of its format, such as "
+            ".xlsx or .npz, or save the table as text in UTF-8."
         )

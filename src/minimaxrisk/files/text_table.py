@@ -8,7 +8,7 @@ from itertools import chain, islice, repeat
 
 import numpy as np
 
-from minimaxrisk.files.cell_table import Body, ragged, sheet_of_body, sheet_of_records
+from minimaxrisk.files.cell_table import Body, ragged, table_of_body, table_of_records
 from minimaxrisk.files.cells import is_missing, is_word
 from minimaxrisk.files.layout import (
     Layout,
@@ -20,7 +20,7 @@ from minimaxrisk.files.layout import (
 )
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import brief, counted
-from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.raw_table import RawTable
 from minimaxrisk.files.text_file import TextFile
 
 Lines = Callable[[], Iterator[str]]
@@ -30,7 +30,7 @@ class _NeedsCellsError(Exception):
     """The table is not one for the quick parser."""
 
 
-def read_text_table(file: TextFile, options: ReadOptions) -> Sheet:
+def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
     """A table of a text file whose delimiter and header are found or given, below any comments."""
     try:
         begin, n_comments = _find_begin(file.lines(), options.delimiter)
@@ -41,14 +41,14 @@ def read_text_table(file: TextFile, options: ReadOptions) -> Sheet:
 
         delimiter = options.delimiter or find_delimiter(lines())
         refuse_title(numbered_records(lines(), delimiter), file.path)
-        sheet = sheet_of_lines(
+        raw = table_of_lines(
             lines, file.path, delimiter=delimiter, header=options.header, as_text=options.as_text
         )
         skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
-        return sheet.said(*skipped) if n_comments else sheet
+        return raw.said(*skipped) if n_comments else raw
     except csv.Error as error:
         raise ValueError(
-            f"{file.path} cannot be read as a table ({brief(error)}); a quotation mark may lack its pair."
+            f"{file.path} cannot be read as a table ({brief(error)}); a quotation mark may not be closed."
         ) from error
 
 
@@ -73,14 +73,14 @@ def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
     return len(names) == len(values) > 1 and all(names) and holds_numbers
 
 
-def sheet_of_lines(
+def table_of_lines(
     lines: Lines,
     where: object,
     *,
     delimiter: str,
     header: bool | None = None,
     as_text: frozenset[str] = frozenset(),
-) -> Sheet:
+) -> RawTable:
     """The table in some lines, which may be part of a file."""
 
     def records() -> Iterator[list[str]]:
@@ -89,10 +89,10 @@ def sheet_of_lines(
     layout = find_layout(records, where, header=header, commas=delimiter != ",", as_text=as_text)
     if not layout.text_rows and layout.number_columns():
         try:
-            return sheet_of_body(_read_quickly(lines, layout, delimiter, where), layout, where)
+            return table_of_body(_read_quickly(lines, layout, delimiter, where), layout, where)
         except _NeedsCellsError:
             pass
-    return sheet_of_records(records, layout, where)
+    return table_of_records(records, layout, where)
 
 
 def _read_quickly(lines: Lines, layout: Layout, delimiter: str, where: object) -> Body:
@@ -120,8 +120,8 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
     """The lines below the header as NumPy is to see them, their texts appended to ``body``."""
     numbered = enumerate(lines, start=1)
     blank = delimiter + " \t\r\n"
-    wanted = sorted(body.texts)
-    texts = [body.texts[j] for j in wanted]
+    columns = sorted(body.texts)
+    texts = [body.texts[j] for j in columns]
     for number, raw in _below_header(numbered, layout, delimiter):
         line = " ".join(raw.split()) if delimiter == " " else raw.rstrip("\r\n")
         if not line.strip(blank):
@@ -133,7 +133,7 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
             width = len(next(csv.reader([line], delimiter=delimiter)))
         if width != layout.width:
             raise _RaggedError(number, width)
-        for column, cell in zip(texts, _pick(line, delimiter, wanted, width), strict=True):
+        for column, cell in zip(texts, _pick(line, delimiter, columns, width), strict=True):
             column.append(cell.strip())
         yield line.replace(",", ".") if layout.decimal_comma else line
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minimaxrisk.files.cell_table import sheet_of_records
+from minimaxrisk.files.cell_table import table_of_records
 from minimaxrisk.files.cells import text_of
 from minimaxrisk.files.layout import find_layout, refuse_title
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed, nearest, needed, parsing
-from minimaxrisk.files.sheet import Sheet
+from minimaxrisk.files.raw_table import RawTable
 
 
-def read_workbook(path: Path, options: ReadOptions) -> Sheet:
+def read_workbook(path: Path, options: ReadOptions) -> RawTable:
     """The first sheet that holds something, or the one named."""
     title, start, rows, others = _rows(path, options.sheet)
     where = f"{path}, sheet {title!r}"
@@ -35,25 +35,26 @@ def read_workbook(path: Path, options: ReadOptions) -> Sheet:
     try:
         refuse_title(numbered(), where)
         layout = find_layout(records, where, header=options.header, as_text=options.as_text)
-        sheet = replace(sheet_of_records(records, layout, where), elsewhere=elsewhere)
+        raw = replace(table_of_records(records, layout, where), elsewhere=elsewhere)
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
     if others and options.sheet is None:
-        sheet = sheet.said(f"Read the sheet {title!r}; the workbook has others: {listed(others)} (--sheet).")
-    return sheet
+        raw = raw.said(f"Read the sheet {title!r}; the workbook also has {listed(others)} (--sheet).")
+    return raw
 
 
-def _rows(path: Path, wanted: str | None) -> tuple[str, int, list[list[Any]], list[str]]:
+def _rows(path: Path, asked: str | None) -> tuple[str, int, list[list[Any]], list[str]]:
     """Title, number of the first row and rows of the sheet, and the titles of the others."""
     calamine = needed("python_calamine", "Reading workbooks")
     with _calmed(path):
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         titles = list(workbook.sheet_names)
-    if wanted is not None and wanted not in titles:
+    if asked is not None and asked not in titles:
         raise ValueError(
-            f"{path} must hold the sheet {wanted!r} of --sheet, got {listed(titles)}{nearest(wanted, titles)}"
+            f"{path} must hold the sheet {asked!r} that --sheet names, got {listed(titles)}"
+            f"{nearest(asked, titles)}"
         )
-    for title in titles if wanted is None else [wanted]:
+    for title in titles if asked is None else [asked]:
         with _calmed(path):
             sheet = workbook.get_sheet_by_name(title)
             start, rows = sheet.start, sheet.to_python(skip_empty_area=True)

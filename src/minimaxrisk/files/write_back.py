@@ -24,7 +24,7 @@ def add_to_h5ad(
     var_names: np.ndarray,
     uns: Mapping[str, Any],
 ) -> None:
-    """Add columns ``minimaxrisk_...`` to ``.obs`` and ``.var`` and an entry to ``.uns``; older ones go.
+    """Add columns ``minimaxrisk_...`` to ``.obs`` and ``.var`` and an entry to ``.uns``, for older ones.
 
     A slash would be a path in such a file, and becomes an underscore.
 
@@ -40,14 +40,14 @@ def add_to_h5ad(
                 frame = frame.loc[:, [not str(name).startswith(PREFIX) for name in frame.columns]].copy()
                 for name, values in columns.items():
                     frame[f"{PREFIX}{name.replace('/', '_')}"] = (
-                        values if group == "obs" else _spread(values, var_names, frame.index)
+                        values if group == "obs" else _matched(values, var_names, frame.index)
                     )
                 anndata.write_elem(file, group, frame)
             anndata.write_elem(file.require_group("uns"), "minimaxrisk", dict(uns))
 
 
-def _spread(values: np.ndarray, names: np.ndarray, index: Any) -> np.ndarray:
-    """Values by name, for all that the index names."""
+def _matched(values: np.ndarray, names: np.ndarray, index: Any) -> np.ndarray:
+    """The value of each name of the index, zero where ``names`` does not have it."""
     known = dict(zip(names, values, strict=True))
     zero = values.dtype.type(0)
     return np.array([known.get(name, zero) for name in text_array(index)], dtype=values.dtype)

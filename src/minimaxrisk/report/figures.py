@@ -9,7 +9,7 @@ import numpy as np
 from minimaxrisk.inspection import ErrorComparisonDisplay, PermutationTestDisplay
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import p_value, share, shortened
-from minimaxrisk.report.sample_wording import suspects_caption
+from minimaxrisk.report.section_wording import suspects_caption
 from minimaxrisk.report.vega import (
     INK,
     LEFT,
@@ -19,6 +19,7 @@ from minimaxrisk.report.vega import (
     Figure,
     Legend,
     layer,
+    name_axis,
     plot,
     quantitative,
     tip,
@@ -63,7 +64,7 @@ def permutation_figure(findings: Findings) -> Figure | None:
     layers.append(layer(marks, mark, x=quantitative("v", title), tooltip=line_tip))
     return Figure(
         key="permutations",
-        title="R* of the labels, beside shuffled labels",
+        title="R* of the observed labels and of shuffled labels",
         caption=_permutation_caption(test, observed),
         specs=[plot(190, layers)],
         headers=["R*", "permutations"],
@@ -84,9 +85,9 @@ def _permutation_caption(test: PermutationTestDisplay, observed: str) -> str:
     null = test.null_distribution
     return (
         f"R* of the observed labels is {observed}; with shuffled labels it lies between "
-        f"{share(null.min())} and {share(null.max())}, {share(float(np.median(null)))} in the median of "
-        f"{len(null)} permutations (p = {p_value(test.pvalue)}). For the p-value R* of "
-        "the observed labels is computed as roughly as that of shuffled ones."
+        f"{share(null.min())} and {share(null.max())}, with a median of {share(float(np.median(null)))} over "
+        f"{len(null)} permutations (p = {p_value(test.pvalue)}). For the p-value, R* of the observed labels "
+        "is computed as roughly as that of shuffled ones."
     )
 
 
@@ -103,12 +104,12 @@ def comparison_figure(findings: Findings) -> Figure | None:
     ]
     return Figure(
         key="comparison",
-        title="R* beside the cross-validated error",
+        title="R* and the cross-validated error",
         caption=(
             f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
             f"the error of the randomized rule is {share(shown.errors[0])} ± {share(shown.spreads[0])} and "
             f"that of the named class {share(shown.errors[1])} ± {share(shown.spreads[1])}, with the "
-            f"standard deviation over folds; that of guessing is {share(shown.guessing)}."
+            f"standard deviation over folds; the error of guessing is {share(shown.guessing)}."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
@@ -116,7 +117,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
         legend=[
             Legend("second", "square", "R*, worst case over the set"),
             Legend("ink", "diamond", "all left-out samples ± standard deviation of folds"),
-            Legend("noise", "dot", "a fold; larger where folds agree"),
+            Legend("noise", "dot", "a fold (larger where several folds agree)"),
             Legend("soft", "dash", "guessing"),
         ],
     )
@@ -206,15 +207,6 @@ def suspects_figure(findings: Findings) -> Figure | None:
         )
     ]
     names = [one.name for one in findings.suspects]
-    axis = {
-        "labelExpr": "names[datum.value]",
-        "ticks": False,
-        "domain": False,
-        "labelColor": INK,
-        "labelPadding": 6,
-        "labelLimit": 130,
-        "title": None,
-    }
     colour = {
         "field": "k",
         "type": "nominal",
@@ -224,7 +216,7 @@ def suspects_figure(findings: Findings) -> Figure | None:
     bars = layer(
         rows,
         {"type": "bar", "height": {"band": 0.74}},
-        y={"field": "i", "type": "ordinal", "axis": axis},
+        y={"field": "i", "type": "ordinal", "axis": name_axis(130)},
         x=quantitative("a", "weight in the worst-case distribution", axis={"format": ".1%", "tickCount": 5}),
         x2={"field": "z"},
         color=colour,

@@ -28,7 +28,7 @@ from minimaxrisk.inspection import (
     WorstCaseDistributionDisplay,
 )
 from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
-from minimaxrisk.report.plain import plain
+from minimaxrisk.report.json_values import json_ready
 from minimaxrisk.report.summaries import (
     ClassSummary,
     DataSummary,
@@ -90,7 +90,7 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionaries, lists, numbers and strings, ready for JSON; what is not finite becomes None."""
-        numbers: dict[str, Any] = plain(self)
+        numbers: dict[str, Any] = json_ready(self)
         return numbers
 
 
@@ -221,7 +221,7 @@ def _cross_validated(
     if n_folds_possible(model, y, n_folds) < 2:
         sizes = (y[:, None] == model.classes_).sum(axis=0)
         lonely = str(model.classes_[int(np.argmin(sizes))])
-        return None, f"class {lonely} has a single sample, which cannot be both trained on and tested."
+        return None, f"class {lonely} has a single sample, which cannot be used both to train and to test."
     found = cross_validated_error(model, X, y, n_folds=n_folds, random_state=seed, n_jobs=n_jobs)
     return found, None
 
@@ -235,7 +235,7 @@ def _path_around(
     if model.radius_ is None:
         return (
             None,
-            "the radii were given one by one, as an array, so that there is no single factor to vary.",
+            "the radii were given one by one, as an array, so there is no single factor to vary.",
         )
     with quiet_fits():
         path = minimax_risk_path(
@@ -267,4 +267,4 @@ def _setting(value: Any) -> str:
 
 
 def _say_nothing(message: str) -> None:
-    """For those who did not ask."""
+    """No progress was asked for."""

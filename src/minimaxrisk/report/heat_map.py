@@ -11,7 +11,7 @@ from minimaxrisk.inspection import SelectedValuesDisplay
 from minimaxrisk.inspection.selected_values import COLOUR_END
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import count, isolate, shortened
-from minimaxrisk.report.vega import INK, Figure, Legend, layer, plot, quantitative, tip
+from minimaxrisk.report.vega import INK, Figure, Legend, layer, name_axis, plot, quantitative, tip
 
 # Steps of colour, an odd number so that the middle one means "about the mean". The style sheet has as many.
 N_STEPS = 11
@@ -83,15 +83,6 @@ def _places(shown: SelectedValuesDisplay) -> IntArray:
 
 def _cells(x: dict[str, Any]) -> dict[str, Any]:
     """The page's script fills in the values: a matrix takes a tenth of the room of a list of records."""
-    axis = {
-        "labelExpr": "names[datum.value]",
-        "ticks": False,
-        "domain": False,
-        "labelColor": INK,
-        "labelPadding": 6,
-        "labelLimit": 140,
-        "title": None,
-    }
     colours = [f"var(--d{k})" for k in range(N_STEPS)]
     scale = {"type": "quantize", "domain": [-COLOUR_END, COLOUR_END], "range": colours}
     return {
@@ -99,7 +90,7 @@ def _cells(x: dict[str, Any]) -> dict[str, Any]:
         "mark": {"type": "rect", "cursor": "pointer"},
         "encoding": {
             "x": x,
-            "y": {"field": "f", "type": "ordinal", "scale": {"paddingInner": 0.06}, "axis": axis},
+            "y": {"field": "f", "type": "ordinal", "scale": {"paddingInner": 0.06}, "axis": name_axis(140)},
             "color": quantitative("v", None, scale=scale, legend=None),
             "tooltip": [
                 tip("s", "sample"),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from minimaxrisk.report import noise_wording, passages, sample_wording, tables, verdicts, wording
+from minimaxrisk.report import section_wording, tables, verdicts, wording
 from minimaxrisk.report.bound_figures import history_figure, radius_figure
 from minimaxrisk.report.figures import comparison_figure, permutation_figure, suspects_figure
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
-from minimaxrisk.report.phrases import count, named_wrongly, p_value, share
+from minimaxrisk.report.phrases import count, misclassified, p_value, share
 from minimaxrisk.report.scripts import asset, content_policy, json_island, require, vega_bundle
 from minimaxrisk.report.vega import CONFIG, Figure
 
@@ -86,10 +86,10 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "summary": wording.summary(findings),
         "try": wording.what_to_try(findings) if nothing else [],
         "meaning": wording.meaning(findings),
-        "features": [*noise_wording.caution(findings), passages.about_features(findings)],
-        "cross_validation": passages.about_cross_validation(findings),
-        "suspects": sample_wording.about_suspects(findings),
-        "path": passages.about_path(findings),
+        "features": [*section_wording.caution(findings), section_wording.about_features(findings)],
+        "cross_validation": section_wording.about_cross_validation(findings),
+        "suspects": section_wording.about_suspects(findings),
+        "path": section_wording.about_path(findings),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
 
@@ -103,7 +103,7 @@ def _tiles(findings: Findings) -> list[Tile]:
         floor = "" if test.noise_floor is None else f"noise floor of R*: {share(test.noise_floor)}"
     if folds is not None:
         validated = share(float(folds.errors[1]))
-        wrong = named_wrongly(folds.n_wrong, len(folds.own))
+        wrong = misclassified(folds.n_wrong, len(folds.own))
     return [
         Tile("Against noise", noise, floor),
         Tile("Cross-validated error", validated, wrong),

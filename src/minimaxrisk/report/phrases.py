@@ -4,16 +4,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A number with its name and what it says."""
-
-    name: str
-    value: str
-    text: str
 
 
 def isolate(name: str) -> str:
@@ -47,9 +37,9 @@ def none_or(value: int) -> str:
     return "none" if value == 0 else f"{value:,}"
 
 
-def named_wrongly(n_wrong: int, n: int) -> str:
+def misclassified(n_wrong: int, n: int) -> str:
     """What cross-validation counted."""
-    return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} named wrongly"
+    return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} misclassified"
 
 
 def p_value(value: float) -> str:

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from minimaxrisk._utils import extras
-from minimaxrisk.report.plain import plain
+from minimaxrisk.report.json_values import json_ready
 
 # What would end a script element or a line, written so that JSON and JavaScript read the same character.
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -36,7 +36,7 @@ def vega_bundle() -> str:
 
 def json_island(value: Any) -> str:
     """JSON that cannot end the element that it stands in; what is not finite becomes null."""
-    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(json_ready(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter, escaped in ESCAPES.items():
         text = text.replace(letter, escaped)
     return text

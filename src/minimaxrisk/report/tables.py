@@ -23,7 +23,7 @@ class FeatureRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Headers, and rows of cells; ``caption`` is read out to those who do not see it."""
 
     caption: str
@@ -76,7 +76,7 @@ def _supported(findings: Findings, j: int) -> str:
     return f"against {classes[int(np.argmin(coefficients))]}"
 
 
-def class_table(findings: Findings) -> Table:
+def class_table(findings: Findings) -> PageTable:
     headers = [
         "class",
         "samples",
@@ -84,7 +84,7 @@ def class_table(findings: Findings) -> Table:
         "mean probability given to own class",
         "recall in cross-validation",
         "weight of its samples in the worst case",
-        "of it on other labels",
+        "part of it on other labels",
     ]
     rows = [
         [
@@ -98,10 +98,10 @@ def class_table(findings: Findings) -> Table:
         ]
         for one in findings.classes
     ]
-    return Table("How each class fares", headers, rows)
+    return PageTable("Results by class", headers, rows)
 
 
-def suspect_table(findings: Findings) -> Table:
+def suspect_table(findings: Findings) -> PageTable:
     is_one_other = findings.data.n_classes == 2
     headers = [
         "sample",
@@ -124,7 +124,7 @@ def suspect_table(findings: Findings) -> Table:
         ]
         for one in findings.suspects
     ]
-    return Table("Weights of samples in the worst case", headers, rows)
+    return PageTable("Weights of samples in the worst case", headers, rows)
 
 
 def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]:

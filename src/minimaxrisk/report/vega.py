@@ -82,3 +82,16 @@ def quantitative(name: str, title: str | None, **more: Any) -> dict[str, Any]:
 
 def tip(name: str, title: str, kind: str = "nominal", **more: Any) -> dict[str, Any]:
     return {"field": name, "type": kind, "title": title, **more}
+
+
+def name_axis(limit: int) -> dict[str, Any]:
+    """Names of rows: the parameter ``names`` has them, since equal names would be one row."""
+    return {
+        "labelExpr": "names[datum.value]",
+        "ticks": False,
+        "domain": False,
+        "labelColor": INK,
+        "labelPadding": 6,
+        "labelLimit": limit,
+        "title": None,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minimaxrisk.inspection.worst_case import TIE
 from minimaxrisk.report.findings import Findings
 
 # The quantile of the noise, and the p-value, from which on a result counts as more than noise.
@@ -54,3 +55,11 @@ def is_no_better_than_majority(findings: Findings) -> bool:
     """
     is_empty = learned_nothing(findings) or selected_nothing(findings) or findings.fit.class_weight
     return not is_empty and findings.fit.upper >= findings.data.majority_error
+
+
+def all_tie(findings: Findings) -> bool:
+    """Whether all samples have the same weight on the other one of two labels."""
+    shown = findings.worst_case
+    largest = float(shown.other_mass.max(initial=0.0))
+    is_one_label = findings.data.n_classes == 2 and largest > 0.0
+    return is_one_label and shown.total_other_mass >= shown.n_samples * (largest - TIE)

@@ -1,4 +1,4 @@
-"""The sentences of the report about what the numbers mean, and what they do not mean.
+"""What the top of the report says, and its section on what the numbers mean and do not mean.
 
 Every sentence is a claim, so each case has its own words: a bound with a stated confidence, a score, a result
 that noise would give as well, nothing learned at all.
@@ -6,15 +6,17 @@ that noise would give as well, nothing learned at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.noise_wording import about_noise
 from minimaxrisk.report.phrases import (
-    Entry,
     count,
     isolate,
     listed,
-    named_wrongly,
+    misclassified,
+    none_or,
     outward,
+    p_value,
     percent,
     quoted,
     rounded,
@@ -34,6 +36,25 @@ RULE_NAMES = {
     "bonferroni": "a union bound",
     "number": "a plain number",
 }
+NOISE_WORDS = {
+    "signal": "If labels and features were unrelated, an R* as small as this would occur with a probability "
+    "of at most {p}. That is evidence of a relation and nothing more: it does not say how large the error "
+    "is, which features carry the relation, or what causes it; a batch effect can be the cause.",
+    "noise": "An R* like this one is what noise gives, p = {p}: the data show no relation between features "
+    "and labels. Neither the selected features nor the predictions should be relied on. That does not prove "
+    "that there is no relation; a weak one needs more samples to show.",
+    "nothing": "R* is that of guessing, and no permutation can be worse, so the test says nothing.",
+    "too few": "{n} permutations are too few for a p-value of 0.05; take 19 or more, better 199.",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number with its name and what it says."""
+
+    name: str
+    value: str
+    text: str
 
 
 def fair(findings: Findings) -> str:
@@ -79,8 +100,8 @@ def _about_weights(findings: Findings) -> str:
     }[findings.fit.class_weight or ""]
     return (
         f"{kind} The error among samples with classes as common as here can be larger; the cross-validated "
-        "error and the shares of classes on this page count every sample alike, and are not to be compared "
-        "with R*."
+        "error and the shares of classes on this page count every sample alike, and cannot be compared with "
+        "R*."
     )
 
 
@@ -88,7 +109,7 @@ def _how_often_wrong(findings: Findings) -> str:
     folds = findings.cross_validation
     if folds is None:
         return "how often the classifier will err is another question"
-    return f"in cross-validation {named_wrongly(folds.n_wrong, len(folds.own))}"
+    return f"in cross-validation {misclassified(folds.n_wrong, len(folds.own))}"
 
 
 def _confidence(findings: Findings) -> str:
@@ -135,13 +156,13 @@ def _beside_majority(findings: Findings) -> str:
 def _in_short(findings: Findings) -> str:
     if standing(findings) == "bound" and findings.radius.remarks:
         return (
-            f"The radii are meant to hold all true means at once with {_confidence(findings)} confidence, "
-            "but the data visibly break what that rests on, so take it with caution."
+            f"The radii are meant to contain all true means at once with {_confidence(findings)} confidence, "
+            "but the data visibly break its assumptions, so treat it with caution."
         )
     if standing(findings) == "bound":
-        return f"The radii hold all true means at once with {_confidence(findings)} confidence."
+        return f"All true means lie within the radii at once with {_confidence(findings)} confidence."
     if standing(findings) == "given":
-        return "Whether the true means lie within the radii is for those to say who chose them."
+        return "The radii were given, and the data cannot tell whether the true means lie within them."
     return (
         "The true means need not lie within these radii, so R* is a score for comparison and not a bound on "
         "the error for new samples."
@@ -152,7 +173,7 @@ def _beyond_training(findings: Findings) -> str:
     """Where the error for new samples is told."""
     if findings.radius.coverage is None:
         return (
-            "For samples unlike them it can be larger: of a model fitted with a named radius, such as "
+            "For samples unlike them it can be larger: for a model fitted with a named radius, such as "
             "--radius bootstrap, the command minimaxrisk predict prints the error guaranteed for new samples."
         )
     return (
@@ -171,7 +192,7 @@ def r_star_note(findings: Findings) -> str:
         "given": "a bound for samples like those of the training data, if the given radii hold",
     }[standing(findings)]
     if learned_nothing(findings):
-        note = "that of guessing"
+        note = "the same as guessing"
     checked = "checked without the solver" if findings.fit.certificate_valid else "NOT confirmed by the check"
     return f"{note}; {checked}"
 
@@ -190,7 +211,7 @@ def what_to_try(findings: Findings) -> list[str]:
     else:
         advice.append("Smaller radii select more features, if you have reason to trust them.")
     advice.append(
-        "Fewer features, chosen without a look at the labels (by variance, or from the literature), need "
+        "Fewer features, chosen without looking at the labels (by variance, or from the literature), need "
         "smaller radii for the same confidence."
     )
     advice.append("More samples: the radii shrink with the square root of their number.")
@@ -200,22 +221,22 @@ def what_to_try(findings: Findings) -> list[str]:
 def meaning(findings: Findings) -> list[Entry]:
     """The numbers one after the other, each with what it says."""
     entries = [_about_r_star(findings), _about_interval(findings), _about_radius(findings)]
-    entries += [about_noise(findings), _about_named_class(findings), _about_guessing(findings)]
+    entries += [_about_noise(findings), _about_named_class(findings), _about_guessing(findings)]
     return entries
 
 
 def _about_r_star(findings: Findings) -> Entry:
     kind = {
-        "bound": f"Here it is a bound, with {_confidence(findings)} confidence as far as the rule that chose "
-        f"the radii holds good: for samples like those of the training data the true {error_name(findings)} "
-        f"of the randomized rule is at most R*. {_beyond_training(findings)}",
+        "bound": f"Here it is a bound, with {_confidence(findings)} confidence if the assumptions of the "
+        f"rule that chose the radii hold: for samples like those of the training data, the true "
+        f"{error_name(findings)} of the randomized rule is at most R*. {_beyond_training(findings)}",
         "score": f"Here it is a score and not a bound on the error: {_outside(findings)}, and the true error "
         "can be larger than R*.",
         "given": "It bounds the error for samples like those of the training data if the true means lie "
         "within the radii that were given. The data cannot tell whether they do.",
     }[standing(findings)]
     if learned_nothing(findings):
-        kind = "At this value it promises nothing: no rule does better than guessing on all of them."
+        kind = "At this value it guarantees nothing: no rule does better than guessing on all of them."
     text = (
         "The worst-case error of the randomized rule over all distributions of samples like those of the "
         f"training data whose feature means lie within the radii. {kind}"
@@ -226,7 +247,7 @@ def _about_r_star(findings: Findings) -> Entry:
 def _outside(findings: Findings) -> str:
     expected, n_means = findings.radius.expected_outside, findings.radius.n_means
     if expected < 1.0:
-        return "nothing says that all true means lie within these radii"
+        return "there is no guarantee that all true means lie within these radii"
     each = "feature" if n_means == findings.data.n_features else "feature and class"
     return (
         f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) can be expected to lie "
@@ -253,7 +274,7 @@ def _about_interval(findings: Findings) -> Entry:
 def _about_radius(findings: Findings) -> Entry:
     radius, data = findings.radius, findings.data
     if radius.factor is None:
-        text = "The radii were given as an array. Nothing in the data says with what confidence they hold."
+        text = "The radii were given as an array. The data cannot tell with what confidence they hold."
         return Entry("Radius", "given", text)
     value = f"s = {radius.factor:.4g}"
     if radius.coverage is not None:
@@ -270,7 +291,7 @@ def _about_radius(findings: Findings) -> Entry:
         text = (
             f"A plain number of standard errors by which each mean may be off. With "
             f"{count(data.n_features, 'feature')} and {count(data.n_samples, 'sample')} a union bound for "
-            f"normal features would need s = {radius.needed:.3g} to hold all of them at once with "
+            f"normal features would need s = {radius.needed:.3g} to contain all of them at once with "
             f"{percent(radius.confidence)} confidence. The option --radius bootstrap finds such an s."
         )
     return Entry("Radius", value, text)
@@ -286,21 +307,56 @@ def _assumption(findings: Findings) -> str:
     return "That is an approximation, which the sample does not visibly contradict."
 
 
+def _about_noise(findings: Findings) -> Entry:
+    """The noise floor and the p-value."""
+    test, verdict = findings.permutation, noise_verdict(findings)
+    if test is None:
+        text = (
+            "Not computed: the option --permutations 199 tells what R* would be if the labels were shuffled."
+        )
+        return Entry("Noise floor and p-value", "not computed", text)
+    n, floor = len(test.null_distribution), test.noise_floor
+    value = f"p = {p_value(test.pvalue)}" if floor is None else f"{share(floor)}, p = {p_value(test.pvalue)}"
+    words = NOISE_WORDS["nothing" if learned_nothing(findings) else verdict]
+    text = f"{_of_permutations(findings)} {words.format(p=p_value(test.pvalue), n=n)}"
+    if verdict == "signal" and test.pvalue * (1 + n) < 1.5:
+        text += f" It is the smallest p-value that {n} permutations can give."
+    return Entry("Noise floor and p-value", value, text)
+
+
+def _of_permutations(findings: Findings) -> str:
+    test = findings.permutation
+    assert test is not None
+    null, n = test.null_distribution, len(test.null_distribution)
+    if null.max() - null.min() < ROUNDING:
+        return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
+    n_below = int((null <= test.statistic).sum())
+    text = f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}; "
+    text += f"{none_or(n_below)} of {n} permutations gave one as small as the observed labels do"
+    return text + (
+        f". Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
+        if test.noise_floor is not None
+        else "."
+    )
+
+
 def _about_named_class(findings: Findings) -> Entry:
     fit, data = findings.fit, findings.data
     text = (
         "The same kind of worst case for the class that the model names, the most probable one. "
-        f"{share(fit.argmax_bound)} is computed for this very rule; in general twice the R* of the "
-        f"randomized rule holds, {share(fit.deterministic_bound)}. "
+        f"{share(fit.argmax_bound)} is computed for this rule; twice the R* of the randomized rule, "
+        f"{share(fit.deterministic_bound)}, always holds too. "
     )
     if fit.argmax_bound >= data.guessing - ROUNDING:
         text += (
             f"It is no better than guessing ({share(data.guessing)}), which is common with few samples and "
-            "wide radii: it does not say that naming classes goes wrong, only that the set does not rule it "
-            "out."
+            "wide radii: it does not mean that the named classes are wrong, only that the set of "
+            "distributions does not rule it out."
         )
     elif standing(findings) == "score":
-        text += "Like R* it is a score here: it holds over the set, which need not contain the truth."
+        text += (
+            "Like R* it is a score here: it holds over the set, which need not contain the true distribution."
+        )
     else:
         text += "It holds under the same conditions as R*."
     return Entry("Worst case of the named class", share(fit.argmax_bound), text)
@@ -314,9 +370,9 @@ def _about_guessing(findings: Findings) -> Entry:
         "of these samples"
     )
     if findings.fit.class_weight:
-        text += ", an error of another kind than R* with its weights of classes."
+        text += ", which is not comparable with R*, since R* weights the classes."
     elif upper >= data.majority_error:
-        text += ", which R* does not undercut: alone it does not show that the classifier does any better."
+        text += ", and R* is not below that: R* alone does not show that the classifier does any better."
     else:
         text += "."
     return Entry("To compare with", share(data.guessing), text)

@@ -1,4 +1,4 @@
-"""What a file holds, before it is known which of it are features, labels and names."""
+"""A table as the file has it, before it is known which columns are features, labels and names."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class FirstColumn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A table whose columns are numbers or text; turned over, its rows are."""
+class RawTable:
+    """A table whose columns are numbers or text; transposed, its rows are."""
 
     numbers: DataMatrix  # float64 ndarray or CSR matrix, NaN where a value is missing
     names: list[str]  # of the columns of numbers
@@ -44,6 +44,9 @@ class Sheet:
         """Names of all columns of the table, those of text first since they are few."""
         return [*self.texts, *self.names]
 
+    def columns_after_first(self) -> list[str]:
+        return [name for name in self.columns() if self.first is None or name != self.first.name]
+
     def column(self, name: str) -> TextArray | None:
         """A column or annotation as text, or None if there is none so named."""
         # What a format tells beside its table was written to be a label; a gene may have the same name.
@@ -58,7 +61,7 @@ class Sheet:
             return text_array(np.ravel(column if isinstance(column, np.ndarray) else column.toarray()))
         return None
 
-    def said(self, *remarks: str) -> Sheet:
+    def said(self, *remarks: str) -> RawTable:
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def row_names(self) -> TextArray | None:
@@ -72,41 +75,43 @@ class Sheet:
         if self.first is None:
             return False
         name, cells = self.first
-        if len(set(cells)) < len(cells) or any(is_missing(cell) for cell in cells):
+        if len(set(cells)) < len(cells) or any(map(is_missing, cells)):
             return False
         if self.named and is_identifier(name):
             # Names may be numbers, but measurements have fractions.
-            return 2 * sum("." in cell and not is_word(cell) for cell in cells) <= len(cells)
-        if all(is_word(cell) for cell in cells):
-            return True
-        return not self.named and len(cells) >= 5 and counts_lines(cells)
+            return 2 * sum(map(_is_fraction, cells)) <= len(cells)
+        return all(map(is_word, cells)) or (not self.named and len(cells) >= 5 and counts_lines(cells))
+
+
+def _is_fraction(cell: str) -> bool:
+    return "." in cell and not is_word(cell)
 
 
 def counts_lines(cells: TextArray) -> bool:
     return any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
 
 
-def turned_over(sheet: Sheet) -> Sheet:
+def transposed(raw: RawTable) -> RawTable:
     """Rows for columns: the first column held the names of what are columns now."""
-    names = sheet.row_names()
-    numbers, columns = sheet.numbers, sheet.names
-    texts = dict(sheet.texts)
-    if sheet.samples is None and sheet.first is not None:
-        texts.pop(sheet.first.name, None)
-        if sheet.first.name in columns:
-            place = columns.index(sheet.first.name)
+    names = raw.row_names()
+    numbers, columns = raw.numbers, raw.names
+    texts = dict(raw.texts)
+    if raw.samples is None and raw.first is not None:
+        texts.pop(raw.first.name, None)
+        if raw.first.name in columns:
+            place = columns.index(raw.first.name)
             keep = [j for j in range(len(columns)) if j != place]
             numbers, columns = numbers[:, keep], [columns[j] for j in keep]
     turned = numbers.T if isinstance(numbers, np.ndarray) else numbers.T.tocsr()
-    return Sheet(
+    return RawTable(
         turned,
-        [f"column_{i + 1}" for i in range(sheet.n_rows)] if names is None else list(names),
-        texts=dict(sheet.lines),
+        [f"column_{i + 1}" for i in range(raw.n_rows)] if names is None else list(names),
+        texts=dict(raw.lines),
         lines=texts,
         annotations={},
-        samples=text_array(columns) if sheet.named else None,
+        samples=text_array(columns) if raw.named else None,
         named=names is not None,
         settled=True,
-        elsewhere=sheet.elsewhere,
-        remarks=sheet.remarks,
+        elsewhere=raw.elsewhere,
+        remarks=raw.remarks,
     )

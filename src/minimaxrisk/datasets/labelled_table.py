@@ -15,7 +15,7 @@ EXACT = 2**24  # float32 holds every integer up to this
 
 
 @dataclass(frozen=True)
-class Table:
+class LabelledTable:
     """Instances (ndarray or CSR matrix), the number of each one's class, and the names of the classes."""
 
     X: DataMatrix
@@ -23,7 +23,7 @@ class Table:
     classes: NDArray[np.str_]
 
 
-def make_table(X: Any, labels: Any, where: object) -> Table:
+def labelled_table(X: Any, labels: Any, where: object) -> LabelledTable:
     """Number the labels and check the values; ``where`` is what the messages call the file."""
     if sparse.issparse(X):
         X = sparse.csr_matrix(X)
@@ -39,7 +39,7 @@ def make_table(X: Any, labels: Any, where: object) -> Table:
     classes, y = np.unique(_as_integers(np.asarray(labels)), return_inverse=True)
     small = not values.size or (np.all(values == np.trunc(values)) and np.abs(values).max() <= EXACT)
     X = X.astype(np.float32 if small else np.float64)
-    return Table(X, y.astype(np.intp), classes.astype(str))
+    return LabelledTable(X, y.astype(np.intp), classes.astype(str))
 
 
 def _as_integers(labels: Any) -> Any:

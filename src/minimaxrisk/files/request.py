@@ -1,28 +1,25 @@
-"""What the caller looks for in a table, which shows how it lies and what to say where it is not there."""
+"""What the caller asks a file for: it decides how the table is read, and what errors advise."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed
 
-if TYPE_CHECKING:
-    from minimaxrisk.files.labels_file import LabelBook
-
 
 @dataclass(frozen=True)
-class Wanted:
+class ReadRequest:
     """Names that the caller gives; only commands that make a model have --target and --ignore."""
 
     where: Path
     target: str | None
     ignore: Sequence[str]
     options: ReadOptions
-    book: LabelBook | None = None
+    labels: LabelTable | None = None
     features: Collection[str] = ()  # of the model that the table is for
 
     @property
@@ -37,4 +34,4 @@ class Wanted:
     def target_shown(self) -> str:
         if self.for_model:
             return f"the model's target {self.target!r}"
-        return f"the column {self.target!r} of --target"
+        return f"the column {self.target!r} that --target names"

@@ -1,0 +1,75 @@
+"""What ``minimaxrisk fit`` does with its options: read, fit, test, and write what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from minimaxrisk._utils.atomic import write_whole
+from minimaxrisk.cli.console import Console, as_json
+from minimaxrisk.cli.options import Effort
+from minimaxrisk.cli.reporting import make_report
+from minimaxrisk.cli.results import fit_as_json, fit_as_text
+from minimaxrisk.cli.training import permutation_of, saved_model, train
+from minimaxrisk.cli.write_back import write_back_fit
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.files import ReadOptions, read_training_study
+from minimaxrisk.storage.model_file import save_model
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results go, beside the terminal."""
+
+    model: Path | None
+    report: Path | None
+    write_back: bool
+    as_json: bool
+
+
+def fit_and_write(
+    data: Path,
+    *,
+    target: str | None,
+    labels: Path | None,
+    ignore: Sequence[str],
+    reading: ReadOptions,
+    impute: bool,
+    settings: Mapping[str, Any],
+    effort: Effort,
+    results: Results,
+    command: str,
+    console: Console,
+) -> None:
+    """Fit a classifier with these ``settings``; exit status 1 if its certificate does not hold."""
+    classifier = MinimaxRiskClassifier(**settings)
+    with console.progress(f"reading {data}"):
+        study = read_training_study(data, target=target, labels=labels, ignore=ignore, options=reading)
+    trained = train(study, classifier, impute=impute, console=console)
+    test = permutation_of(trained, effort, console)
+    model = saved_model(trained, reading=reading, command=command)
+    written: dict[str, Path] = {}
+    findings = None
+    if results.report is not None:
+        findings, page = make_report(
+            model, study, trained.X, effort, command=command, console=console, permutation_result=test
+        )
+        write_whole(results.report, page)
+        written["report"] = results.report
+    if results.model is not None:
+        save_model(model, results.model)
+        written["model"] = results.model
+    if results.write_back:
+        write_back_fit(data, trained)
+        written["data"] = data
+    typer.echo(
+        as_json(fit_as_json(trained, test, findings, written=written, notes=console.notes))
+        if results.as_json
+        else fit_as_text(trained, test, findings, written=written)
+    )
+    if not trained.certificate.valid:
+        raise typer.Exit(1)

@@ -1,0 +1,172 @@
+"""Read a study from a user's file of any format: to train a model, or for a model that exists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from minimaxrisk.files.arrangement import Arranged, arrange
+from minimaxrisk.files.cells import TextArray, text_array
+from minimaxrisk.files.features import model_features, training_features
+from minimaxrisk.files.label_join import JoinedLabels, join_by_name, join_in_order
+from minimaxrisk.files.label_table import LabelTable, read_labels
+from minimaxrisk.files.options import ReadOptions
+from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
+from minimaxrisk.files.raw_table import RawTable
+from minimaxrisk.files.reading import read_raw_table
+from minimaxrisk.files.request import ReadRequest
+from minimaxrisk.files.study import Study
+from minimaxrisk.files.target import (
+    as_labels,
+    check_classes,
+    find_target,
+    missing_labels,
+    refuse_missing_labels,
+)
+
+DEFAULTS = ReadOptions()
+
+
+def read_training_study(
+    path: str | Path,
+    *,
+    target: str | None,
+    labels: str | Path | None = None,
+    ignore: Sequence[str] = (),
+    options: ReadOptions = DEFAULTS,
+) -> Study:
+    """Read what a model is to be made from: every column of numbers that is not set aside is a feature."""
+    path = Path(path)
+    label_table = None if labels is None else read_labels(labels)
+    raw = read_raw_table(path, _as_written(options, target))
+    request = ReadRequest(path, target, ignore, options, label_table)
+    arranged = arrange(raw, request)
+    column, target, aside, remarks = _labels(arranged, request)
+    X, names, more = training_features(arranged.raw, aside, path)
+    where = path if label_table is None else label_table.path
+    refuse_missing_labels(column, arranged.samples, target, where)
+    y = as_labels(column)
+    classes = check_classes(column, y, target, where)
+    study = Study(
+        X,
+        text_array(names),
+        arranged.samples,
+        arranged.has_names,
+        y,
+        target,
+        path,
+        (*arranged.raw.remarks, *remarks, *more, *classes),
+    )
+    return _checked(study)
+
+
+def _checked(study: Study) -> Study:
+    refuse_infinite(study)
+    counts = looks_like_counts(study)
+    return study if counts is None else replace(study, remarks=(*study.remarks, counts))
+
+
+def _labels(arranged: Arranged, request: ReadRequest) -> tuple[TextArray, str, set[str], tuple[str, ...]]:
+    """Labels as text, the name of their column, all columns that are not features, and remarks."""
+    if request.labels is None:
+        target = find_target(arranged.raw, request)
+        column = arranged.raw.column(target)
+        assert column is not None
+        return column, target, _aside(arranged, target), _clash(arranged, target)
+    column, target, remarks = _joined(arranged, request.labels, request)
+    if target in arranged.raw.columns() and target not in arranged.aside:
+        remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
+    return column, target, {*arranged.aside, target}, remarks
+
+
+def _as_written(options: ReadOptions, target: str | None) -> ReadOptions:
+    """Labels and names as the file has them."""
+    names = (target, options.samples)
+    return replace(options, as_text=frozenset(name for name in names if name is not None))
+
+
+def _aside(arranged: Arranged, target: str | None) -> set[str]:
+    """Columns that are not features; a target beside the table leaves a column of the same name a feature."""
+    if target is None or target in arranged.raw.annotations:
+        return arranged.aside
+    return {*arranged.aside, target}
+
+
+def _clash(arranged: Arranged, target: str) -> tuple[str, ...]:
+    if target not in arranged.raw.annotations or target not in arranged.raw.columns():
+        return ()
+    return (f"{target!r} is a feature too: the labels are those beside the table.",)
+
+
+def _without_ignored(arranged: Arranged) -> RawTable:
+    """The table without a first column that is to be ignored, so that it is not taken for sample names."""
+    raw = arranged.raw
+    is_ignored = raw.first is not None and raw.first.name in arranged.aside
+    return replace(raw, first=None) if is_ignored else raw
+
+
+def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> JoinedLabels:
+    if arranged.has_names:
+        return join_by_name(labels, arranged.samples, request, arranged.names_column)
+    return join_in_order(labels, _without_ignored(arranged), request)
+
+
+def read_study_for_model(
+    path: str | Path,
+    *,
+    feature_names: Sequence[str],
+    target: str | None = None,
+    labels: str | Path | None = None,
+    ignore: Sequence[str] = (),
+    options: ReadOptions = DEFAULTS,
+    needs_labels: bool = False,
+) -> Study:
+    """Read what a model is to be applied to: its columns by name, in its order."""
+    path = Path(path)
+    features = [str(name) for name in feature_names]
+    label_table = None if labels is None else read_labels(labels)
+    known = frozenset(features)
+    raw = read_raw_table(path, _as_written(options, None if target in known else target))
+    is_feature = target in known and target not in raw.annotations
+    request = ReadRequest(path, None if is_feature else target, ignore, options, label_table, known)
+    request.refuse_ignored_features()
+    arranged = arrange(raw, request)
+    column, found, remarks = _labels_if_any(arranged, request, needs_labels=needs_labels)
+    X, more = model_features(arranged.raw, _aside(arranged, found), features, path)
+    study = Study(
+        X,
+        text_array(features),
+        arranged.samples,
+        arranged.has_names,
+        None if column is None else as_labels(column),
+        found,
+        path,
+        (*arranged.raw.remarks, *remarks, *more),
+    )
+    refuse_infinite(study, advice="correct them")
+    return study
+
+
+def _labels_if_any(
+    arranged: Arranged, request: ReadRequest, *, needs_labels: bool
+) -> tuple[TextArray | None, str | None, tuple[str, ...]]:
+    """Labels as text and the name of their column, if the file has them or must have them."""
+    raw = arranged.raw
+    if request.labels is not None:
+        column, target, remarks = _joined(arranged, request.labels, request)
+        refuse_missing_labels(column, arranged.samples, target, request.labels.path)
+        return column, target, remarks
+    is_there = request.target is not None and raw.column(request.target) is not None
+    if not is_there and raw.label is None and not needs_labels:
+        return None, None, ()
+    target = (None if is_there else raw.label) or find_target(raw, request)
+    labels = raw.column(target)
+    assert labels is not None
+    if needs_labels:
+        refuse_missing_labels(labels, arranged.samples, target, request.where)
+    gone = missing_labels(labels)
+    if gone:
+        said = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."
+        return None, target, (said,)
+    return labels, target, ()

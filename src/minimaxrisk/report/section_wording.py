@@ -1,0 +1,152 @@
+"""What the sections say beside their figures and tables: how to read them, and what they do not prove.
+
+With two classes and the signed coding only the difference of a sample's two weights is determined. The rest
+is spread evenly, so that all samples whose own label weighs more share one weight on the other label.
+"""
+
+from __future__ import annotations
+
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.phrases import count, misclassified, quoted, share
+from minimaxrisk.report.verdicts import all_tie, in_doubt, learned_nothing, noise_verdict
+
+# A 95% interval for the error that is wider than this makes it a rough guide.
+WIDE = 0.1
+
+
+def about_cross_validation(findings: Findings) -> list[str]:
+    """What the cross-validated error says beside R*, and why to distrust it."""
+    result = findings.cross_validation
+    if result is None and findings.cross_validation_skipped:
+        return [f"Not computed: {findings.cross_validation_skipped}"]
+    if result is None:
+        return ["Not computed: the option --folds 10 adds it."]
+    n, upper = len(result.own), share(findings.fit.upper)
+    low, high = result.binomial_interval()
+    beside = "below" if result.errors[0] < findings.fit.upper else "not below"
+    compared = f", {beside} R* = {upper}; the two answer different questions"
+    if findings.fit.class_weight:
+        compared = f", which is not comparable with R* = {upper}, since R* weights the classes"
+    rough = f"With {n:,} samples this is a rough guide. " if high - low > WIDE else ""
+    return [
+        f"In {result.n_folds}-fold cross-validation {misclassified(result.n_wrong, n)}. The randomized "
+        f"rule’s error was {share(float(result.errors[0]))} on average over them{compared}. "
+        "R* is a worst case over a set of distributions, for the model as it "
+        "is. Cross-validation is an average over models fitted to parts of these very samples.",
+        f"{rough}Even if the {n:,} outcomes were independent, a 95% interval for the error of the named "
+        f"class would run from {share(low)} to {share(high)}; they are not, because the folds share their "
+        "training samples, and no unbiased estimate of the variance exists. Choosing a radius, features or "
+        "samples to leave out by looking at this number makes it too small.",
+    ]
+
+
+def about_features(findings: Findings) -> str:
+    """How to read the table of features."""
+    scale = "standard deviation" if findings.fit.is_standardized else "root mean square"
+    one_row = len(findings.features.coefficients) == 1
+    sign = (
+        f"a positive coefficient speaks for {quoted(findings.data.classes[1])}, a negative one for "
+        f"{quoted(findings.data.classes[0])}"
+        if one_row
+        else "a positive coefficient speaks for the class, a negative one against it"
+    )
+    return (
+        f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
+        "refer to the values as they are in the data. Of several features with the same information the "
+        "classifier may use any one, so a feature that is not listed need not be unimportant, and one that "
+        "is listed may be replaceable; with other samples, part of the list would differ."
+    )
+
+
+def about_path(findings: Findings) -> str:
+    if findings.path is None:
+        return f"Not computed: {findings.path_skipped or 'the option --radii 12 adds it.'}"
+    return (
+        "A smaller radius always gives a smaller R*, and usually more features, because the set of "
+        "distributions shrinks. That is no sign of a better classifier; do not choose the radius afterwards "
+        "to make R* small."
+    )
+
+
+def caution(findings: Findings) -> list[str]:
+    """For those who read a section on its own."""
+    if noise_verdict(findings) != "noise":
+        return []
+    return [
+        "R* is what noise gives, and so is what follows: shuffled labels would give much the same picture."
+    ]
+
+
+def about_suspects(findings: Findings) -> list[str]:
+    """Whether any sample stands out, and how to read the weights."""
+    shown = findings.worst_case
+    if learned_nothing(findings):
+        return ["Nothing was learned, so the worst case does not single out any sample."]
+    if not findings.suspects:
+        return ["The worst case leaves every sample its own label: none stands out."]
+    reading = (
+        "The worst case is a distribution over the training samples and their possible labels, within the "
+        "radii, on which every rule errs at least as often as the lower bound on R* says. Where it puts "
+        "weight on another label than a sample’s own, the radii leave room for that label. A mislabelled "
+        "sample often shows up in this way, and so does an unusual or a borderline one: take this as a list "
+        "of samples to check, not as proof of a mistake."
+    )
+    texts = [*caution(findings), _who_stands_out(findings), reading]
+    if findings.fit.coding == "signed":
+        texts.append(_about_ties(findings))
+    if shown.n_unlabeled:
+        without = count(shown.n_unlabeled, "sample")
+        texts.append(f"Left out: {without} without a label, with a weight of {shown.unlabeled_mass:.1%}.")
+    return texts
+
+
+def suspects_caption(findings: Findings) -> str:
+    """Which samples the figure and the table list, in which order."""
+    shown, drawn = findings.worst_case, len(findings.suspects)
+    n_in_doubt, on_others = shown.n_ambiguous, f"{shown.total_other_mass:.1%}"
+    if all_tie(findings):
+        those = f"The {_samples(drawn)} with"
+        if n_in_doubt > drawn:
+            those = f"{drawn} of the {n_in_doubt:,} samples that share"
+        return (
+            f"{those} the least weight on their own label. All {shown.n_samples:,} have the same weight "
+            f"on the other one, {shown.other_mass[0]:.2%}; together that is {on_others} of the worst case."
+        )
+    if n_in_doubt == 0:
+        which = f"The {_samples(drawn)} with the most weight on other labels than their own."
+    elif n_in_doubt >= drawn:
+        some = f"{drawn} of the" if n_in_doubt > drawn else "The"
+        which = f"{some} {_samples(n_in_doubt)} for which {_outweighs(findings, n_in_doubt)}."
+    else:
+        first = f"the {_samples(n_in_doubt)} for which {_outweighs(findings, n_in_doubt)}"
+        which = f"First {first}; then those with the most weight on other labels."
+    return f"{which} All together {on_others} of the worst case lies on other labels."
+
+
+def _who_stands_out(findings: Findings) -> str:
+    shown = findings.worst_case
+    n = shown.n_ambiguous
+    if n == 0:
+        return "No sample has more weight on another label than on its own: none stands out."
+    start = f"For {n:,} of {_samples(shown.n_samples)} {_outweighs(findings, n)}"
+    if in_doubt(findings) == "many":
+        return f"{start}: too many for any of them to stand out, as is common with wide radii."
+    return f"{start}: look at {'it' if n == 1 else 'them'} first."
+
+
+def _outweighs(findings: Findings, n: int) -> str:
+    others = "the other label weighs" if findings.data.n_classes == 2 else "the other labels together weigh"
+    return f"{others} at least as much as {'its' if n == 1 else 'their'} own"
+
+
+def _about_ties(findings: Findings) -> str:
+    who = "all samples" if all_tie(findings) else "all samples whose own label weighs more"
+    return (
+        "With two classes the worst case determines only the difference between a sample’s two weights; the "
+        f"rest is spread evenly. So {who} have the same weight on the other label, and what tells them apart "
+        "is the weight on their own."
+    )
+
+
+def _samples(n: int) -> str:
+    return count(n, "sample")
