@@ -9,7 +9,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -460,7 +459,7 @@ class TestPredict:
         model.write_bytes(model.read_bytes()[:-100])
         status, _, err = run(capsys, "predict", model, table)
         assert status == 2
-        assert "not a whole one" in err
+        assert "only part of one" in err
 
 
 class TestVerify:
@@ -579,14 +578,23 @@ class TestTerminal:
         command += ["--permutations", "100000", "--out", str(tmp_path / "m.skops")]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
-                time.sleep(5)
-                process.send_signal(signal.SIGINT)
-                _, err = process.communicate(timeout=60)
+                err = interrupted(process)
             finally:
                 process.kill()
-        assert process.returncode == 130
+        # Where the signal arrives inside exec, Python itself dies of it; a shell says 130 in both cases.
+        assert process.returncode in (130, -signal.SIGINT)
         assert "Traceback" not in err
         assert sorted(file.name for file in tmp_path.iterdir()) == ["X.npz"]
+
+
+def interrupted(process):
+    """What the process said on standard error; a signal that falls into a callback of C may be lost."""
+    for _ in range(12):
+        try:
+            return process.communicate(timeout=5)[1]
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+    raise AssertionError("the process does not heed an interrupt")
 
 
 def _commands():
