@@ -15,7 +15,7 @@ import reference
 from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
-from minimaxrisk.guarantees.fitted import training_data_of
+from minimaxrisk.guarantees.fitted_model import training_data_of
 from minimaxrisk.guarantees.guaranteed_error import _mean_excess
 from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.instances import distinct_instances

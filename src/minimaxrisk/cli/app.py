@@ -13,13 +13,14 @@ from typing import Annotated
 import typer
 
 from minimaxrisk import __version__
-from minimaxrisk.cli import INTERRUPTED, datasets
-from minimaxrisk.cli.demo import demo_command
-from minimaxrisk.cli.fit import fit_command
+from minimaxrisk.cli import INTERRUPTED
+from minimaxrisk.cli.commands import datasets
+from minimaxrisk.cli.commands.demo import demo_command
+from minimaxrisk.cli.commands.fit import fit_command
+from minimaxrisk.cli.commands.predict import predict_command
+from minimaxrisk.cli.commands.report import report_command
+from minimaxrisk.cli.commands.verify import verify_command
 from minimaxrisk.cli.options import Options
-from minimaxrisk.cli.predict import predict_command
-from minimaxrisk.cli.report import report_command
-from minimaxrisk.cli.verify import verify_command
 
 FAILED, WRONG_INPUT = 1, 2
 

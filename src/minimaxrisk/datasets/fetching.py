@@ -11,8 +11,8 @@ from typing import Any
 from minimaxrisk.datasets.archive import write_archive
 from minimaxrisk.datasets.download import DownloadError, ResumingDownloader
 from minimaxrisk.datasets.folder import VARIABLE, data_home, find_dataset
-from minimaxrisk.datasets.formats import read_table
 from minimaxrisk.datasets.manifest import manifest_rows
+from minimaxrisk.datasets.original_formats import read_table
 from minimaxrisk.datasets.registry import DatasetInfo, dataset_info
 
 

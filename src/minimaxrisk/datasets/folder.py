@@ -19,8 +19,8 @@ from sklearn.utils import Bunch
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.datasets.archive import read_archive
-from minimaxrisk.datasets.formats import read_table
 from minimaxrisk.datasets.manifest import manifest_rows
+from minimaxrisk.datasets.original_formats import read_table
 from minimaxrisk.datasets.registry import REGISTRY, DatasetInfo, near_match
 
 VARIABLE = "MINIMAXRISK_DATA"

@@ -27,7 +27,7 @@ from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.estimators.parameters import engine_settings_of, radius_rule_of, take_over_columns
 from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
-from minimaxrisk.guarantees.fitted import linear_rule_of
+from minimaxrisk.guarantees.fitted_model import linear_rule_of
 from minimaxrisk.guarantees.guaranteed_error import (
     GuaranteedError,
     excess_of_randomized_rule,

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rules import make_radius_rule
+from minimaxrisk.uncertainty.rule_by_name import make_radius_rule
 
 
 def radius_rule_of(model: Any) -> RadiusRule:

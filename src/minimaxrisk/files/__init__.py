@@ -5,7 +5,7 @@ from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import count_missing, looks_like_counts, refuse_missing
 from minimaxrisk.files.raw_table import RawTable
 from minimaxrisk.files.read_study import read_study_for_model, read_training_study
-from minimaxrisk.files.reading import has_several, read_raw_table
+from minimaxrisk.files.reader_by_format import has_several, read_raw_table
 from minimaxrisk.files.study import Study
 
 __all__ = [

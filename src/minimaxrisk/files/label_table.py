@@ -9,7 +9,7 @@ from pathlib import Path
 from minimaxrisk.files.cells import TextArray
 from minimaxrisk.files.options import EVERY, ReadOptions
 from minimaxrisk.files.problems import folded
-from minimaxrisk.files.reading import read_raw_table
+from minimaxrisk.files.reader_by_format import read_raw_table
 
 INDEX = "(index)"
 

@@ -14,7 +14,7 @@ from minimaxrisk.files.label_table import LabelTable, read_labels
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
 from minimaxrisk.files.raw_table import RawTable
-from minimaxrisk.files.reading import read_raw_table
+from minimaxrisk.files.reader_by_format import read_raw_table
 from minimaxrisk.files.request import ReadRequest
 from minimaxrisk.files.study import Study
 from minimaxrisk.files.target import (

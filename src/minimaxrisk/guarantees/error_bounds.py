@@ -10,7 +10,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.engines.solution import Solution
-from minimaxrisk.guarantees.fitted import (
+from minimaxrisk.guarantees.fitted_model import (
     check_classes,
     check_model,
     check_rule,

@@ -32,7 +32,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
-from minimaxrisk.guarantees.fitted import (
+from minimaxrisk.guarantees.fitted_model import (
     check_model,
     check_rule,
     linear_rule_of,

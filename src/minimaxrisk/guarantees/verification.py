@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.guarantees.fitted import check_model, linear_rule_of, pose_as_fitted, training_data_of
+from minimaxrisk.guarantees.fitted_model import check_model, linear_rule_of, pose_as_fitted, training_data_of
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
 from minimaxrisk.problem.linear_rule import LinearRule

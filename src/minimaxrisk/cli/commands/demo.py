@@ -11,7 +11,7 @@ import typer
 
 import minimaxrisk
 from minimaxrisk._utils.atomic import whole_file
-from minimaxrisk.cli.fit import fit_command
+from minimaxrisk.cli.commands.fit import fit_command
 from minimaxrisk.cli.options import Options
 
 DECIMALS = 5
