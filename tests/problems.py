@@ -10,13 +10,21 @@ from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.uncertainty.radius import Multiple
 
 
-def problem_of(X, labels, n_classes, *, coding="auto", radius=1.0, weights=None, **options):
+def problem_of(
+    X, labels, n_classes, *, coding="auto", radius=1.0, weights=None, marginal_is_known=False, **options
+):
     weights = np.ones(len(labels)) if weights is None else weights
     instances = distinct_instances(X, labels, weights, n_classes)
     options = {"standardize": True, "fit_intercept": True} | options
     features, moments, scale = build_features(X, instances, **options)
     chosen = make_coding(coding, n_classes)
     problem, _ = build_problem(
-        features, moments, scale=scale, instances=instances, coding=chosen, rule=Multiple(radius)
+        features,
+        moments,
+        scale=scale,
+        instances=instances,
+        coding=chosen,
+        rule=Multiple(radius),
+        marginal_is_known=marginal_is_known,
     )
     return problem, instances

@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 
 # The library's definition of the set allows this much where a standard deviation is zero.
 SMALLEST_RADIUS = 1e-9
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 def scaled_columns(X, weights=None, *, standardize=True, fit_intercept=True):
@@ -72,7 +73,7 @@ def minimax_risk(Phi, tau, lam):
         b_ub=b,
         bounds=bounds,
         method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        options=EXACT,
     )
     assert found.status == 0, found.message
     mu = found.x[: len(tau)] - found.x[len(tau) : -1]
@@ -95,3 +96,35 @@ def random_problem(rng, n, d, n_classes):
     rng.shuffle(labels)
     X = rng.standard_normal((n, d)) + 0.7 * labels[:, None] * rng.integers(0, 2, d)
     return X, labels
+
+
+def known_minimax_risk(Phi, tau, lam, masses):
+    """R* where the masses of instances are known, by the paper's subsets with a phi for every instance."""
+    n, F, b = len(Phi), *subset_rows(Phi)
+    cost = np.concatenate([-(tau - lam), tau + lam, masses])
+    own = -np.tile(np.eye(n), (len(F) // n, 1))
+    bounds = [(0, None)] * (2 * len(tau)) + [(None, None)] * n
+    found = linprog(cost, A_ub=np.hstack([F, -F, own]), b_ub=b, bounds=bounds, method="highs", options=EXACT)
+    assert found.status == 0, found.message
+    mu = found.x[: len(tau)] - found.x[len(tau) : 2 * len(tau)]
+    phi = [brute_force_phi(scores[None]) for scores in Phi @ mu]
+    return 1 - tau @ mu + lam @ np.abs(mu) + masses @ phi, mu
+
+
+def known_worst_case(Phi, tau, lam, masses):
+    """The same R* from the other side: the worst labels of instances whose masses stay as they are."""
+    n, n_classes, m = Phi.shape
+    n_w = n * n_classes
+    moments = np.hstack([Phi.reshape(n_w, m).T, np.zeros((m, n))])
+    below = np.hstack([np.eye(n_w), -np.kron(np.eye(n), np.ones((n_classes, 1)))])
+    found = linprog(
+        np.concatenate([np.zeros(n_w), np.ones(n)]),
+        A_ub=np.vstack([below, moments, -moments]),
+        b_ub=np.concatenate([np.zeros(n_w), tau + lam, lam - tau]),
+        A_eq=np.hstack([np.kron(np.eye(n), np.ones((1, n_classes))), np.zeros((n, n))]),
+        b_eq=masses,
+        method="highs",
+        options=EXACT,
+    )
+    assert found.status == 0, found.message
+    return 1 - found.fun

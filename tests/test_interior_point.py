@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -245,9 +246,7 @@ def test_a_guess_that_is_not_square_still_gives_a_vertex():
     face, working = search.point.face(), search.point.working
     exact = search.best.mu
     for components in (face.components[:-1], face.components):
-        guess = type(face)(
-            components, face.side[: len(components)], face.is_positive, face.is_largest, face.mass_is_fixed
-        )
+        guess = replace(face, components=components, side=face.side[: len(components)])
         stage, w = vertex_of(problem, working, guess)
         upper = upper_bound(problem, BayesError(), stage.expand(*exact.shape))
         assert lower_bound(problem, BayesError(), w).bound <= search.best.upper + 1e-12

@@ -15,7 +15,6 @@ from minimaxrisk.engines.radius_path.envelope import Envelope
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.progress import log_line
-from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import Problem
@@ -76,8 +75,8 @@ class MinimaxRiskPath:
 
     @property
     def thresholds(self) -> FloatArray:
-        """phi(mu), the level above which scores turn into probabilities."""
-        return np.array([rule.threshold for rule in self.rules])
+        """phi(mu), the level above which scores turn into probabilities; NaN with a known marginal."""
+        return np.array([rule.threshold for rule in self.rules], dtype=np.float64)
 
     @property
     def selected_features(self) -> list[IntArray]:
@@ -127,6 +126,7 @@ def minimax_risk_path(
     sample_weight: Any = None,
     *,
     coding: str = "auto",
+    marginal: str = "free",
     standardize: bool = True,
     fit_intercept: bool = True,
     class_weight: Any = None,
@@ -150,7 +150,7 @@ def minimax_risk_path(
         Factors s of the confidence radii, positive, in any order.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights.
-    coding, standardize, fit_intercept, class_weight
+    coding, marginal, standardize, fit_intercept, class_weight
         As for ``MinimaxRiskClassifier``.
     breakpoints : bool, default=False
         Whether to find all radii at which the slope of R* changes. R* is then known at every radius in
@@ -178,7 +178,11 @@ def minimax_risk_path(
     radii = _check_radii(radii)
     # Carries the parameters, and the names of the columns while they are checked.
     model = MinimaxRiskClassifier(
-        coding=coding, standardize=standardize, fit_intercept=fit_intercept, class_weight=class_weight
+        coding=coding,
+        marginal=marginal,
+        standardize=standardize,
+        fit_intercept=fit_intercept,
+        class_weight=class_weight,
     )
     model._validate_params()
     data = check_training_data(model, X, y, sample_weight=sample_weight, class_weight=class_weight)
@@ -190,6 +194,7 @@ def minimax_risk_path(
             rule=Multiple(ascending[-1]),
             standardize=standardize,
             fit_intercept=fit_intercept,
+            marginal_is_known=marginal == "empirical",
         )
         family = RadiusFamily(posed.problem, ascending[0], ascending[-1])
         report = _log if verbose else _say_nothing
@@ -251,7 +256,7 @@ def _envelope_of(solved: list[SolvedRadius], *, is_concave: bool) -> Envelope:
 
 def _rule_of(problem: Problem, solved: SolvedRadius) -> LinearRule:
     mu = solved.stage.expand(*problem.tau.shape)
-    return LinearRule.from_mu(mu, rules.threshold(problem.scores_of(mu)), problem.coding, problem.scale)
+    return LinearRule.of_problem(mu, problem)
 
 
 def _log(solved: SolvedRadius) -> None:

@@ -276,6 +276,7 @@ class _Relabelling:
                 rule=rule,
                 standardize=checked.standardize,
                 fit_intercept=checked.fit_intercept,
+                marginal_is_known=checked.marginal == "empirical",
             )
         return cls(posed, data.labels, data.weights, rule, settings, stop)
 

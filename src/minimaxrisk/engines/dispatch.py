@@ -11,7 +11,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import constraint
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import Monitor, Solution
-from minimaxrisk.problem.objective import BayesError, SmoothableObjective
+from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
 
 
@@ -21,7 +21,7 @@ def solve_minimax_risk(
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     if settings.solver in ("auto", "interior-point"):
         return interior_point(problem, settings, monitor)
-    return solve_by_simplex(problem, BayesError(), settings, monitor)
+    return solve_by_simplex(problem, problem.objective, settings, monitor)
 
 
 def bound_minimax_risk(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:

@@ -21,14 +21,16 @@ class Face:
     side: FloatArray  # 1 where the upper bound holds with equality, -1 where the lower one does
     is_positive: BoolArray  # K x n
     is_largest: BoolArray  # K x n; all True for the signed coding
-    mass_is_fixed: bool  # whether ``sum w = 1`` is an equation of its own, as in the one-hot coding
+    is_full: BoolArray  # n; where a known mass is all on one label, so that nothing is to be found
+    n_masses_known: int  # equations ``sum w = 1``, or one per instance; none for the signed coding
 
     @property
     def is_square(self) -> bool:
         """Whether there are as many masses to find as equations for them."""
-        largest = self.is_positive & self.is_largest
-        n_masses = self.is_positive.sum() - largest.sum() + largest.any(axis=0).sum()
-        return int(n_masses) == len(self.components) + int(self.mass_is_fixed)
+        positive = self.is_positive & ~self.is_full
+        largest = positive & self.is_largest
+        n_masses = positive.sum() - largest.sum() + largest.any(axis=0).sum()
+        return int(n_masses) == len(self.components) + self.n_masses_known
 
     def is_same_as(self, other: Face | None) -> bool:
         return (
@@ -37,4 +39,5 @@ class Face:
             and np.array_equal(self.side, other.side)
             and np.array_equal(self.is_positive, other.is_positive)
             and np.array_equal(self.is_largest, other.is_largest)
+            and np.array_equal(self.is_full, other.is_full)
         )

@@ -25,7 +25,12 @@ from minimaxrisk._utils.sklearn_private import (
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
-from minimaxrisk.estimators.parameters import engine_settings_of, radius_rule_of, take_over_columns
+from minimaxrisk.estimators.parameters import (
+    engine_settings_of,
+    radius_rule_of,
+    refuse_unlabeled_of_known_marginal,
+    take_over_columns,
+)
 from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
 from minimaxrisk.guarantees.fitted_model import linear_rule_of
 from minimaxrisk.guarantees.guaranteed_error import (
@@ -84,6 +89,13 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     standardize : bool, default=True
         Centre the columns and scale them to unit variance inside. ``coef_`` refers to the columns that
         were passed. R* does not depend on the scale of a column but does depend on its centre.
+    marginal : {"free", "empirical"}, default="free"
+        What the adversary may do to the distribution of the instances. ``"free"``, as in the paper: anything
+        that the feature means allow. ``"empirical"``: nothing, labels alone may change, so that
+        :math:`\varphi(\mu)` is the mean of :math:`\varphi_i(\mu)` over the training instances instead of the
+        largest. R* is then smaller, fewer features are selected, and the rule of ``predict_proba`` has a
+        threshold of its own for every instance. A bound on new samples takes an estimate of that mean on new
+        instances, which need no labels (``guaranteed_error``).
     fit_intercept : bool, default=True
         Add a column of ones to the features.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
@@ -127,7 +139,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constants of the decision function.
     threshold_ : float
-        :math:`\varphi(\mu)`, the level above which scores turn into probabilities.
+        :math:`\varphi(\mu)`, the level above which scores turn into probabilities; with
+        ``marginal="empirical"`` the mean over the training instances, each of which has its own.
     worst_case_error_ : float
         A certified upper bound on the error of the randomized rule over the uncertainty set.
     worst_case_error_lower_ : float
@@ -215,6 +228,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
+        "marginal": [StrOptions({"free", "empirical"})],
         "fit_intercept": ["boolean"],
         "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
         "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
@@ -237,6 +251,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         confidence: float = 0.95,
         n_bootstrap: int = 1000,
         standardize: bool = True,
+        marginal: str = "free",
         fit_intercept: bool = True,
         initial_features: Any = "correlation",
         max_features_per_iter: int = 100,
@@ -255,6 +270,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.confidence = confidence
         self.n_bootstrap = n_bootstrap
         self.standardize = standardize
+        self.marginal = marginal
         self.fit_intercept = fit_intercept
         self.initial_features = initial_features
         self.max_features_per_iter = max_features_per_iter
@@ -303,6 +319,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             class_weight=self.class_weight,
             X_unlabeled=X_unlabeled,
         )
+        refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
         settings = engine_settings_of(self, checked.n_features_in_)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
@@ -313,6 +330,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 rule=radius_rule_of(self),
                 standardize=self.standardize,
                 fit_intercept=self.fit_intercept,
+                marginal_is_known=self.marginal == "empirical",
             )
             solution = solve_minimax_risk(posed.problem, settings, monitor)
         bridge.close()
@@ -351,7 +369,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         These are the probabilities with which the minimax rule picks each label. They make the
         worst-case error small; they do not estimate how probable the label is.
         """
-        return rule.probabilities(self._scores(X), self.threshold_).T
+        return self._probabilities(self._scores(X)).T
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
@@ -362,7 +380,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         scores = self._scores(X)
         if self.deterministic:
             return self.classes_[rule.arg_max(scores)]
-        cumulative = np.cumsum(rule.probabilities(scores, self.threshold_), axis=0)
+        cumulative = np.cumsum(self._probabilities(scores), axis=0)
         draws = check_random_state(self.random_state).random_sample(scores.shape[1])
         # The last cumulative sum is one up to rounding, hence the minimum.
         index = np.minimum((draws >= cumulative).sum(axis=0), len(self.classes_) - 1)
@@ -435,6 +453,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         X = check_new_data(self, X)
         return linear_rule_of(self).scores(X)
 
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return rule.probabilities(scores, linear_rule_of(self).threshold)
+
     def _warn_about_radius(self, data: TrainingData, posed: PosedProblem) -> None:
         for remark in posed.radii.remarks:
             warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
@@ -458,7 +479,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
         final = _rule_of(problem, solution.mu)
-        self.coef_, self.intercept_, self.threshold_ = final.full_coef, final.intercept, final.threshold
+        self.coef_, self.intercept_ = final.full_coef, final.intercept
+        self.threshold_ = problem.threshold_of(solution.mu)
         self.worst_case_error_ = solution.upper
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.worst_case_error_lower_ = min(solution.lower, solution.upper)
@@ -492,5 +514,4 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
 
 def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
-    threshold = rule.threshold(problem.scores_of(mu))
-    return LinearRule.from_mu(mu, threshold, problem.coding, problem.scale)
+    return LinearRule.of_problem(mu, problem)

@@ -37,6 +37,14 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     )
 
 
+def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
+    if marginal == "empirical" and X_unlabeled is not None:
+        raise ValueError(
+            "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
+            "other instances; pass new instances to guaranteed_error instead, or use marginal='free'."
+        )
+
+
 def check_initial_features(value: Any, n_features: int) -> Any:
     """A name as it is, or column indices as an integer array."""
     if isinstance(value, str):

@@ -83,12 +83,14 @@ class WorstCaseOfRule:
     """The largest expected loss of a fixed rule over the set, and the affine function that proves it.
 
     On every instance of the program ``loss(y|x) <= affine.threshold + affine.scores(x)[y]``, and the mean of
-    the right-hand side is at most ``upper`` for every distribution of the set.
+    the right-hand side is at most ``upper`` for every distribution of the set. Where the masses of instances
+    are known, the threshold is None: every instance has the smallest one for which that holds.
     """
 
     upper: float
     lower: float
     affine: LinearRule
+    constant: float  # the threshold, or the mean of those of the instances
 
 
 def worst_case_of_rule(model: Any, data: TrainingData, rule: str) -> WorstCaseOfRule:
@@ -108,16 +110,17 @@ def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseO
     problem = posed.problem
     solution = _extreme_loss(model, posed, loss, linear_rule_of(model).to_mu(problem.scale))
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
-    constant = ExpectedLoss(loss).conjugate(problem.scores_of(solution.mu))
-    affine = LinearRule.from_mu(-solution.mu, constant, problem.coding, problem.scale)
-    return WorstCaseOfRule(solution.upper, solution.lower, affine)
+    constant = ExpectedLoss(loss, problem.marginal).conjugate(problem.scores_of(solution.mu))
+    threshold = None if problem.marginal.is_known else constant
+    affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
+    return WorstCaseOfRule(solution.upper, solution.lower, affine, constant)
 
 
 def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:
     """The largest expected loss over the set, from the features that the model uses."""
     solution = constraint_generation(
         posed.problem,
-        ExpectedLoss(loss),
+        ExpectedLoss(loss, posed.problem.marginal),
         np.flatnonzero(mu),
         n_max=model.max_features_per_iter,
         epsilon=model.tol,

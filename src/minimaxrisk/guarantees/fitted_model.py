@@ -60,11 +60,13 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
         rule=rule,
         standardize=model.standardize,
         fit_intercept=model.fit_intercept,
+        marginal_is_known=model.marginal == "empirical",
     )
 
 
 def linear_rule_of(model: Any) -> LinearRule:
-    return LinearRule.from_full(model.coef_, model.intercept_, model.threshold_)
+    threshold = None if model.marginal == "empirical" else model.threshold_
+    return LinearRule.from_full(model.coef_, model.intercept_, threshold)
 
 
 def rule_probabilities(fitted: LinearRule, X: DataMatrix, rule: str) -> FloatArray:

@@ -13,7 +13,11 @@ moments lie within the radii
 * Arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of the linear program of its
   worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``.
 
-Neither needs labels. The mean excess is estimated on instances that the model has not seen: new ones, or
+* Known masses of instances (``marginal="empirical"``): the function has a constant of its own at every
+  instance, phi_x or ``max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst case knows
+  is their mean over the training instances; the excess is the mean over instances to come less that one.
+
+None of it needs labels. The mean excess is estimated on instances that the model has not seen: new ones, or
 without any by cross-fitting, where models fitted on part of the data are applied to the rest. These
 are models like the one at hand, on fewer samples.
 """
@@ -115,14 +119,23 @@ class GuaranteedError:
 
 
 def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
-    """``(d_x - 1)_+`` for each row."""
+    """``(d_x - 1)_+`` for each row; nothing where every instance has its own threshold."""
+    if fitted.threshold is None:
+        return np.zeros(X.shape[0])
     return _positive_part(rules.total_excess(fitted.scores(X), fitted.threshold) - 1.0)
 
 
 def excess_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
-    short = 1.0 - rule_probabilities(fitted, X, "argmax") - affine.threshold - affine.scores(X)
-    return _positive_part(short.max(axis=0))
+    assert affine.threshold is not None
+    return _positive_part(constants_of_argmax_rule(fitted, affine, X) - affine.threshold)
+
+
+def constants_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
+    """``max_y (1 - h(y|x) - Phi(x, y)' nu)``: the smallest constant that proves the loss at each row."""
+    short = 1.0 - rule_probabilities(fitted, X, "argmax") - affine.scores(X)
+    largest: FloatArray = short.max(axis=0)
+    return largest
 
 
 def _positive_part(excess: FloatArray) -> FloatArray:
@@ -159,7 +172,9 @@ def guaranteed_error(
     judged = _judge(model, data, rule)
     if X is not None:
         new = check_new_data(model, X)
-        exceedance = _mean_excess(judged.excess(new), np.ones(new.shape[0]), level, NEW_INSTANCES)
+        exceedance = _mean_excess(
+            judged.excess(new), np.ones(new.shape[0]), level, NEW_INSTANCES, known=judged.known
+        )
     else:
         assert data is not None  # checked above
         exceedance = _by_cross_fitting(model, data, rule, level, n_folds)
@@ -206,20 +221,37 @@ class _Judged:
     fitted: LinearRule
     worst_case_error: float
     affine: LinearRule | None = None
+    # Where every instance has a constant of its own: the mean of those that the worst case knows, less the
+    # smallest that a constant can be if scores of the classes add up to zero.
+    known: float | None = None
+    smallest: float = 0.0
 
     def excess(self, X: DataMatrix) -> FloatArray:
+        """Non-negative numbers by whose mean, less ``known``, the bound grows."""
+        if self.known is not None:
+            # A constant that is too large proves the loss as well.
+            return _positive_part(self._constants(X) - self.smallest)
         if self.affine is None:
             return excess_of_randomized_rule(self.fitted, X)
         return excess_of_argmax_rule(self.fitted, self.affine, X)
 
+    def _constants(self, X: DataMatrix) -> FloatArray:
+        if self.affine is None:
+            return rules.instance_thresholds(self.fitted.scores(X))
+        return constants_of_argmax_rule(self.fitted, self.affine, X)
+
 
 def _judge(model: Any, data: TrainingData | None, rule: str) -> _Judged:
-    fitted = linear_rule_of(model)
+    fitted, uniform = linear_rule_of(model), 1.0 / len(model.classes_)
+    is_known = fitted.threshold is None
     if rule == "randomized":
-        return _Judged(fitted, float(model.worst_case_error_))
+        smallest = -uniform
+        known = model.threshold_ - smallest if is_known else None
+        return _Judged(fitted, float(model.worst_case_error_), known=known, smallest=smallest)
     assert data is not None
-    worst = worst_case_of_rule(model, data, "argmax")
-    return _Judged(fitted, worst.upper, worst.affine)
+    worst, smallest = worst_case_of_rule(model, data, "argmax"), 1.0 - uniform
+    known = worst.constant - smallest if is_known else None
+    return _Judged(fitted, worst.upper, worst.affine, known=known, smallest=smallest)
 
 
 def _by_cross_fitting(
@@ -239,17 +271,26 @@ def _by_cross_fitting(
         )
     folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=0)
     excess = np.empty(len(rows))
+    known: list[float] = []
     for train, test in folds.split(np.zeros(len(rows)), labels):
         # The weights hold the class weights already.
         part = clone(model).set_params(class_weight=None, callback=None, verbose=0)
         with quiet_fits():
             part.fit(X[train], labels[train], sample_weight=weights[train], X_unlabeled=unlabeled)
         part_data = training_data_of(part, X[train], labels[train], weights[train], unlabeled)
-        excess[test] = _judge(part, part_data, rule).excess(X[test])
-    return _mean_excess(excess, weights, confidence, CROSS_FITTING)
+        judged = _judge(part, part_data, rule)
+        excess[test] = judged.excess(X[test])
+        if judged.known is not None:
+            known.append(judged.known)
+    return _mean_excess(
+        excess, weights, confidence, CROSS_FITTING, known=float(np.mean(known)) if known else None
+    )
 
 
-def _mean_excess(excess: FloatArray, weights: FloatArray, confidence: float, source: str) -> Exceedance:
+def _mean_excess(
+    excess: FloatArray, weights: FloatArray, confidence: float, source: str, *, known: float | None = None
+) -> Exceedance:
+    """Their mean and its limit, less what is ``known`` already."""
     share = weights / weights.sum()
     mean = float(share @ excess)
     if len(excess) < 2:
@@ -260,6 +301,10 @@ def _mean_excess(excess: FloatArray, weights: FloatArray, confidence: float, sou
     error = float(np.sqrt(np.sum((share * (excess - mean)) ** 2) * len(excess) / (len(excess) - 1)))
     n_exceeding = int(np.count_nonzero(excess))
     upper = mean * _gamma_limit(share * excess, confidence) if n_exceeding else 0.0
+    if known is not None:
+        # Few of the terms are zero, so that their own variance tells more than that of rare events.
+        upper = _limit_of_common_terms(mean, error, len(excess), confidence) - known if n_exceeding else 0.0
+        mean -= known
     return Exceedance(mean, error, upper, confidence, len(excess), n_exceeding, source)
 
 
@@ -271,6 +316,20 @@ def _gamma_limit(terms: FloatArray, confidence: float) -> float:
     """
     shape = float(terms.sum() ** 2 / np.sum(terms**2))
     return shape / float(stats.gamma.ppf(1.0 - confidence, shape))
+
+
+def _limit_of_common_terms(mean: float, error: float, n: int, confidence: float) -> float:
+    """The upper limit of a mean of non-negative terms, skewed to the right: that of a Gamma law.
+
+    For many terms it is Student's, to which the standard error is widened.
+    """
+    widened = error
+    if confidence > 0.5:
+        widened *= float(stats.t.ppf(confidence, n - 1) / stats.norm.ppf(confidence))
+    if widened == 0.0:
+        return mean
+    shape = (mean / widened) ** 2
+    return mean * shape / float(stats.gamma.ppf(1.0 - confidence, shape))
 
 
 def _in_words(

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.guarantees.fitted_model import check_model, linear_rule_of, pose_as_fitted, training_data_of
-from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
 from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.pose import PosedProblem
 
 # How closely a stored number must agree with the one recomputed.
@@ -72,8 +70,8 @@ def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> fl
     again = LinearRule.from_mu(mu, stored.threshold, problem.coding, problem.scale)
     if not np.allclose(again.intercept, stored.intercept, rtol=AGREEMENT, atol=AGREEMENT):
         problems.append("intercept_ is not the one that goes with coef_ when there is no intercept")
-    _confirm("threshold_", stored.threshold, rules.threshold(problem.scores_of(mu)), problems)
-    upper = upper_bound(problem, BayesError(), mu)
+    _confirm("threshold_", model.threshold_, problem.threshold_of(mu), problems)
+    upper = upper_bound(problem, problem.objective, mu)
     _confirm("worst_case_error_", model.worst_case_error_, upper, problems)
     return upper
 
@@ -86,11 +84,17 @@ def _recompute_lower(model: Any, posed: PosedProblem, problems: list[str]) -> fl
         problems.append(f"worst_case_distribution_ has shape {stored.shape}, the data need {expected}")
         return np.nan
     distribution = posed.instances.from_rows(stored)
-    # NaN fails both comparisons.
+    # NaN fails all comparisons.
+    if (
+        posed.problem.marginal.is_known
+        and not (np.abs(distribution.sum(axis=0) - posed.instances.weights) <= AGREEMENT).all()
+    ):
+        problems.append("worst_case_distribution_ moves mass from one sample to another")
+        return np.nan
     if not ((distribution >= 0.0).all() and abs(distribution.sum() - 1.0) <= AGREEMENT):
         problems.append("worst_case_distribution_ is not a distribution on these samples")
         return np.nan
-    lower = lower_bound(posed.problem, BayesError(), distribution).bound
+    lower = lower_bound(posed.problem, posed.problem.objective, distribution).bound
     _confirm("worst_case_error_lower_", model.worst_case_error_lower_, lower, problems)
     return lower
 

@@ -14,26 +14,38 @@ from sklearn.utils.extmath import safe_sparse_dot
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.problem.problem import Problem
 
 
 @dataclass(frozen=True)
 class LinearRule:
-    """A rule: its columns, their coefficients (1 or K rows), intercepts, and the threshold phi."""
+    """A rule: its columns, their coefficients (1 or K rows), intercepts, and the threshold phi.
+
+    The threshold is None where every instance has its own.
+    """
 
     n_features: int
     columns: IntArray
     coef: FloatArray
     intercept: FloatArray
-    threshold: float
+    threshold: float | None
 
     @classmethod
-    def from_full(cls, coef: FloatArray, intercept: FloatArray, threshold: float) -> LinearRule:
+    def from_full(cls, coef: FloatArray, intercept: FloatArray, threshold: float | None) -> LinearRule:
         """From coefficients of all columns, most of them zero."""
         columns = np.flatnonzero(coef.any(axis=0))
         return cls(coef.shape[1], columns, coef[:, columns], intercept, threshold)
 
     @classmethod
-    def from_mu(cls, mu: FloatArray, threshold: float, coding: Coding, scale: ColumnScale) -> LinearRule:
+    def of_problem(cls, mu: FloatArray, problem: Problem) -> LinearRule:
+        """The randomized rule that goes with coefficients of a problem."""
+        threshold = None if problem.marginal.is_known else problem.threshold_of(mu)
+        return cls.from_mu(mu, threshold, problem.coding, problem.scale)
+
+    @classmethod
+    def from_mu(
+        cls, mu: FloatArray, threshold: float | None, coding: Coding, scale: ColumnScale
+    ) -> LinearRule:
         coef, intercept = scale.to_original(mu)
         sign = _orientation(coding.n_blocks)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.

@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.problem.rule import threshold
+from minimaxrisk.problem.marginal import FREE, Marginal
+from minimaxrisk.problem.rule import instance_thresholds
 
 
 class Objective(Protocol):
@@ -41,32 +42,31 @@ class SmoothableObjective(Objective, Protocol):
 class BayesError:
     """Error of the best rule against w: the minimax risk problem.
 
-    ``value = 1 - sum_i max_y w_yi``; the conjugate is ``1 + phi(mu)``, because spreading mass over the
-    labels in C at one instance earns ``(sum_{y in C} s_y - 1)/|C|`` and phi is the largest such number.
+    ``value = 1 - sum_i max_y w_yi``; the conjugate is ``1 + phi(mu)``, because mass on one instance, shared
+    alike by the labels in C, earns ``(sum_{y in C} s_y - 1)/|C|``. The largest such number is phi_i, and phi
+    is the largest or the mean of those, as the marginal has it.
     """
+
+    marginal: Marginal = FREE
 
     def value(self, distribution: FloatArray) -> float:
         return 1.0 - float(distribution.max(axis=0).sum())
 
     def conjugate(self, scores: FloatArray) -> float:
-        return 1.0 + threshold(scores)
+        return 1.0 + self.marginal.largest_mean(instance_thresholds(scores))
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
-        return as_distribution(w, centre)
+        return self.marginal.repaired(w, centre)
 
     def respond(self, scores: FloatArray, temperature: float) -> FloatArray:
-        """The gradient of ``t log mean_i exp(phi_i / t)``, which stands in for phi.
-
-        Proportional to exp(phi_i / t) over instances, uniform over the labels that attain phi_i.
-        """
+        """Soft masses over instances, shared alike by the labels that attain phi_i."""
         order = np.argsort(-scores, axis=0, kind="stable")
         descending = np.take_along_axis(scores, order, axis=0)
         sizes = np.arange(1, len(scores) + 1)[:, None]
         phi_of_size = (np.cumsum(descending, axis=0) - 1.0) / sizes
         best = np.argmax(phi_of_size, axis=0)
         phi = phi_of_size[best, np.arange(scores.shape[1])]
-        over_instances = np.exp((phi - phi.max()) / temperature)
-        over_instances /= over_instances.sum()
+        over_instances = self.marginal.soft_masses(phi, temperature)
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.broadcast_to(sizes - 1, order.shape), axis=0)
         return np.where(rank <= best, over_instances / (best + 1.0), 0.0)
@@ -77,20 +77,13 @@ class ExpectedLoss:
     """Expected loss of a fixed rule, ``loss[y, i]`` being what it loses at instance i with label y."""
 
     loss: FloatArray
+    marginal: Marginal = FREE
 
     def value(self, distribution: FloatArray) -> float:
         return float(np.sum(self.loss * distribution))
 
     def conjugate(self, scores: FloatArray) -> float:
-        return float(np.max(self.loss + scores))
+        return self.marginal.largest_mean(np.max(self.loss + scores, axis=0))
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
-        return as_distribution(w, centre)
-
-
-def as_distribution(w: FloatArray, empirical: FloatArray) -> FloatArray:
-    """Non-negative and of mass one; mass left over carries all labels alike."""
-    w = np.maximum(w, 0.0)
-    left_over = max(0.0, 1.0 - float(w.sum()))
-    w += left_over * empirical.sum(axis=0) / len(w)
-    return w / w.sum()
+        return self.marginal.repaired(w, centre)

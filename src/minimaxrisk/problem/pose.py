@@ -30,13 +30,25 @@ class PosedProblem:
         instances = self.instances.relabelled(labels, weights, old.coding.n_classes)
         moments = old.features.class_moments(instances.p_hat)
         problem, radii = build_problem(
-            old.features, moments, scale=old.scale, instances=instances, coding=old.coding, rule=rule
+            old.features,
+            moments,
+            scale=old.scale,
+            instances=instances,
+            coding=old.coding,
+            rule=rule,
+            marginal_is_known=old.marginal.is_known,
         )
         return PosedProblem(problem, instances, radii)
 
 
 def pose(
-    data: TrainingData, *, coding: str, rule: RadiusRule, standardize: bool, fit_intercept: bool
+    data: TrainingData,
+    *,
+    coding: str,
+    rule: RadiusRule,
+    standardize: bool,
+    fit_intercept: bool,
+    marginal_is_known: bool = False,
 ) -> PosedProblem:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     n_classes = len(data.classes)
@@ -46,7 +58,13 @@ def pose(
     )
     chosen = make_coding(coding, n_classes)
     problem, radii = build_problem(
-        features, moments, scale=scale, instances=instances, coding=chosen, rule=rule
+        features,
+        moments,
+        scale=scale,
+        instances=instances,
+        coding=chosen,
+        rule=rule,
+        marginal_is_known=marginal_is_known,
     )
     return PosedProblem(problem, instances, radii)
 

@@ -22,6 +22,9 @@ from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
+from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
+from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.samples.instances import Instances
 from minimaxrisk.uncertainty.moments import phi_moments
 from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule
@@ -37,6 +40,12 @@ class Problem:
     tau: FloatArray  # B x d
     lam: FloatArray  # B x d
     scale: ColumnScale
+    marginal: Marginal = FREE
+
+    @property
+    def objective(self) -> BayesError:
+        """What the adversary of the minimax risk maximises."""
+        return BayesError(self.marginal)
 
     @property
     def n_instances(self) -> int:
@@ -55,6 +64,10 @@ class Problem:
         """Phi(x_i, y)' mu for every class and instance (K x n)."""
         return self.coding.scores(self.features.combine(mu))
 
+    def threshold_of(self, mu: FloatArray) -> float:
+        """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
+        return self.marginal.largest_mean(instance_thresholds(self.scores_of(mu)))
+
 
 def build_features(
     X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
@@ -72,6 +85,7 @@ def build_problem(
     instances: Instances,
     coding: Coding,
     rule: RadiusRule,
+    marginal_is_known: bool = False,
 ) -> tuple[Problem, Radii]:
     """Estimate the moments of Phi and set the confidence radii."""
     tau, sigma = phi_moments(moments, coding)
@@ -79,4 +93,5 @@ def build_problem(
     lam = radii.lam.copy()
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
     lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0
-    return Problem(features, coding, instances.p_hat, tau, lam, scale), radii
+    marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
+    return Problem(features, coding, instances.p_hat, tau, lam, scale, marginal), radii

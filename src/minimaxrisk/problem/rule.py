@@ -11,14 +11,20 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 
 
 def threshold(scores: FloatArray) -> float:
-    """phi(mu): the smallest phi with ``sum_y (s_y(x) - phi)_+ <= 1`` for every instance.
+    """phi(mu): the smallest phi with ``sum_y (s_y(x) - phi)_+ <= 1`` for every instance."""
+    return float(instance_thresholds(scores).max())
+
+
+def instance_thresholds(scores: FloatArray) -> FloatArray:
+    """phi_x for each instance, with ``sum_y (s_y(x) - phi_x)_+ = 1``.
 
     The paper maximises ``(sum_{y in C} s_y - 1)/|C|`` over all label subsets C. For a given size the
     best subset holds the largest scores, so sorting replaces the 2^K - 1 subsets.
     """
     descending = -np.sort(-scores, axis=0)
     sizes = np.arange(1, scores.shape[0] + 1)[:, None]
-    return float(np.max((np.cumsum(descending, axis=0) - 1.0) / sizes))
+    best: FloatArray = np.max((np.cumsum(descending, axis=0) - 1.0) / sizes, axis=0)
+    return best
 
 
 def total_excess(scores: FloatArray, phi: float) -> FloatArray:
@@ -26,9 +32,12 @@ def total_excess(scores: FloatArray, phi: float) -> FloatArray:
     return np.maximum(scores - phi, 0.0).sum(axis=0)
 
 
-def probabilities(scores: FloatArray, phi: float) -> FloatArray:
-    """h(y|x) = (s_y - phi)_+ / d_x with d_x the sum over y, and 1/K where d_x is zero (K x n)."""
-    excess = np.maximum(scores - phi, 0.0)
+def probabilities(scores: FloatArray, phi: float | None) -> FloatArray:
+    """h(y|x) = (s_y - phi)_+ / d_x with d_x the sum over y, and 1/K where d_x is zero (K x n).
+
+    Where phi is None every instance has its own, at which d_x is one.
+    """
+    excess = np.maximum(scores - (instance_thresholds(scores) if phi is None else phi), 0.0)
     d_x = excess.sum(axis=0)
     uniform = np.full_like(excess, 1.0 / scores.shape[0])
     # A subnormal d_x would make the division overflow; it is as good as zero.

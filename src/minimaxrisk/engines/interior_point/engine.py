@@ -28,7 +28,6 @@ from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverErr
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
-from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -63,7 +62,7 @@ def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor 
 
     The pair returned is the best one certified, whichever way the loop ends.
     """
-    objective, tolerance = BayesError(), max(settings.gap_tol, SMALLEST_GAP)
+    objective, tolerance = problem.objective, max(settings.gap_tol, SMALLEST_GAP)
     best = Solution.trivial(problem, objective)
     best.solver = "interior-point"
     is_vertex = False
@@ -87,9 +86,9 @@ def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor 
 
 def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     """The upper bound proven when the monitor stops the loop; no vertex, and no sparse coefficients."""
-    best = Solution.trivial(problem, BayesError())
+    best = Solution.trivial(problem, problem.objective)
     _Search(problem, settings, best, seeks_vertex=False).run(monitor)
-    return upper_bound(problem, BayesError(), best.mu)
+    return upper_bound(problem, problem.objective, best.mu)
 
 
 class _Search:
@@ -104,7 +103,7 @@ class _Search:
     ) -> None:
         self.problem, self.settings, self.best = problem, settings, best
         self.seeks_vertex = seeks_vertex
-        self.objective = BayesError()
+        self.objective = problem.objective
         self.started = time.perf_counter()
         self.is_widened = bool((problem.lam < THIN_RADIUS).any())
         self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
@@ -293,14 +292,14 @@ def _drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) -
 
     A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
     """
-    nothing = upper_bound(problem, BayesError(), np.zeros_like(best.mu))
+    nothing = upper_bound(problem, problem.objective, np.zeros_like(best.mu))
     allowed = best.lower + gap_tol
     if best.upper > allowed:
         allowed = best.upper + min(gap_tol, LARGEST_LOSS)
     size = np.abs(best.mu)
     for fraction in 10.0 ** np.arange(-1.0, -9.0, -1.0):
         sparse = np.where(size > fraction * size.max(), best.mu, 0.0)
-        upper = upper_bound(problem, BayesError(), sparse)
+        upper = upper_bound(problem, problem.objective, sparse)
         if upper <= min(allowed, nothing):
             best.mu, best.upper = sparse, upper
             return

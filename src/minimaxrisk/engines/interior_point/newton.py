@@ -27,7 +27,7 @@ class InstanceStep:
     dz: FloatArray
     block_weights: FloatArray  # change of C w (B x n)
     moved: FloatArray | None  # that of the working set's positions, where it is known better than by a sum
-    dphi: float = 0.0
+    dphi: float | FloatArray = 0.0
 
 
 class NewtonSystem(Protocol):
@@ -47,8 +47,8 @@ class NewtonSystem(Protocol):
         """
         ...
 
-    def support(self) -> tuple[BoolArray, BoolArray]:
-        """Masses that seem to be positive at the optimum, and those that seem the instance's largest."""
+    def support(self) -> tuple[BoolArray, BoolArray, BoolArray]:
+        """Masses that seem positive at the optimum, those that seem largest, and instances that are full."""
         ...
 
     def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:

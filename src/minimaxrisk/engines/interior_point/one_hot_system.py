@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dsyrk, dtrsm
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.interior_point.factors import (
@@ -36,7 +36,7 @@ class OneHotSystem:
         self._shape = n_classes, n = start.shape
         self.x = np.concatenate([start, start.max(axis=0) + OFFSET / n - start]).ravel()
         self.z = np.full(2 * start.size, 1.0 / n_classes)
-        self._phi = 0.0
+        self._phi: float | FloatArray = 0.0
 
     def distribution(self) -> FloatArray:
         w = self.x.reshape(2, *self._shape)[0]
@@ -45,10 +45,10 @@ class OneHotSystem:
     def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
         return 1.0 - gain + threshold(scores), 1.0
 
-    def support(self) -> tuple[BoolArray, BoolArray]:
+    def support(self) -> tuple[BoolArray, BoolArray, BoolArray]:
         scale = self.distribution().max()
         is_large = (self.x > scale * self.z).reshape(2, *self._shape)
-        return is_large[0], ~is_large[1]
+        return is_large[0], ~is_large[1], np.zeros(self._shape[1], dtype=np.bool_)
 
     def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
         n = self._shape[1]
@@ -85,7 +85,7 @@ class OneHotSystem:
     def advance(self, step: InstanceStep, primal_length: float, dual_length: float) -> None:
         self.x = self.x + primal_length * step.dx
         self.z = self.z + dual_length * step.dz
-        self._phi += dual_length * step.dphi
+        self._phi = self._phi + dual_length * step.dphi
 
 
 class EpigraphFactor:
@@ -98,8 +98,16 @@ class EpigraphFactor:
         T, T: (G + A) - W'W,  W = L^-1 (G + A),  M = L L';      elsewhere: B - B M^-1 B.
     """
 
-    def __init__(self, grams: list[FloatArray], lower: FloatArray, upper: FloatArray) -> None:
+    def __init__(
+        self,
+        grams: list[FloatArray],
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        keeps_inverses: bool = False,
+    ) -> None:
         n = lower.shape[1]
+        self._inverses: list[FloatArray] = []
         self._upper = upper
         schur = np.zeros((n, n), order="F")
         diagonal_of(schur)[:] = upper.sum(axis=0)
@@ -112,6 +120,8 @@ class EpigraphFactor:
             diagonal += b
             factor = cholesky(matrix)
             inverse = inverse_from_factor(factor)
+            if keeps_inverses:
+                self._inverses.append(inverse.copy(order="F"))
             inverse *= b
             inverse *= b[:, None]
             if len(top):
@@ -120,6 +130,19 @@ class EpigraphFactor:
             schur -= inverse
             self._classes.append((factor, top, stiff))
         self._schur = cholesky(schur)
+
+    def compliance_of_masses(self) -> FloatArray:
+        """Lower triangle of the map from one push on all labels of each instance to the masses it adds.
+
+        Without r it is the sum of the inverses ``C = M^-1``; r adds ``N' S^-1 N`` with ``N = sum B C``.
+        """
+        total = np.zeros_like(self._schur, order="F")
+        coupling = np.zeros_like(total)
+        for inverse, b in zip(self._inverses, self._upper, strict=True):
+            total += inverse
+            coupling += b[:, None] * _symmetrised(inverse)
+        half = dtrsm(1.0, self._schur, coupling, lower=1, overwrite_b=1)
+        return dsyrk(1.0, half, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
 
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, None]:
         """dw and dr - dw (2 x K x n)."""
@@ -182,6 +205,12 @@ class EpigraphSmallSide:
         z = v[: top.size].reshape(top.shape)
         room[:, kept] = np.where(top, -z, v[top.size :] - z)
         return np.stack([dw, room]), moved
+
+
+def _symmetrised(lower: FloatArray) -> FloatArray:
+    """A symmetric matrix from its lower triangle."""
+    triangle = np.tril(lower)
+    return np.asfortranarray(triangle + np.tril(triangle, -1).T)
 
 
 def _symmetric_columns(lower: FloatArray, chosen: IntArray) -> FloatArray:

@@ -18,6 +18,8 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.face import Face
+from minimaxrisk.engines.interior_point.known_one_hot_system import KnownOneHotSystem
+from minimaxrisk.engines.interior_point.known_signed_system import KnownSignedSystem
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraints
 from minimaxrisk.engines.interior_point.newton import InstanceStep, NewtonSystem
 from minimaxrisk.engines.interior_point.one_hot_system import OneHotSystem
@@ -54,8 +56,7 @@ class InteriorPoint:
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
-        kind = SignedSystem if problem.coding.name == "signed" else OneHotSystem
-        self.system: NewtonSystem = kind(problem.centre + fraction * away)
+        self.system = _system_for(problem, problem.centre + fraction * away)
         per_instance = NEAREST_PER_INSTANCE[problem.coding.name]
         self.n_nearest = max(1, int(per_instance * problem.n_instances * problem.coding.n_blocks))
         self.mean = float(self.system.x @ self.system.z) / len(self.system.x)
@@ -104,9 +105,10 @@ class InteriorPoint:
         is_active = self.multipliers > scale * slack
         active = np.flatnonzero(is_active.any(axis=0))
         side = np.where(self.multipliers[0, active] > self.multipliers[1, active], 1.0, -1.0)
-        is_positive, is_largest = self.system.support()
-        mass_is_fixed = self.problem.coding.name == "one-hot"
-        return Face(self.working.components[active], side, is_positive, is_largest, mass_is_fixed)
+        n_masses_known = 0
+        if self.problem.coding.name == "one-hot":
+            n_masses_known = self.problem.n_instances if self.problem.marginal.is_known else 1
+        return Face(self.working.components[active], side, *self.system.support(), n_masses_known)
 
     def step(self, *, centre: bool = False) -> None:
         """One predictor-corrector step, or one that only evens out the products x z (``centre``)."""
@@ -174,6 +176,13 @@ class _Direction:
     @property
     def length(self) -> float:
         return min(1.0, self.primal_length) + min(1.0, self.dual_length)
+
+
+def _system_for(problem: Problem, start: FloatArray) -> NewtonSystem:
+    is_known = problem.marginal.is_known
+    if problem.coding.name == "signed":
+        return KnownSignedSystem(start) if is_known else SignedSystem(start)
+    return KnownOneHotSystem(start) if is_known else OneHotSystem(start)
 
 
 def _everywhere(mass: FloatArray) -> FloatArray:

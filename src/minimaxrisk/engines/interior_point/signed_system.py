@@ -22,7 +22,6 @@ class SignedSystem:
 
     def __init__(self, start: FloatArray) -> None:
         u = start[0] - start[1]
-        self._n = len(u)
         self.x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]) + OFFSET / len(u)
         self.z = np.ones(2 * len(u))
 
@@ -37,9 +36,9 @@ class SignedSystem:
             return 0.5, 0.0
         return 0.5 - 0.5 * gain / largest, 0.5 / largest
 
-    def support(self) -> tuple[BoolArray, BoolArray]:
+    def support(self) -> tuple[BoolArray, BoolArray, BoolArray]:
         is_positive = (self.x > self.x.max() * self.z).reshape(2, -1)
-        return is_positive, np.ones_like(is_positive)
+        return is_positive, np.ones_like(is_positive), np.zeros(is_positive.shape[1], dtype=np.bool_)
 
     def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
         self._x = self.x.reshape(2, -1)
@@ -50,11 +49,7 @@ class SignedSystem:
         self._ratio = z / self._x
         self._sum = self._ratio[0] + self._ratio[1]
         stiffness = self._ratio[0] * self._ratio[1] / self._sum
-        self._factor: DiagonalPlusGram | DiagonalSmallSide
-        if pays(self._n, len(working), 1):
-            self._factor = DiagonalSmallSide(working, weights, stiffness)
-        else:
-            self._factor = DiagonalPlusGram(gram(working, 0, weights), stiffness)
+        self._factor = factor_of_diagonal_plus_gram(working, weights, stiffness)
 
     def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
         pushed = target.reshape(2, -1) / self._x
@@ -100,6 +95,15 @@ class DiagonalSmallSide:
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         u, _, moved = self._factor.solve(right[None, :], right[self._kept])
         return u[0], moved
+
+
+def factor_of_diagonal_plus_gram(
+    working: WorkingSet, weights: FloatArray, stiffness: FloatArray
+) -> DiagonalPlusGram | DiagonalSmallSide:
+    """Of ``E + G``, whichever way takes fewer operations."""
+    if pays(len(stiffness), len(working), 1):
+        return DiagonalSmallSide(working, weights, stiffness)
+    return DiagonalPlusGram(gram(working, 0, weights), stiffness)
 
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:

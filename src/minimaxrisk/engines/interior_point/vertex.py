@@ -24,7 +24,7 @@ def vertex_of(problem: Problem, working: WorkingSet, face: Face) -> tuple[Stage,
     because the optimum is degenerate or the guess is not quite right, a square part is chosen by
     pivoting. Nothing here says that the vertex is optimal: certificates do.
     """
-    make = _one_hot_equations if face.mass_is_fixed else _signed_equations
+    make = _signed_equations if problem.coding.name == "signed" else _one_hot_equations
     equations = make(problem, working, face)
     n_rows, n_masses = equations.matrix.shape
     if n_rows == 0 or n_masses == 0:
@@ -64,50 +64,65 @@ class _Equations:
 
 def _signed_equations(problem: Problem, working: WorkingSet, face: Face) -> _Equations:
     """``sum |u|`` is the cost; the scores of the coefficients are at most one half."""
-    instances = np.flatnonzero(face.is_positive.any(axis=0))
-    active = np.searchsorted(working.components, face.components)
+    instances = np.flatnonzero(face.is_positive.any(axis=0) & ~face.is_full)
+    rows = working.rows[np.searchsorted(working.components, face.components)]
+    full = np.where(face.is_full, problem.centre.sum(axis=0), 0.0) * np.where(face.is_positive[0], 1.0, -1.0)
 
     def distribution(masses: FloatArray) -> FloatArray:
-        u = np.zeros(problem.n_instances)
+        u = full.copy()
         u[instances] = masses
+        if problem.marginal.is_known:
+            return problem.marginal.repaired(np.stack([u, -u]), problem.centre)
         return _normalised(distribution_with_difference(u))
 
     return _Equations(
-        matrix=working.rows[active][:, instances],
+        matrix=rows[:, instances],
         cost=np.where(face.is_positive[0, instances], 0.5, -0.5),
-        right=(working.target[active] + face.side) * working.radius[active],
+        right=_moments_of(working, face) - (rows @ full if face.is_full.any() else 0.0),
         distribution=distribution,
     )
 
 
 def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> _Equations:
-    """The masses are those strictly between 0 and r, then r itself; the last row is ``sum w = 1``."""
+    """The masses are those strictly between 0 and r, then r itself; the last rows are their known sums."""
     largest = face.is_positive & face.is_largest
     instances = np.flatnonzero(largest.any(axis=0))
     # A positive mass where none is the largest has no place in the equations.
     free = np.nonzero(face.is_positive & ~largest & largest.any(axis=0))
-    n_rows, n_free = len(face.components) + 1, len(free[0])
+    n_moments, n_free = len(face.components), len(free[0])
     active = np.searchsorted(working.components, face.components)
     block = working.block_of_component()[active]
     rows = working.rows[active]
-    matrix = np.empty((n_rows, n_free + len(instances)))
-    matrix[:-1, :n_free] = rows[:, free[1]] * (block[:, None] == free[0])
-    matrix[:-1, n_free:] = rows[:, instances] * largest[block][:, instances]
-    matrix[-1, :n_free], matrix[-1, n_free:] = 1.0, largest[:, instances].sum(axis=0)
+    matrix = np.zeros((n_moments + face.n_masses_known, n_free + len(instances)))
+    matrix[:n_moments, :n_free] = rows[:, free[1]] * (block[:, None] == free[0])
+    matrix[:n_moments, n_free:] = rows[:, instances] * largest[block][:, instances]
+    # Masses are added up over everything, or over each instance.
+    is_known = problem.marginal.is_known
+    place = n_moments + (np.arange(problem.n_instances) if is_known else np.zeros(problem.n_instances, int))
+    matrix[place[free[1]], np.arange(n_free)] = 1.0
+    matrix[place[instances], n_free + np.arange(len(instances))] = largest[:, instances].sum(axis=0)
+    known = problem.centre.sum(axis=0) if is_known else np.ones(1)
 
     def distribution(masses: FloatArray) -> FloatArray:
         r = np.zeros(problem.n_instances)
         r[instances] = masses[n_free:]
         w = np.where(largest, r, 0.0)
         w[free] = masses[:n_free]
-        return _normalised(np.maximum(w, 0.0))
+        return problem.marginal.repaired(w, problem.centre) if is_known else _normalised(np.maximum(w, 0.0))
 
     return _Equations(
         matrix=matrix,
         cost=np.concatenate([np.zeros(n_free), np.ones(len(instances))]),
-        right=np.append((working.target[active] + face.side) * working.radius[active], 1.0),
+        right=np.concatenate([_moments_of(working, face), known]),
         distribution=distribution,
     )
+
+
+def _moments_of(working: WorkingSet, face: Face) -> FloatArray:
+    """What the active constraints hold their moments at."""
+    active = np.searchsorted(working.components, face.components)
+    moments: FloatArray = (working.target[active] + face.side) * working.radius[active]
+    return moments
 
 
 def _normalised(w: FloatArray) -> FloatArray:

@@ -96,16 +96,18 @@ class RangeProgram:
             rows = (positions + self._n_fixed).astype(np.int32)
             self._do("deleteRows", len(rows), rows)
 
-    def set_basis(self, basic_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray) -> None:
+    def set_basis(
+        self, basic_columns: BoolArray, full_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray
+    ) -> None:
         """Start the next solve from a guess of the basis; HiGHS repairs one that is not square or singular.
 
-        The masks run over all columns and all rows, fixed ones first; ``at_upper`` says at which side the
-        other rows are.
+        The masks run over all columns and all rows, fixed ones first; ``full_columns`` are at their upper
+        bounds, and ``at_upper`` says at which side the rows are that are not basic.
         """
         status = highspy.HighsBasisStatus
         choice = np.array([status.kLower, status.kBasic, status.kUpper], dtype=object)
         basis = highspy.HighsBasis()
-        basis.col_status = list(choice[basic_columns.astype(np.intp)])
+        basis.col_status = list(choice[np.where(basic_columns, 1, 2 * full_columns)])
         basis.row_status = list(choice[np.where(basic_rows, 1, 2 * at_upper)])
         basis.valid = basis.alien = True
         self._do("setBasis", basis)

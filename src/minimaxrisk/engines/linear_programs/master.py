@@ -13,6 +13,7 @@ from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeP
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.problem.hinge import HingeLoss
+from minimaxrisk.problem.marginal import KnownMarginal, Marginal
 from minimaxrisk.problem.objective import BayesError, ExpectedLoss, Objective
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -92,14 +93,17 @@ class Master:
         side = np.zeros(self.problem.n_components)
         side[guess.components] = guess.side
         n_blocks = self.problem.coding.n_blocks
-        positive = guess.is_positive.ravel()
-        columns, fixed = positive, np.zeros(n_blocks)  # w and t; the rows say what t is
-        if guess.mass_is_fixed:  # w, r and t; w <= r, sum w = 1 and what t is
-            columns = np.concatenate([positive, guess.is_positive.any(axis=0)])
+        columns = (guess.is_positive & ~guess.is_full).ravel()
+        fixed = np.zeros(n_blocks)  # columns w and t; the rows say what t is
+        if self.problem.coding.name == "one-hot":  # w, r and t; w <= r, known masses and what t is
+            columns = np.concatenate([columns, guess.is_positive.any(axis=0)])
             largest = (guess.is_positive & guess.is_largest).ravel()
-            fixed = np.concatenate([~largest, np.zeros(1 + n_blocks)])
+            fixed = np.concatenate([~largest, np.zeros(guess.n_masses_known + n_blocks)])
+        full = np.zeros(len(columns) + n_blocks, dtype=np.bool_)
+        full[: guess.is_positive.size] = (guess.is_positive & guess.is_full).ravel()
         self._program.set_basis(
             basic_columns=np.concatenate([columns, np.ones(n_blocks)]).astype(np.bool_),
+            full_columns=full,
             basic_rows=np.concatenate([fixed, ~is_active]).astype(np.bool_),
             at_upper=np.concatenate([np.ones(len(fixed)), side[self.components] > 0.0]).astype(np.bool_),
         )
@@ -138,11 +142,11 @@ class _FixedPart:
 
 
 def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
-    n_w, one = coding.n_classes * n, np.array([unit])
-    total = sparse.csr_array(np.ones((1, n_w)))
+    n_w = coding.n_classes * n
     no_bound = np.full(n_w, np.inf)
     if isinstance(objective, ExpectedLoss):
-        part = _FixedPart(-objective.loss.ravel(), total, one, one, no_bound)
+        rows, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
+        part = _FixedPart(-objective.loss.ravel(), rows, mass, mass, no_bound)
     elif isinstance(objective, HingeLoss):
         # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
         balance = sparse.csr_array(np.repeat(coding.matrix, n, axis=1))[: int(objective.has_intercept)]
@@ -153,20 +157,34 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
     elif coding.name == "signed":
         # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
         # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
-        # row: mass that is left over carries both labels alike.
-        part = _FixedPart(np.full(n_w, 0.5), total[:0], one[:0], one[:0], no_bound)
+        # row: mass that is left over carries both labels alike. A known mass of the instance bounds |u|.
+        most = no_bound
+        if isinstance(objective.marginal, KnownMarginal):
+            most = unit * np.tile(objective.marginal.masses, 2)
+        nothing = np.empty(0)
+        part = _FixedPart(np.full(n_w, 0.5), sparse.csr_array((0, n_w)), nothing, nothing, most)
     else:
-        # max 1 - sum r  with  w_yi - r_i <= 0  and  sum w = 1 (of whichever unit)
+        # max 1 - sum r  with  w_yi - r_i <= 0  and masses of whichever unit
+        total, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
         identity = sparse.eye_array(n)
         linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
         part = _FixedPart(
             cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
-            rows=sparse.vstack([linking, sparse.hstack([total, sparse.coo_array((1, n))])]),
-            lower=np.concatenate([np.full(n_w, -np.inf), one]),
-            upper=np.concatenate([np.zeros(n_w), one]),
+            rows=sparse.vstack([linking, sparse.hstack([total, sparse.coo_array((len(mass), n))])]),
+            lower=np.concatenate([np.full(n_w, -np.inf), mass]),
+            upper=np.concatenate([np.zeros(n_w), mass]),
             most=np.full(n_w + n, np.inf),
         )
     return _with_block_sums(part, coding, n)
+
+
+def _mass_rows(
+    marginal: Marginal, n_classes: int, n: int, unit: float
+) -> tuple[sparse.csr_array, FloatArray]:
+    """Rows that add up w, over everything or per instance, and what their sums are."""
+    if isinstance(marginal, KnownMarginal):
+        return sparse.csr_array(sparse.hstack([sparse.eye_array(n)] * n_classes)), unit * marginal.masses
+    return sparse.csr_array(np.ones((1, n_classes * n))), np.array([unit])
 
 
 def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:

@@ -31,7 +31,6 @@ from minimaxrisk.engines.radius_path.homotopy import (
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
-from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
@@ -144,7 +143,11 @@ class _Follower:
         n_classes, n = family.problem.centre.shape
         # With a block of coefficients per class there are so many vertices between two radii that the
         # interior point is faster, unless all of them are wanted.
-        self._can_follow = n_classes <= MOST_CLASSES and (keep_all or family.problem.coding.n_blocks == 1)
+        self._can_follow = (
+            not family.problem.marginal.is_known
+            and n_classes <= MOST_CLASSES
+            and (keep_all or family.problem.coding.n_blocks == 1)
+        )
         self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
         if self._can_follow:
             self._homotopy = Homotopy(family.problem)
@@ -167,7 +170,7 @@ class _Follower:
         if self._n_failures:
             return False
         self._vertex = self._homotopy.start()
-        self._components = by_correlation(problem, BayesError(), FIRST_COMPONENTS)
+        self._components = by_correlation(problem, problem.objective, FIRST_COMPONENTS)
         deviation = np.abs(self._homotopy.moments_of(self._vertex, problem.lam.ravel()) - problem.tau.ravel())
         self._lam = np.maximum(problem.lam.ravel(), 1.001 * deviation)
         return True
@@ -239,8 +242,8 @@ class _Follower:
 
     def _certified(self, met: _Met, moments: FloatArray) -> SolvedRadius:
         problem = self._family.at(met.radius)
-        upper = upper_bound(problem, BayesError(), met.stop.stage.expand(*problem.tau.shape))
-        inside = lower_bound(problem, BayesError(), met.stop.distribution, moments)
+        upper = upper_bound(problem, problem.objective, met.stop.stage.expand(*problem.tau.shape))
+        inside = lower_bound(problem, problem.objective, met.stop.distribution, moments)
         return self._family.solved(met.radius, met.stop.stage, upper, inside.bound)
 
 
