@@ -7,7 +7,7 @@ import numpy as np
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem.problem import build_features, build_problem
 from minimaxrisk.samples.instances import distinct_instances
-from minimaxrisk.uncertainty.radius import Multiple
+from minimaxrisk.uncertainty.given import Multiple
 
 
 def problem_of(

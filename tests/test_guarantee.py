@@ -279,7 +279,8 @@ def test_standard_error_of_a_weighted_mean():
 
 def test_half_of_the_cases_is_guessing_already(cancer):
     X, y = cancer
-    model = MinimaxRiskClassifier(radius=100.0).fit(X, y)
+    with pytest.warns(CoverageWarning):
+        model = MinimaxRiskClassifier(radius=100.0).fit(X, y)
     bound = model.guaranteed_error(X)
     assert bound.value == 0.5
     assert "says nothing: guessing one of 2 classes" in bound.statement

@@ -24,7 +24,7 @@ from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.assumptions import mean_kurtosis, typical_skewness
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.radius import Multiple
+from minimaxrisk.uncertainty.given import Multiple
 
 
 @pytest.fixture
@@ -45,9 +45,8 @@ def components(X, y, coding):
 def test_bonferroni_is_student_at_the_level_of_each_component(study, coding):
     X, y = study
     model = MinimaxRiskClassifier(radius="bonferroni", coding=coding, confidence=0.9).fit(X, y)
-    n, m = components(X, y, coding).shape
-    expected = stats.t.ppf(1 - 0.1 / (2 * m), n - 1) * np.sqrt(n / (n - 1))
-    assert model.radius_ == pytest.approx(expected)
+    m = 150 if coding == "signed" else 300
+    assert model.radius_ == pytest.approx(student((1.0 - features_level(0.9)) / (2 * m), X, y))
     assert verify(model, X, y).valid
 
 
@@ -64,6 +63,20 @@ def bootstrap_maxima(Z, n_draws, rng):
     return np.abs(rng.standard_normal((n_draws, len(Z))) @ centred / np.sqrt(len(Z))).max(axis=1)
 
 
+def student(tail, X, y):
+    """Student's factor with the degrees of freedom that centring and unequal variances leave."""
+    n, inner = len(y), X / X.std(axis=0)
+    parts = np.array([np.mean(y == k) * inner[y == k].var(axis=0) for k in (0, 1)])
+    own = np.array([[np.sum(y == k) - 1.0] for k in (0, 1)])
+    welch = np.median(parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0))
+    return stats.t.isf(tail, min(n - 2, welch)) * np.sqrt(n / (n - 2))
+
+
+def features_level(confidence):
+    """A tenth of what is left to one is the intercept's."""
+    return 1.0 - 0.9 * (1.0 - confidence)
+
+
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, container):
@@ -71,14 +84,13 @@ def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, conta
     draws = 20_000
     model = MinimaxRiskClassifier(radius="bootstrap", coding=coding, n_bootstrap=draws).fit(container(X), y)
     Z = components(X, y, coding)
-    q = np.quantile(bootstrap_maxima(Z, draws, np.random.default_rng(5)), 0.95)
-    n = len(y)
-    expected = stats.t.ppf(stats.norm.cdf(q), n - 1) * np.sqrt(n / (n - 1))
+    q = np.quantile(bootstrap_maxima(Z, draws, np.random.default_rng(5)), features_level(0.95))
+    expected = student(stats.norm.sf(q), X, y)
     # Two quantiles of 20,000 draws each; their standard error is about 0.01.
     assert model.radius_ == pytest.approx(expected, abs=0.05)
 
 
-@pytest.mark.parametrize(("n_draws", "confidence"), [(59, 0.95), (200, 0.9), (1000, 0.95)])
+@pytest.mark.parametrize(("n_draws", "confidence"), [(66, 0.95), (200, 0.9), (1000, 0.95)])
 def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
     study, monkeypatch, n_draws, confidence
 ):
@@ -90,9 +102,10 @@ def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
         MultiplierBootstrap, "_maxima", lambda rule, sample: drawn.append(real(rule, sample)) or drawn[-1]
     )
     model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=n_draws, confidence=confidence).fit(X, y)
-    (k, *_) = (k for k in range(1, n_draws + 1) if stats.binom.cdf(k - 1, n_draws, confidence) >= 0.95)
+    level = features_level(confidence)
+    (k, *_) = (k for k in range(1, n_draws + 1) if stats.binom.cdf(k - 1, n_draws, level) >= 0.95)
     q = sorted(drawn[0])[k - 1]
-    assert model.radius_ == pytest.approx(stats.t.ppf(stats.norm.cdf(q), 39) * np.sqrt(40 / 39), rel=1e-9)
+    assert model.radius_ == pytest.approx(student(stats.norm.sf(q), X, y), rel=1e-9)
 
 
 def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
@@ -101,9 +114,9 @@ def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
     times = np.where(np.arange(40) % 5 == 0, 12, 1)
     model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20_000).fit(X, y, sample_weight=times)
     rows = np.repeat(np.arange(40), times)
-    Z, n = components(X[rows], y[rows], "signed"), len(rows)
-    q = np.quantile(bootstrap_maxima(Z, 20_000, np.random.default_rng(5)), 0.95)
-    expected = stats.t.ppf(stats.norm.cdf(q), n - 1) * np.sqrt(n / (n - 1))
+    Z = components(X[rows], y[rows], "signed")
+    q = np.quantile(bootstrap_maxima(Z, 20_000, np.random.default_rng(5)), features_level(0.95))
+    expected = student(stats.norm.sf(q), X[rows], y[rows])
     # Were the weights no part of the draws, it would be 3.7 instead of 3.1.
     assert model.radius_ == pytest.approx(expected, abs=0.1)
 
@@ -111,7 +124,7 @@ def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     X, y = study
     X = X + 2.0 * X[:, :1]  # correlated, or the union bound would take over
-    estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100)
+    estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=400)
     factor = estimator.fit(X, y).radius_
     assert clone(estimator).fit(X, y).radius_ == factor
     assert clone(estimator).fit(sparse.csr_array(X), y).radius_ == pytest.approx(factor, abs=1e-9)
@@ -245,10 +258,55 @@ def test_number_of_draws_is_positive(study):
 
 
 @pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
-def test_weights_that_count_no_samples_are_refused(study, radius):
+def test_weights_that_count_too_few_samples_are_refused(study, radius):
     X, y = study
-    with pytest.raises(ValueError, match="weights count samples"):
-        MinimaxRiskClassifier(radius=radius).fit(X, y, sample_weight=np.full(40, 1 / 40))
+    estimator = MinimaxRiskClassifier(radius=radius, weight_kind="counts")
+    with pytest.raises(ValueError, match="needs at least 3 samples, but there are 1 or"):
+        estimator.fit(X, y, sample_weight=np.full(40, 1 / 40))
+
+
+def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
+    """Kish's effective number, whatever the scale; class weights are no counts either."""
+    X, y = study
+    w = np.random.default_rng(0).exponential(size=40)
+    n = w.sum() ** 2 / np.sum(w**2)
+    expected = weighted_radii(X, y, w, n)
+    for scale in (1.0, 1e-3, 40.0):
+        model = MinimaxRiskClassifier(radius=2.0).fit(X, y, sample_weight=scale * w)
+        np.testing.assert_allclose(model.lambda_[0, 1:], 2.0 * expected, rtol=1e-9)
+    whole = np.array([1.0, 3.0] * 20)
+    counted = MinimaxRiskClassifier(radius=2.0).fit(X, y, sample_weight=whole)
+    np.testing.assert_allclose(counted.lambda_[0, 1:], 2.0 * weighted_radii(X, y, whole, 80.0), rtol=1e-9)
+    told = MinimaxRiskClassifier(radius=2.0, weight_kind="importance").fit(X, y, sample_weight=whole)
+    np.testing.assert_allclose(told.lambda_[0, 1:], 2.0 * weighted_radii(X, y, whole, 32.0), rtol=1e-9)
+    lopsided = MinimaxRiskClassifier(radius=2.0, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
+    by_class = np.where(y == 1, 3.0, 1.0)
+    n = by_class.sum() ** 2 / np.sum(by_class**2)
+    np.testing.assert_allclose(lopsided.lambda_[0, 1:], 2.0 * weighted_radii(X, y, by_class, n), rtol=1e-9)
+
+
+def weighted_radii(X, y, w, n):
+    p = w / w.sum()
+    inner = (X - p @ X) / np.sqrt(p @ (X - p @ X) ** 2)
+    Z = np.where(y == 0, 1.0, -1.0)[:, None] * inner
+    return np.sqrt(p @ (Z - p @ Z) ** 2 / n)
+
+
+@pytest.mark.parametrize(("coding", "n_blocks"), [("signed", 1), ("one-hot", 2)])
+def test_the_intercept_has_the_limits_of_a_frequency(coding, n_blocks):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [11, 29])
+    model = MinimaxRiskClassifier(radius="bonferroni", coding=coding).fit(rng.standard_normal((40, 60)), y)
+    tail = 0.005 / (2 * n_blocks)
+    for block, hits in enumerate([11, 29][:n_blocks]):
+        # The frequencies at which so many hits or more, or fewer, have just that probability.
+        limits = model.tau_[block, 0] + np.array([-1.0, 1.0]) * model.lambda_[block, 0]
+        low, high = (limits + 1.0) / 2.0 if coding == "signed" else limits
+        tails = [stats.binom.sf(hits - 1, 40, max(low, 0.0)), stats.binom.cdf(hits, 40, min(high, 1.0))]
+        assert max(tails) == pytest.approx(tail, rel=1e-6)
+    # Without an intercept all of delta is left to the features.
+    without = MinimaxRiskClassifier(radius="bonferroni", fit_intercept=False)
+    assert without.fit(rng.standard_normal((40, 60)), y).lambda_.shape[1] == 60
 
 
 def coverage_warnings(X, y, **options):
@@ -333,8 +391,8 @@ def test_draws_are_held_in_pieces_when_there_are_many_samples(monkeypatch):
 
     monkeypatch.setattr("minimaxrisk.uncertainty.bootstrap.BLOCK_ELEMENTS", 3000)
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Counting(np.random.PCG64(seed)))
-    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=60).fit(X, y)
-    assert held == [(10, 300)] * 6
+    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y)
+    assert held == [(10, 300)] * 10
 
 
 def test_warning_about_a_plain_number(study, cancer):
@@ -351,6 +409,8 @@ def test_warning_about_a_plain_number(study, cancer):
         MinimaxRiskClassifier(radius=union.radius_).fit(X, y)
         MinimaxRiskSelector().fit(X, y)
         MinimaxRiskClassifier(radius=np.ones(151)).fit(X, y)
+    # Also where there are more samples than features.
+    with pytest.warns(UninformativeRadiusWarning, match="30 features, 569 samples"):
         MinimaxRiskClassifier().fit(*cancer)
 
 

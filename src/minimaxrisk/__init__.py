@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.stability_selection import FalseSelectionBounds
     from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
+    from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
     from minimaxrisk.guarantees.verification import Certificate, verify
 
 __version__ = _version("minimaxrisk")
@@ -34,6 +35,7 @@ _MODULE_OF = {
     "FalseSelectionBounds": "estimators.stability_selection",
     "GuaranteedError": "guarantees.guaranteed_error",
     "L1SVMClassifier": "estimators.l1_svm",
+    "HoldoutBound": "guarantees.holdout",
     "MinimaxRiskClassifier": "estimators.classifier",
     "MinimaxRiskPath": "analysis.minimax_risk_path",
     "MinimaxRiskSelector": "estimators.selector",
@@ -43,6 +45,7 @@ _MODULE_OF = {
     "error_bounds": "guarantees.error_bounds",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
+    "holdout_bound": "guarantees.holdout",
     "verify": "guarantees.verification",
 }
 
@@ -53,6 +56,7 @@ __all__ = [
     "Exceedance",
     "FalseSelectionBounds",
     "GuaranteedError",
+    "HoldoutBound",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
     "MinimaxRiskPath",
@@ -63,6 +67,7 @@ __all__ = [
     "datasets",
     "error_bounds",
     "files",
+    "holdout_bound",
     "inspection",
     "minimax_risk_path",
     "permutation_test",

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
@@ -36,5 +37,6 @@ __all__ = [
     "check_sample_weight",
     "fit_context",
     "num_samples",
+    "safe_indexing",
     "with_callbacks",
 ]

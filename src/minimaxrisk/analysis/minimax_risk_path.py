@@ -19,7 +19,7 @@ from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import check_training_data
-from minimaxrisk.uncertainty.radius import Multiple
+from minimaxrisk.uncertainty.given import Multiple
 
 # The gap between the bounds at a radius beyond which the caller is told; usually it is a rounding error.
 LARGEST_GAP = 1e-6

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -26,19 +25,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer, is_missing, is_number
+from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import bound_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.parameters import engine_settings_of, radius_rule_of
+from minimaxrisk.estimators.parameters import engine_settings_of, radius_seed_of
 from minimaxrisk.problem.pose import PosedProblem, pose
-from minimaxrisk.samples.validation import check_label_values, check_training_data
+from minimaxrisk.samples.validation import check_label_values, check_training_data, codes_of_groups
 from minimaxrisk.uncertainty.radius import RadiusRule
+from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 # Statistics closer than this are equal: the same labelling may be added up in another order.
@@ -183,12 +184,12 @@ class _Sample:
             raise ValueError(
                 f"X and y must have the same number of samples, got {num_samples(X)} and {len(y)}."
             )
-        names = np.zeros(len(y), dtype=np.intp) if groups is None else _codes_of_groups(groups, len(y))
+        names = np.zeros(len(y), dtype=np.intp) if groups is None else codes_of_groups(groups, len(y))
         weights = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
             used = np.flatnonzero(weights)
-            X, y, names, weights = _rows(X, used), y[used], names[used], weights[used]
+            X, y, names, weights = rows_of(X, used), y[used], names[used], weights[used]
         members = [np.flatnonzero(names == name) for name in np.unique(names)]
         movable = [group for group in members if len(np.unique(y[group])) > 1]
         if groups is not None and not movable:
@@ -209,29 +210,6 @@ class _Sample:
                 order[group] = random.permutation(group)
             orders.append(order)
         return orders
-
-
-def _codes_of_groups(groups: Any, n_samples: int) -> IntArray:
-    """Numbers instead of names of any kind."""
-    # A list with NaN among strings would become the string "nan" in a plain conversion.
-    names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
-    if names.shape != (n_samples,):
-        raise ValueError(
-            f"groups must be 1-D with one entry for each of the {n_samples} samples, got shape {names.shape}."
-        )
-    missing = [i for i, name in enumerate(names) if is_missing(name)]
-    if missing:
-        raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
-    code: dict[Any, int] = {}
-    return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return X.tocsr()[rows]
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 
 class _Statistic(Protocol):
@@ -267,8 +245,15 @@ class _Relabelling:
     def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample, stop: StopAtGap) -> _Relabelling:
         checked = clone(estimator)
         checked._validate_params()
-        data = check_training_data(checked, sample.X, sample.y, sample_weight=sample.weights)
-        rule, settings = radius_rule_of(checked), engine_settings_of(checked, checked.n_features_in_)
+        data = check_training_data(
+            checked,
+            sample.X,
+            sample.y,
+            sample_weight=sample.weights,
+            weight_kind=checked.weight_kind,
+        )
+        rule = radius_rule_of(checked, radius_seed_of(checked))
+        settings = engine_settings_of(checked, checked.n_features_in_)
         with suitable_threads(len(data.labels)):
             posed = pose(
                 data,

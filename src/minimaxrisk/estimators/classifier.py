@@ -27,12 +27,12 @@ from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.estimators.parameters import (
     engine_settings_of,
-    radius_rule_of,
+    radius_seed_of,
     refuse_unlabeled_of_known_marginal,
     take_over_columns,
 )
 from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
-from minimaxrisk.guarantees.fitted_model import linear_rule_of
+from minimaxrisk.guarantees.fitted_model import coverage_of, linear_rule_of
 from minimaxrisk.guarantees.guaranteed_error import (
     GuaranteedError,
     excess_of_randomized_rule,
@@ -43,7 +43,7 @@ from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
-from minimaxrisk.uncertainty.radius import student_factor
+from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -119,6 +119,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
     class_weight : dict, "balanced" or None, default=None
         Weights per class. They are rescaled to leave the sum of the sample weights as it is.
+    weight_kind : {"auto", "counts", "importance"}, default="auto"
+        What ``sample_weight`` means to the confidence radii. ``"counts"``: a weight of 2 is the row twice,
+        and n is the sum of the weights. ``"importance"``: a weight says how much a sample matters, as in a
+        survey or after resampling, and :math:`n = (\sum w)^2 / \sum w^2`, whatever the scale of the weights.
+        ``"auto"`` takes whole numbers for counts. Class weights are of the second kind in any case.
     random_state : int, RandomState instance or None, default=None
         Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
         ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
@@ -165,6 +170,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         the intercept's column first if there is one.
     radius_ : float or None
         The factor s, given or found by the named rule; None where ``radius`` is an array.
+    radius_seed_ : int
+        The seed of the draws of ``radius="bootstrap"``, with which ``verify`` repeats them.
     coverage_ : float or None
         The probability with which all true means lie within the radii, as far as the named rule's assumptions
         hold; None where ``radius`` is no name.
@@ -237,6 +244,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         "gap_tol": [Interval(Real, 0, None, closed="left")],
         "deterministic": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "weight_kind": [StrOptions({"auto", "counts", "importance"})],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -260,6 +268,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         gap_tol: float = 1e-6,
         deterministic: bool = True,
         class_weight: Any = None,
+        weight_kind: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[IterationRecord], Any] | None = None,
@@ -279,6 +288,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.gap_tol = gap_tol
         self.deterministic = deterministic
         self.class_weight = class_weight
+        self.weight_kind = weight_kind
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
@@ -317,17 +327,18 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             y,
             sample_weight=sample_weight,
             class_weight=self.class_weight,
+            weight_kind=self.weight_kind,
             X_unlabeled=X_unlabeled,
         )
         refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
-        settings = engine_settings_of(self, checked.n_features_in_)
+        settings, radius_seed = engine_settings_of(self, checked.n_features_in_), radius_seed_of(self)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):
             posed = pose(
                 data,
                 coding=self.coding,
-                rule=radius_rule_of(self),
+                rule=radius_rule_of(self, radius_seed),
                 standardize=self.standardize,
                 fit_intercept=self.fit_intercept,
                 marginal_is_known=self.marginal == "empirical",
@@ -337,6 +348,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         take_over_columns(self, checked)
         self.classes_ = data.classes
         self._store(posed, solution)
+        self.radius_seed_ = radius_seed
         if solution.interrupted:
             raise KeyboardInterrupt
         self._warn_about_radius(data, posed)
@@ -461,7 +473,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
         n_samples = int((data.weights > 0).sum())
         is_plain = np.ndim(self.radius) == 0 and not isinstance(self.radius, str)
-        if is_plain and self.n_features_in_ > n_samples and not self._covers_anyway(data, posed):
+        if is_plain and not posed.radii.covers:
             warn(
                 f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
                 f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
@@ -470,11 +482,6 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 UninformativeRadiusWarning,
                 stacklevel=CALLER_OF_FIT + 1,
             )
-
-    def _covers_anyway(self, data: TrainingData, posed: PosedProblem) -> bool:
-        """Whether a number is as large as the union bound would have made it."""
-        n, m = float(data.weights.sum()), posed.problem.n_components
-        return n > 1.0 and self.radius >= student_factor((1.0 - self.confidence) / (2.0 * m), n)
 
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
@@ -497,7 +504,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 problem.scale.rescaled(problem.lam),
             )
         self.radius_ = posed.radii.factor
-        self.coverage_ = float(self.confidence) if isinstance(self.radius, str) else None
+        self.coverage_ = coverage_of(self)
         self.coverage_remarks_ = posed.radii.remarks
         self.coding_ = problem.coding.name
         self.solver_ = solution.solver

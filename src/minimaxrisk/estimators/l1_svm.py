@@ -246,12 +246,12 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
             if any(solution.interrupted or solution.stopped for solution in solutions):
                 solutions.append(Solution.trivial(problem, loss))
                 continue
-            monitor = _in_units_of_the_caller(k, posed.instances.n_effective, penalty, history, tell)
+            monitor = _in_units_of_the_caller(k, posed.instances.total_weight, penalty, history, tell)
             solutions.append(solve_by_simplex(problem, loss, settings, monitor))
         return solutions, history
 
     def _store(self, posed: PosedL1SVM, solutions: list[Solution], history: list[dict[str, Any]]) -> None:
-        n = posed.instances.n_effective
+        n = posed.instances.total_weight
         mu = np.vstack([solution.mu for solution in solutions])
         constants = [
             loss.intercept(problem.scores_of(solution.mu))

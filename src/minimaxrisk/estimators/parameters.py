@@ -8,21 +8,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rule_by_name import make_radius_rule
 
 
-def radius_rule_of(model: Any) -> RadiusRule:
-    """What the parameters of a ``MinimaxRiskClassifier`` say about the radii."""
-    # A number that has to be computed, so that without a seed it is the same every time.
+def radius_seed_of(model: Any) -> int:
+    """The seed of the draws of a radius rule: a number has to be computed, without a seed always the same."""
     drawn = model.random_state is not None and isinstance(model.radius, str)
-    return make_radius_rule(
-        model.radius,
-        confidence=model.confidence,
-        n_bootstrap=model.n_bootstrap,
-        seed=int(check_random_state(model.random_state).randint(2**31 - 1)) if drawn else 0,
-        is_standardized=model.standardize,
-    )
+    return int(check_random_state(model.random_state).randint(2**31 - 1)) if drawn else 0
 
 
 def engine_settings_of(model: Any, n_features: int) -> EngineSettings:

@@ -12,7 +12,9 @@ from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData, check_training_data
-from minimaxrisk.uncertainty.radius import GivenRadii, Multiple
+from minimaxrisk.uncertainty.given import GivenRadii, Multiple
+from minimaxrisk.uncertainty.radius import RadiusRule, split_level
+from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 
 def check_model(model: Any) -> None:
@@ -47,21 +49,46 @@ def training_data_of(
         y,
         sample_weight=sample_weight,
         class_weight=model.class_weight,
+        weight_kind=model.weight_kind,
         X_unlabeled=X_unlabeled,
         reset=False,
     )
 
 
 def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
-    rule = GivenRadii(model.lambda_, model.standardize) if model.radius_ is None else Multiple(model.radius_)
+    """The uncertainty set of the data by the factor that the fit has found."""
+    return _pose(model, data, model.coding_, _rule_as_fitted(model))
+
+
+def pose_anew(model: Any, data: TrainingData) -> PosedProblem:
+    """The problem that a fit would pose: what the parameters say, with the same draws."""
+    return _pose(model, data, model.coding, radius_rule_of(model, model.radius_seed_))
+
+
+def coverage_of(model: Any) -> float | None:
+    """The probability that goes with the radius rule."""
+    return float(model.confidence) if isinstance(model.radius, str) else None
+
+
+def _pose(model: Any, data: TrainingData, coding: str, rule: RadiusRule) -> PosedProblem:
     return pose(
         data,
-        coding=model.coding_,
+        coding=coding,
         rule=rule,
         standardize=model.standardize,
         fit_intercept=model.fit_intercept,
         marginal_is_known=model.marginal == "empirical",
     )
+
+
+def _rule_as_fitted(model: Any) -> RadiusRule:
+    """The radii that the model's factor makes, without looking for the factor again."""
+    if model.radius_ is None:
+        return GivenRadii(model.lambda_, model.standardize)
+    if not isinstance(model.radius, str):
+        return Multiple(model.radius_)
+    _, intercept_level = split_level(model.confidence, has_intercept=model.fit_intercept)
+    return Multiple(model.radius_, intercept_level=intercept_level)
 
 
 def linear_rule_of(model: Any) -> LinearRule:

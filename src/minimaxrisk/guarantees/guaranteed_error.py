@@ -274,7 +274,12 @@ def _by_cross_fitting(
     known: list[float] = []
     for train, test in folds.split(np.zeros(len(rows)), labels):
         # The weights hold the class weights already.
-        part = clone(model).set_params(class_weight=None, callback=None, verbose=0)
+        part = clone(model).set_params(
+            class_weight=None,
+            weight_kind="counts" if data.counts is None else "importance",
+            callback=None,
+            verbose=0,
+        )
         with quiet_fits():
             part.fit(X[train], labels[train], sample_weight=weights[train], X_unlabeled=unlabeled)
         part_data = training_data_of(part, X[train], labels[train], weights[train], unlabeled)

@@ -1,4 +1,4 @@
-"""Is the certificate of a fitted model true? Recomputed from data, coefficients and distribution alone."""
+"""Is what a fitted model claims true? Recomputed from data, coefficients and distribution alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.guarantees.fitted_model import check_model, linear_rule_of, pose_as_fitted, training_data_of
+from minimaxrisk.guarantees.fitted_model import (
+    check_model,
+    coverage_of,
+    linear_rule_of,
+    pose_anew,
+    training_data_of,
+)
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import PosedProblem
@@ -20,9 +26,11 @@ AGREEMENT = 1e-9
 class Certificate:
     """Bounds on R* recomputed from data, coefficients and distribution, and whether they bear the model out.
 
-    ``valid`` is True when everything is finite, the stored distribution is one, ``lower <= upper``, and
-    the stored bounds and threshold are confirmed; ``problems`` says what is wrong otherwise. A bound
-    that cannot be computed (the data have other labels or another number of rows) is NaN.
+    ``valid`` is True when everything is finite, the stored distribution is one, ``lower <= upper``, and the
+    stored bounds, radii, coverage and all that is derived from them are confirmed; ``problems`` says what is
+    wrong otherwise. A bound that cannot be computed (the data have other labels or another number of rows) is
+    NaN. What the solver did on its way (``solver_``, ``converged_``, ``n_passes_``, ``history_``) no data can
+    confirm, and no claim rests on it.
     """
 
     lower: float
@@ -33,7 +41,10 @@ class Certificate:
 
 
 def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Certificate:
-    """Recompute the bounds of a fitted model from its training data; no solver is called.
+    """Recompute what a fitted model claims from its training data; no solver is called.
+
+    The radii are set anew by the model's own rule, so that a coverage, a factor or radii that were written by
+    hand are found; then everything that rests on them.
 
     Parameters
     ----------
@@ -51,13 +62,48 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: A
     if not np.array_equal(data.classes, model.classes_):
         problem = f"the labels are {data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
-    posed = pose_as_fitted(model, data)
+    posed = pose_anew(model, data)
     problems: list[str] = []
     upper = _recompute_upper(model, posed, problems)
     lower = _recompute_lower(model, posed, problems)
     if lower > upper + 1e-12:  # rounding may cross the bounds at R*; NaN has its own entry already
         problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
+    _check_radii(model, posed, problems)
+    _check_derived(model, posed, problems)
     return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
+
+
+def _check_radii(model: Any, posed: PosedProblem, problems: list[str]) -> None:
+    """Moments, radii and the probability that goes with them."""
+    problem, scale = posed.problem, posed.problem.scale
+    tau, lam = problem.tau, problem.lam
+    if not model.standardize:
+        tau, lam = scale.rescaled(tau), scale.rescaled(lam)
+    _confirm("tau_", model.tau_, tau, problems)
+    _confirm("lambda_", model.lambda_, lam, problems)
+    _confirm("radius_", model.radius_, posed.radii.factor, problems)
+    _confirm("coverage_", model.coverage_, coverage_of(model), problems)
+    _confirm("coding_", model.coding_, problem.coding.name, problems)
+    if tuple(model.coverage_remarks_) != posed.radii.remarks:
+        problems.append("coverage_remarks_ are not what the sample gives reason for")
+
+
+def _check_derived(model: Any, posed: PosedProblem, problems: list[str]) -> None:
+    """What follows from the coefficients and the bounds."""
+    scale, coef = posed.problem.scale, np.asarray(model.coef_)
+    importance = np.abs(linear_rule_of(model).to_mu(scale)[:, scale.n_leading :]).sum(axis=0)
+    used = np.flatnonzero(coef.any(axis=0))
+    gap = model.worst_case_error_ - model.worst_case_error_lower_
+    _confirm("feature_importances_", model.feature_importances_, importance, problems)
+    _confirm("selected_features_", model.selected_features_, used, problems)
+    _confirm("n_features_selected_", model.n_features_selected_, len(used), problems)
+    _confirm("optimality_gap_", model.optimality_gap_, gap, problems)
+    doubled = min(1.0, 2.0 * model.worst_case_error_)
+    _confirm("deterministic_error_bound_", model.deterministic_error_bound_, doubled, problems)
+    _confirm("n_iter_", model.n_iter_, len(model.history_), problems)
+    for number, stage in enumerate(model.stages_):
+        again = LinearRule.of_problem(stage.to_mu(scale), posed.problem)
+        _confirm(f"the threshold of stages_[{number}]", stage.threshold, again.threshold, problems)
 
 
 def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> float:
@@ -99,6 +145,20 @@ def _recompute_lower(model: Any, posed: PosedProblem, problems: list[str]) -> fl
     return lower
 
 
-def _confirm(name: str, stored: float, recomputed: float, problems: list[str]) -> None:
-    if not abs(stored - recomputed) <= AGREEMENT:
+def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> None:
+    if _agree(stored, recomputed):
+        return
+    if np.ndim(stored) or np.ndim(recomputed):
+        problems.append(f"{name} is not what the data and the parameters make of it")
+    else:
         problems.append(f"{name} is {stored!r}, recomputed {recomputed!r}")
+
+
+def _agree(stored: Any, recomputed: Any) -> bool:
+    if stored is None or recomputed is None or isinstance(recomputed, str):
+        return bool(stored is recomputed or stored == recomputed)
+    stored, recomputed = np.asarray(stored), np.asarray(recomputed)
+    if stored.shape != recomputed.shape or stored.dtype.kind not in "fiu":
+        return False
+    # NaN fails the comparison.
+    return bool((np.abs(stored - recomputed) <= AGREEMENT * np.maximum(1.0, np.abs(recomputed))).all())

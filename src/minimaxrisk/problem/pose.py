@@ -52,7 +52,9 @@ def pose(
 ) -> PosedProblem:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     n_classes = len(data.classes)
-    instances = distinct_instances(data.X, data.labels, data.weights, n_classes, n_unlabeled=data.n_unlabeled)
+    instances = distinct_instances(
+        data.X, data.labels, data.weights, n_classes, counts=data.counts, n_unlabeled=data.n_unlabeled
+    )
     features, moments, scale = build_features(
         data.X, instances, standardize=standardize, fit_intercept=fit_intercept
     )
@@ -77,7 +79,7 @@ PENALTY_FRACTION = 0.01
 class PosedL1SVM:
     """One binary problem, or one for each class against the rest, on the same features.
 
-    The problems are per unit of weight: their values times ``instances.n_effective`` are sums over samples.
+    The problems are per unit of weight: their values times ``instances.total_weight`` are sums over samples.
     """
 
     alpha: float
@@ -100,8 +102,8 @@ def pose_l1_svm(
     if alpha is None:
         largest = float(np.max(unit * features.means_of(np.abs, instances.weights[None])[0]))
         # Columns that are all constant leave nothing to penalise.
-        alpha = PENALTY_FRACTION * instances.n_effective * (largest or 1.0)
-    lam = (alpha / instances.n_effective / unit)[None, :]
+        alpha = PENALTY_FRACTION * instances.total_weight * (largest or 1.0)
+    lam = (alpha / instances.total_weight / unit)[None, :]
     coding, nothing = make_coding("signed", 2), np.zeros((2, instances.n_instances))
 
     def against_the_rest(k: int) -> tuple[Problem, HingeLoss]:

@@ -13,7 +13,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.inspection.sources import by_importance
-from minimaxrisk.uncertainty.radius import student_factor
+from minimaxrisk.uncertainty.radius import split_level, student_factor
 
 # Rows of the table of features; a page with more of them is slow to sort and of use to nobody.
 MOST_ROWS = 1000
@@ -135,18 +135,23 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     """What the radii are, and how large a factor would have to be to cover."""
     given = model.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
-    delta = (1.0 - model.confidence) / (2.0 * model.lambda_.size)
+    level, _ = split_level(model.confidence, has_intercept=model.fit_intercept)
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
         coverage=model.coverage_,
         remarks=tuple(model.coverage_remarks_),
-        needed=float(student_factor(delta, float(n_samples))) if n_samples > 1 else float("inf"),
+        needed=_factor_needed((1.0 - level) / (2.0 * n_means), n_samples, is_centred=model.standardize),
         n_means=n_means,
         expected_outside=_expected_outside(model.radius_, n_means, n_samples),
         confidence=float(model.confidence),
     )
+
+
+def _factor_needed(tail: float, n: int, *, is_centred: bool) -> float:
+    n_left = n - 1.0 - is_centred
+    return student_factor(tail, float(n), n_left, n_left) if n_left > 0.0 else float("inf")
 
 
 def _expected_outside(factor: float | None, n_means: int, n: int) -> float:

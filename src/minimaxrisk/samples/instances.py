@@ -26,7 +26,10 @@ class Instances:
     instance_of_row: IntArray  # for each row of X its instance, -1 for labelled rows of weight zero
     share_of_row: FloatArray  # weight of the row over the weight of its instance
     p_hat: FloatArray
-    n_effective: float  # the sum of the weights: what the confidence radii call n
+    total_weight: float
+    noise_of_row: FloatArray  # the row's share of the variance of a weighted mean
+    noise: FloatArray  # the same of labels x instances (K x n); with weights that count samples it is p_hat
+    n_effective: float  # so many samples of equal weight have means as exact: what the radii call n
 
     @property
     def n_instances(self) -> int:
@@ -39,8 +42,11 @@ class Instances:
 
     def relabelled(self, labels: IntArray, weights: FloatArray, n_classes: int) -> Instances:
         """The same instances and row weights with other labels."""
-        mass = _mass(labels, weights, self.instance_of_row, n_classes, self.n_instances)
-        return replace(self, p_hat=mass / self.n_effective)
+        mass, noise = (
+            _mass(labels, of_row, self.instance_of_row, n_classes, self.n_instances)
+            for of_row in (weights, self.noise_of_row)
+        )
+        return replace(self, p_hat=mass / self.total_weight, noise=noise)
 
     def to_rows(self, distribution: FloatArray) -> FloatArray:
         """A distribution on labels x instances (K x n) as one on rows x labels, by weight of the row."""
@@ -58,11 +64,20 @@ class Instances:
 
 
 def distinct_instances(
-    X: DataMatrix, labels: IntArray, weights: FloatArray, n_classes: int, *, n_unlabeled: int = 0
+    X: DataMatrix,
+    labels: IntArray,
+    weights: FloatArray,
+    n_classes: int,
+    *,
+    counts: FloatArray | None = None,
+    n_unlabeled: int = 0,
 ) -> Instances:
     """Merge equal rows and order the instances canonically.
 
     Rows of weight zero take no part but for the last ``n_unlabeled``, which are instances without a label.
+    ``counts`` says for how many samples a row stands, where that is not its weight. c samples of weight w/c
+    have a weighted mean whose variance grows with ``w^2 / c``, so that all rows together are as good as
+    ``(sum w)^2 / sum (w^2 / c)`` samples of equal weight.
     """
     takes_part = weights > 0
     takes_part[len(weights) - n_unlabeled :] = True
@@ -84,7 +99,13 @@ def distinct_instances(
     share = np.zeros(len(weights))
     share[kept] = row_weight / instance_weight[codes]
     total = float(mass.sum())
-    return Instances(rows, instance_of_row, share, mass / total, total)
+    if counts is None:
+        noise_of_row, n_effective = weights / total, total
+    else:
+        squares = np.divide(weights**2, counts, out=np.zeros_like(weights), where=weights > 0)
+        noise_of_row, n_effective = squares / squares.sum(), float(total**2 / squares.sum())
+    noise = _mass(labels, noise_of_row, instance_of_row, n_classes, n_instances)
+    return Instances(rows, instance_of_row, share, mass / total, total, noise_of_row, noise, n_effective)
 
 
 def _mass(

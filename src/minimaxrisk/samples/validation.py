@@ -31,6 +31,8 @@ class TrainingData:
     labels: IntArray  # position in classes; 0 where the weight is zero
     weights: FloatArray
     n_unlabeled: int = 0
+    # For how many samples a row stands; None where that is its weight.
+    counts: FloatArray | None = None
 
 
 def check_training_data(
@@ -40,6 +42,7 @@ def check_training_data(
     *,
     sample_weight: Any = None,
     class_weight: Any = None,
+    weight_kind: str = "auto",
     X_unlabeled: Any = None,
     reset: bool = True,
 ) -> TrainingData:
@@ -60,9 +63,10 @@ def check_training_data(
     classes, codes = _encode(y[used])
     labels = np.zeros(len(y), dtype=np.intp)
     labels[used] = codes
+    counts = weights if _are_counts(weights, weight_kind) else used.astype(np.float64)
     if class_weight is not None:
         weights = _apply_class_weight(class_weight, classes, labels, weights)
-    data = TrainingData(X, classes, labels, weights)
+    data = TrainingData(X, classes, labels, weights, counts=None if counts is weights else counts)
     return data if X_unlabeled is None else _with_unlabeled(estimator, data, X_unlabeled)
 
 
@@ -88,6 +92,7 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         labels=np.concatenate([data.labels, nothing.astype(np.intp)]),
         weights=np.concatenate([data.weights, nothing]),
         n_unlabeled=more.shape[0],
+        counts=None if data.counts is None else np.concatenate([data.counts, nothing]),
     )
 
 
@@ -114,6 +119,21 @@ def check_label_values(y: Any) -> None:
         raise ValueError(
             f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
         ) from error
+
+
+def codes_of_groups(groups: Any, n_samples: int) -> IntArray:
+    """Numbers instead of names of any kind."""
+    # A list with NaN among strings would become the string "nan" in a plain conversion.
+    names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
+    if names.shape != (n_samples,):
+        raise ValueError(
+            f"groups must be 1-D with one entry for each of the {n_samples} samples, got shape {names.shape}."
+        )
+    missing = [i for i, name in enumerate(names) if is_missing(name)]
+    if missing:
+        raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
+    code: dict[Any, int] = {}
+    return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
 
 
 def _explain_text_columns(X: Any, error: Exception) -> None:
@@ -148,6 +168,12 @@ def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least two classes need weight.")
     return weights
+
+
+def _are_counts(weights: FloatArray, weight_kind: str) -> bool:
+    if weight_kind == "auto":
+        return bool((weights == np.rint(weights)).all())
+    return weight_kind == "counts"
 
 
 def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:

@@ -10,14 +10,15 @@ Let q be its quantile.
 
 For few samples sigma_j is itself uncertain, which normal multipliers do not see. As for a single mean, the
 normal quantile is exchanged for that of Student's law at the same level:
-``s = t_{n-1}^{-1}(Phi(q)) sqrt(n/(n-1))``.
+``s = t_k^{-1}(Phi(q)) sqrt(n/n')``, with k and n' as in ``radius.py``. That restores the coverage from about
+``FEWEST_SAMPLES`` samples on; for fewer the union bound takes its place.
 
 The quantile is estimated from draws. So that their number costs no coverage, q is the draw that lies above
 the quantile with probability 95%; with more draws it is nearer, and with too few for the level there is none.
 And s is never larger than that of the union bound, which rests on the same assumption of normal means.
 
-A weight of 2 is the sum of two independent multipliers, so that a row of weight 2 and the row twice draw
-the same numbers.
+A weight of 2 that counts samples is the sum of two independent multipliers, so that a row of weight 2 and the
+row twice draw the same numbers.
 """
 
 from __future__ import annotations
@@ -29,13 +30,20 @@ from scipy import sparse, stats
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.uncertainty.assumptions import broken_assumptions
-from minimaxrisk.uncertainty.radius import MomentSample, Radii, multiples_of_standard_errors, student_factor
-from minimaxrisk.uncertainty.union_bound import union_bound_factor
+from minimaxrisk.uncertainty.radius import (
+    MomentSample,
+    Radii,
+    multiples_of_standard_errors,
+    split_level,
+    union_bound_factor,
+)
 
 # Numbers held at a time: draws x components, or draws x samples.
 BLOCK_ELEMENTS = 1 << 21
 # How sure to be that chance in the draws does not make the radii too small.
 SURE_OF_QUANTILE = 0.95
+# Below so many samples the draws tell too little about the tails of studentised means.
+FEWEST_SAMPLES = 8
 
 
 @dataclass(frozen=True)
@@ -47,26 +55,30 @@ class MultiplierBootstrap:
     seed: int
 
     def radii(self, sample: MomentSample) -> Radii:
-        factor = union_bound_factor(sample, self.confidence)
+        level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
+        factor = union_bound_factor(sample, level)
         # As many draws as this or fewer lie below the quantile, with the probability asked for.
-        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, self.confidence))
+        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, level))
         # Where all of them may, they are too few to tell, and the union bound stands.
-        if n_below < self.n_draws:
+        if n_below < self.n_draws and sample.n >= FEWEST_SAMPLES:
             quantile = float(np.sort(self._maxima(sample))[n_below])
-            factor = min(factor, student_factor(float(stats.norm.sf(quantile)), sample.n))
-        return multiples_of_standard_errors(sample, factor, broken_assumptions(sample, factor))
+            tail = float(stats.norm.sf(quantile))
+            factor = min(factor, sample.student_factor(tail))
+        lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
+        return Radii(lam, factor, broken_assumptions(sample, factor), covers=True)
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
         """Draws of T*."""
         random = np.random.default_rng(self.seed)
         p_hat, coding = sample.instances.p_hat, sample.coding
         label, instance = np.nonzero(p_hat)
-        root_weight = np.sqrt(p_hat[label, instance])  # of e_i / sqrt(n), a weighted sample being several
+        root_weight = np.sqrt(sample.instances.noise[label, instance])  # of the sum of a sample's multipliers
         # From multipliers of samples to weights of instances, once per block.
         shape = p_hat.shape[1], len(label)
         place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
         coded = [place @ sparse.diags_array(code[label]) for code in coding.matrix]
         varies = sample.sigma > 0.0
+        varies[:, : sample.scale.n_leading] = False  # the intercept has limits of its own
         inverse = np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)
         n_at_a_time = max(1, BLOCK_ELEMENTS // max(sample.tau.size, len(root_weight)))
         maxima = np.empty(self.n_draws)

@@ -5,18 +5,25 @@ Phi(x_i, y_i), the set contains the true moments exactly when
 
     T = max_j |sqrt(n) (tau_j - E Z_j) / sigma_j| <= s.
 
-* ``Multiple``: s as given. The paper takes 1, which with many components is far below the usual size of T.
-* ``UnionBound`` (``union_bound.py``): the m events separately. If the components are normal,
-  sqrt((n - 1)/n) times each of the ratios has Student's law with n - 1 degrees of freedom, hence
-  ``s = t_{n-1}^{-1}(1 - delta/(2m)) sqrt(n/(n-1))``.
+* ``Multiple`` (``given.py``): s as given. The paper takes 1, which with many components is far below the
+  usual size of T.
+* ``UnionBound`` (``union_bound.py``): the m events separately. If the features are normal within the
+  classes, each of the ratios times sqrt(n'/n) has nearly Student's law. n' is what the means leave of n:
+  n - 1, or n - 2 where the columns were centred at means of the same sample; the degrees of freedom k are as
+  many, or fewer where the classes vary by different amounts. Hence
+  ``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')``.
 * ``MultiplierBootstrap`` (``bootstrap.py``): the law of the maximum itself, correlations included.
-* ``GivenRadii``: lambda as given.
+* ``GivenRadii`` (``given.py``): lambda as given.
+
+The intercept's component is the frequency of a class. The named rules give it a share of delta of its own and
+the exact limits of a binomial frequency (Clopper and Pearson), so that it does not pay for the number of
+features.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import stats
@@ -34,6 +41,12 @@ SMALLEST_RADIUS = 1e-9
 # Constraints thinner than this are too thin for a solver's absolute tolerances, and no violation that a
 # caller would accept elsewhere can be accepted there.
 THIN_RADIUS = 1e-5
+# Columns whose mean is this small, at unit root mean square, were centred.
+CENTRED = 1e-9
+# Degrees of freedom of a class that has a single sample.
+FEWEST_DEGREES = 0.5
+# The share of delta that the named rules give to the intercept.
+INTERCEPT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -50,8 +63,39 @@ class MomentSample:
 
     @property
     def n(self) -> float:
-        """The number of samples, or the sum of their weights."""
+        """The number of samples, or of equally weighted ones that are worth as much."""
         return self.instances.n_effective
+
+    @property
+    def n_left(self) -> float:
+        """What the means leave of n: that of a component, and that of a column which was centred at it."""
+        columns = slice(self.scale.n_leading, None)
+        overall = self.moments.prior @ self.moments.mean[:, columns]
+        return self.n - 1.0 - bool((np.abs(overall) <= CENTRED).any())
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """How far to trust standard deviations; as far as ``n_left`` where the classes vary alike.
+
+        Where they do not, the larger variance decides, and its class has fewer samples: by the formula of
+        Welch and Satterthwaite, for a column in the middle of all.
+        """
+        prior, variance = self.moments.prior[:, None], self.moments.variance[:, self.scale.n_leading :]
+        parts, own = prior * variance, np.maximum(self.n * prior - 1.0, FEWEST_DEGREES)
+        parts = parts[:, parts.any(axis=0)]
+        if parts.size == 0:
+            return self.n_left
+        welch = parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0)
+        return min(self.n_left, float(np.median(welch)))
+
+    def student_factor(self, tail: float) -> float:
+        """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
+        return student_factor(tail, self.n, self.n_left, self.degrees_of_freedom)
+
+    @property
+    def n_features_varying(self) -> int:
+        """Components that vary, without those of the intercept."""
+        return int((self.sigma[:, self.scale.n_leading :] > 0.0).sum())
 
 
 @dataclass(frozen=True)
@@ -61,6 +105,7 @@ class Radii:
     lam: FloatArray
     factor: float | None
     remarks: tuple[str, ...] = ()
+    covers: bool = False  # whether the factor is large enough for a probability, if the assumptions hold
 
 
 class RadiusRule(Protocol):
@@ -69,58 +114,51 @@ class RadiusRule(Protocol):
     def radii(self, sample: MomentSample) -> Radii: ...
 
 
-@dataclass(frozen=True)
-class Multiple:
-    """The paper's rule, with the factor given."""
+def multiples_of_standard_errors(
+    sample: MomentSample, factor: float, *, intercept_level: float | None = None
+) -> FloatArray:
+    """``lambda = s sigma / sqrt(n)`` for columns at unit root mean square; the intercept's by its level."""
+    lam = np.maximum(factor * sample.sigma / np.sqrt(sample.n), SMALLEST_RADIUS)
+    if intercept_level is not None and sample.scale.has_intercept:
+        lam[:, 0] = np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS)
+    return lam
 
-    factor: float
 
-    def radii(self, sample: MomentSample) -> Radii:
-        return multiples_of_standard_errors(sample, self.factor)
+def frequency_radii(sample: MomentSample, level: float) -> FloatArray:
+    """Radii (B) that hold the frequencies of all classes at once with probability ``level``.
 
-
-@dataclass(frozen=True)
-class GivenRadii:
-    """The caller's lambda; one row for all blocks, or one for each.
-
-    For standardised columns they are in the units of the features inside, else in those of the caller.
+    Blocks of the one-hot coding are frequencies; the signed block is the first one less the second, which is
+    twice the first less one.
     """
-
-    lam: Any
-    is_standardized: bool
-
-    def radii(self, sample: MomentSample) -> Radii:
-        given = np.asarray(self.lam)
-        n_blocks, d = sample.tau.shape
-        if given.dtype.kind not in "fiu" or given.shape not in ((d,), (n_blocks, d)):
-            columns = "the columns of X" + ", the intercept first" * sample.scale.has_intercept
-            raise ValueError(
-                f"radius as an array of lambda must hold numbers, one for each of {columns}: shape ({d},), "
-                f"or ({n_blocks}, {d}) with a row per block of coefficients, as in lambda_ of a fitted "
-                f"model; got shape {given.shape} and type {given.dtype}."
-            )
-        if not (np.isfinite(given).all() and (given >= 0.0).all()):
-            wrong = given[~(np.isfinite(given) & (given >= 0.0))]
-            raise ValueError(
-                f"radius as an array of lambda must be finite and not negative, got {wrong[0]} among its "
-                "entries."
-            )
-        lam = np.broadcast_to(given, sample.tau.shape).astype(np.float64)
-        if not self.is_standardized:
-            lam = sample.scale.inner_units(lam)
-        return Radii(np.maximum(lam, SMALLEST_RADIUS), None)
+    n_blocks = len(sample.tau)
+    frequency, unit = (sample.moments.prior, 1.0) if n_blocks > 1 else (sample.moments.prior[:1], 2.0)
+    tail, hits = (1.0 - level) / (2.0 * n_blocks), sample.n * frequency
+    misses = sample.n - hits
+    high = np.where(misses > 0.0, stats.beta.isf(tail, hits + 1.0, np.maximum(misses, 1e-300)), 1.0)
+    low = np.where(hits > 0.0, stats.beta.ppf(tail, np.maximum(hits, 1e-300), misses + 1.0), 0.0)
+    radii: FloatArray = unit * np.maximum(high - frequency, frequency - low)
+    return radii
 
 
-def multiples_of_standard_errors(sample: MomentSample, factor: float, remarks: tuple[str, ...] = ()) -> Radii:
-    """``lambda = s sigma / sqrt(n)`` for columns at unit root mean square."""
-    return Radii(np.maximum(factor * sample.sigma / np.sqrt(sample.n), SMALLEST_RADIUS), factor, remarks)
+def split_level(confidence: float, *, has_intercept: bool) -> tuple[float, float | None]:
+    """The level left for the features, and that of the intercept if there is one."""
+    delta = 1.0 - confidence
+    if not has_intercept:
+        return confidence, None
+    return 1.0 - (1.0 - INTERCEPT_SHARE) * delta, 1.0 - INTERCEPT_SHARE * delta
 
 
-def student_factor(tail: float, n: float) -> float:
-    """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
-    if not n > 1.0:
+def union_bound_factor(sample: MomentSample, level: float) -> float:
+    """The factor at which all features that vary lie within their radii with probability ``level``."""
+    n_components = max(1, sample.n_features_varying)
+    return sample.student_factor((1.0 - level) / (2.0 * n_components))
+
+
+def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
+    """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
+    if not n_left > 0.0:
         raise ValueError(
-            f"a named radius rule needs more than one sample, but the sample weights add up to {n:g}; "
-            "weights count samples, so do not scale them to a sum of 1."
+            f"a named radius rule needs at least 3 samples, but there are {n:g} or weights that are worth as "
+            "many; weights that count samples are whole numbers and must not be scaled to a sum of 1."
         )
-    return float(stats.t.isf(tail, n - 1.0) * np.sqrt(n / (n - 1.0)))
+    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))

@@ -7,8 +7,20 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.radius import GivenRadii, Multiple, RadiusRule
+from minimaxrisk.uncertainty.given import GivenRadii, Multiple
+from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.union_bound import UnionBound
+
+
+def radius_rule_of(model: Any, seed: int) -> RadiusRule:
+    """What the parameters of a ``MinimaxRiskClassifier`` say about the radii."""
+    return make_radius_rule(
+        model.radius,
+        confidence=model.confidence,
+        n_bootstrap=model.n_bootstrap,
+        seed=seed,
+        is_standardized=model.standardize,
+    )
 
 
 def make_radius_rule(
@@ -24,4 +36,6 @@ def make_radius_rule(
         if radius == "bonferroni":
             return UnionBound(confidence)
         return MultiplierBootstrap(confidence, n_bootstrap, seed)
-    return Multiple(float(radius)) if np.ndim(radius) == 0 else GivenRadii(radius, is_standardized)
+    if np.ndim(radius) == 0:
+        return Multiple(float(radius), confidence)
+    return GivenRadii(radius, is_standardized)

@@ -1,0 +1,15 @@
+"""Some rows of whatever users pass as X."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.sklearn_private import safe_indexing
+
+
+def rows_of(X: Any, rows: IntArray) -> Any:
+    """The rows of an array, a data frame, a sparse matrix of any format or a list, of the same kind."""
+    return safe_indexing(X.tocsr() if sparse.issparse(X) else X, rows)
