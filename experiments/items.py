@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.guarantees import (
+    bounds_together,
     coverage,
     false_selections,
     noise_floor,
     path_and_fits,
     permutation_time,
     radius_rules,
+    small_samples,
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
@@ -25,6 +27,8 @@ PAPER_ITEMS = _by_name(
     epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM
 )
 GUARANTEE_ITEMS = _by_name(
+    bounds_together.ITEM,
+    small_samples.ITEM,
     coverage.ITEM,
     noise_floor.ITEM,
     permutation_time.ITEM,

@@ -41,6 +41,8 @@ class Settings:
     # Coverage: data sets per law, their size, and for how many of them models are cross-fitted.
     coverage_repetitions: int = 400
     coverage_samples: int = 100
+    # Radii alone, without models: data sets for each law and size.
+    radius_repetitions: int = 1000
     coverage_features: int = 2000
     coverage_cross_fits: int = 50
     # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
@@ -131,6 +133,7 @@ QUICK = Settings(
     lp_limit=20.0,
     coverage_repetitions=20,
     coverage_samples=60,
+    radius_repetitions=20,
     coverage_features=300,
     coverage_cross_fits=2,
     noise_tests=20,
