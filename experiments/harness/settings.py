@@ -42,7 +42,7 @@ class Settings:
     coverage_repetitions: int = 400
     coverage_samples: int = 100
     # Radii alone, without models: data sets for each law and size.
-    radius_repetitions: int = 1000
+    radius_repetitions: int = 400
     coverage_features: int = 2000
     coverage_cross_fits: int = 50
     # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
