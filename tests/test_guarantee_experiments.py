@@ -7,11 +7,19 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.__main__ import app, default_folder, main
-from experiments.guarantees import coverage, noise_floor, permutation_time, radius_rules
+from experiments.guarantees import (
+    bounds_together,
+    coverage,
+    noise_floor,
+    permutation_time,
+    radius_rules,
+    small_samples,
+)
 from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
 from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
@@ -38,7 +46,8 @@ def small_run(tmp_path_factory):
     out = tmp_path_factory.mktemp("guarantees")
     options = (
         "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
-        "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --jobs 1"
+        "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
+        "radius_repetitions=2 --jobs 1"
     )
     assert main(["guarantees", "--out", str(out), *options.split()]) == 0
     return out
@@ -54,7 +63,8 @@ def test_every_item_writes_its_table_figures_and_the_summary(small_run):
         assert {row["status"] for row in rows} == {"ok"}
         # The page says nothing that does not follow from the CSV.
         assert text_again(small_run / name, item) in summary
-        assert list((small_run / name).glob("*.svg"))
+        # Two of them are tables alone.
+        assert list((small_run / name).glob("*.svg")) or name in ("bounds", "small-samples")
     assert "(paper:" not in summary
 
 
@@ -145,6 +155,57 @@ def test_the_sizes_are_no_difference_from_the_paper():
     for item in GUARANTEE_ITEMS.values():
         text = item_text(item, item.report(settings, Sources(("wine",)), []), settings, Sources(("wine",)))
         assert "not those of the paper's text" not in text
+
+
+def test_bounds_stand_beside_each_other_as_one_computes_them():
+    X, y = load_wine(return_X_y=True)
+    settings = {"dataset": "wine", "confidence": 0.95, "seed": 0}
+    found = {name: bounds_together.work(settings | {"bound": name})[0] for name in bounds_together.BOUNDS}
+    # 71 of 178 samples are of the largest of three classes.
+    assert stats.binom.cdf(107, 178, found["majority class"]["value"]) == pytest.approx(0.05 / 3)
+    logistic = found["hold-out, L1 logistic"]
+    assert stats.binom.cdf(logistic["n_errors"], 89, logistic["value"]) == pytest.approx(0.05)
+    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.975, marginal="empirical")
+    with pytest.warns(CoverageWarning):
+        model.fit(X, y)
+    assert found["randomized, empirical"]["value"] == model.guaranteed_error(training_data=(X, y)).value
+    rows = [{"dataset": "wine", "bound": name, "status": "ok", **row} for name, row in found.items()]
+    report = bounds_together.report(Settings(), Sources(("wine",)), rows)
+    smallest = min(found, key=lambda name: found[name]["value"])
+    assert report.claims[1].evidence == f"Smallest: wine: {smallest}."
+    assert report.tables[0].lines[0].count(f"**{found[smallest]['value']:.3f}**") == 1
+
+
+@pytest.mark.parametrize("law", small_samples.CASES)
+def test_radii_of_small_samples_are_those_of_a_fit(law, monkeypatch):
+    """The means of the law against lambda_ of a model, data set by data set."""
+    drawn = []
+    real = small_samples.check_training_data
+    monkeypatch.setattr(
+        small_samples,
+        "check_training_data",
+        lambda model, X, y, **options: drawn.append((X, y, options)) or real(model, X, y, **options),
+    )
+    settings = {"law": law, "n_samples": 20, "n_columns": 30, "count": 5, "confidence": 0.5, "seed": 1}
+    (row,) = small_samples.work(settings)
+    positive, covered = small_samples.CASES[law][1], []
+    for X, y, options in drawn:
+        model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=500, confidence=0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y, **options)
+        p = options["sample_weight"] if options["sample_weight"] is not None else np.ones(len(y))
+        p = p / p.sum()
+        centre = p @ X
+        scale = np.sqrt(p @ (X - centre) ** 2)
+        varies = scale > 0
+        means = np.array([np.zeros(30), np.where(np.arange(30) < 2, 1.0, 0.0)])
+        truth = (1 - positive) * (means[0] - centre) - positive * (means[1] - centre)
+        held = np.abs(model.tau_[0, 1:] - truth / np.where(varies, scale, 1.0)) <= model.lambda_[0, 1:]
+        frequency = abs(model.tau_[0, 0] - (1 - 2 * positive)) <= model.lambda_[0, 0]
+        covered.append(held[varies].all() and frequency)
+    assert row["coverage"] == pytest.approx(np.mean(covered))
+    assert row["n_sets"] == len(drawn)
 
 
 def test_blocks_cover_everything_once():
@@ -331,6 +392,7 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     assert (plain["factor"], plain["warned"]) == (2.0, False)
 
 
+@pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
 def test_rows_of_the_path_are_what_one_computes_by_hand():
     X, y = load_breast_cancer(return_X_y=True)
     cost, *rows = path.work({"dataset": "breast_cancer", "part": "grid", "n_radii": 3, "n_times": 2})

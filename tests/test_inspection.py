@@ -217,6 +217,7 @@ def test_more_classes_than_colours(pyplot):
     assert len(styles) == 9
 
 
+@pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
 def test_nothing_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedFeaturesDisplay.from_estimator(model).plot()
@@ -323,6 +324,7 @@ def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
     assert display.values.shape == (len(display.names), 10)
 
 
+@pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
 def test_values_where_nothing_is_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedValuesDisplay.from_estimator(model, *cancer)
@@ -345,7 +347,7 @@ def test_cross_validated_error_by_hand(wide):
         np.testing.assert_array_equal(fresh.classes_[result.predicted[test]], fresh.predict(X[test]))
     assert result.n_wrong == np.sum(model.classes_[result.predicted] != y)
     assert result.recall(1) == np.mean(result.predicted[y == "beta"] == 1)
-    np.testing.assert_allclose(result.spreads, result.fold_errors.std(axis=1, ddof=1))
+    np.testing.assert_allclose(result.fold_deviations, result.fold_errors.std(axis=1, ddof=1))
     uneven = cross_validated_error(model, X, y, n_folds=3)
     assert uneven.errors[0] == pytest.approx(1 - uneven.own_probability.mean())
     assert uneven.errors[1] == uneven.n_wrong / 40 != uneven.fold_errors[1].mean()
@@ -354,11 +356,11 @@ def test_cross_validated_error_by_hand(wide):
 
 
 @pytest.mark.parametrize("n_wrong", [0, 3, 20])
-def test_binomial_interval_is_clopper_and_pearsons(n_wrong):
+def test_approximate_interval_is_clopper_and_pearsons(n_wrong):
     """At its ends so many mistakes or more, so many or fewer, have half of the remaining probability."""
     own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
     result = CrossValidatedError(np.zeros((2, 2)), np.ones(20), predicted, own)
-    low, high = result.binomial_interval(0.9)
+    low, high = result.approximate_interval(0.9)
     assert (low == 0.0) == (n_wrong == 0)
     assert (high == 1.0) == (n_wrong == 20)
     if n_wrong > 0:

@@ -531,7 +531,7 @@ def test_a_class_of_one_sample_is_not_cross_validated(study):
 def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
-    low, high = findings.cross_validation.binomial_interval()
+    low, high = findings.cross_validation.approximate_interval()
     text = " ".join(section_wording.about_cross_validation(findings))
     assert f"from {low:.3f} to {high:.3f}" in text
     assert "they are not" in text

@@ -39,7 +39,8 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
 def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     X, y = load_source(settings["dataset"])
     if settings["bound"] == "cross-validation":
-        found = cross_validated_error(MinimaxRiskClassifier(), X, y, random_state=settings["seed"])
+        model, _ = fit_quietly(MinimaxRiskClassifier(), X, y)
+        found = cross_validated_error(model, X, y, random_state=settings["seed"])
         return [{"value": float(found.errors[1])}]
     return [BOUNDS[settings["bound"]](X, y, settings["confidence"], settings["seed"])]
 
@@ -170,4 +171,5 @@ ITEM = Item(
     plan=plan,
     work=work,
     report=report,
+    wanted_quickly=("Colon",),
 )

@@ -50,7 +50,7 @@ class CrossValidatedError:
         return np.array([1.0 - self.own_probability.mean(), self.n_wrong / len(self.own)])
 
     @property
-    def spreads(self) -> FloatArray:
+    def fold_deviations(self) -> FloatArray:
         """Standard deviations over the folds."""
         return self.fold_errors.std(axis=1, ddof=1)
 
@@ -59,7 +59,7 @@ class CrossValidatedError:
         """How many samples the arg-max rule got wrong when they were left out."""
         return int((self.predicted != self.own).sum())
 
-    def binomial_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def approximate_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Clopper and Pearson's interval if the predictions were independent trials, which they are not.
 
         Models of different folds share most of their samples, so the honest interval is wider.

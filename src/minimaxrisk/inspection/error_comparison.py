@@ -23,7 +23,7 @@ class ErrorComparisonDisplay:
         R*, the certified upper bound over the uncertainty set.
     fold_errors : ndarray of shape (2, n_folds)
         Errors of the randomized and of the arg-max rule on folds that were left out.
-    errors, spreads : ndarray of shape (2,)
+    errors, fold_deviations : ndarray of shape (2,)
         Errors over all left-out samples, and standard deviations over the folds.
     guessing : float
         1 - 1/K, the error of a toss of a fair coin or die.
@@ -43,7 +43,7 @@ class ErrorComparisonDisplay:
     worst_case_error: float
     fold_errors: FloatArray
     errors: FloatArray
-    spreads: FloatArray
+    fold_deviations: FloatArray
     guessing: float
 
     @classmethod
@@ -66,12 +66,14 @@ class ErrorComparisonDisplay:
     def from_result(cls, model: Any, result: Any) -> ErrorComparisonDisplay:
         """From a fitted classifier and a ``CrossValidatedError``."""
         _check_model(model)
-        check_attributes("result", result, "a CrossValidatedError", ("fold_errors", "errors", "spreads"))
+        check_attributes(
+            "result", result, "a CrossValidatedError", ("fold_errors", "errors", "fold_deviations")
+        )
         return cls(
             worst_case_error=float(model.worst_case_error_),
             fold_errors=np.asarray(result.fold_errors, dtype=float),
             errors=np.asarray(result.errors, dtype=float),
-            spreads=np.asarray(result.spreads, dtype=float),
+            fold_deviations=np.asarray(result.fold_deviations, dtype=float),
             guessing=1.0 - 1.0 / len(model.classes_),
         )
 
@@ -91,7 +93,7 @@ class ErrorComparisonDisplay:
         self.mean_points_ = self.ax_.errorbar(
             self.errors,
             [0, 1],
-            xerr=self.spreads,
+            xerr=self.fold_deviations,
             fmt="D",
             color="black",
             capsize=4,

@@ -96,7 +96,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
     shown = findings.comparison
     if shown is None:
         return None
-    rules = list(zip(ROWS[1:], shown.errors, shown.spreads, shown.fold_errors, strict=True))
+    rules = list(zip(ROWS[1:], shown.errors, shown.fold_deviations, shown.fold_errors, strict=True))
     rows = [[ROWS[0], share(shown.worst_case_error), "", ""]]
     rows += [
         [name, share(mean), share(spread), ", ".join(share(e) for e in errors)]
@@ -107,9 +107,9 @@ def comparison_figure(findings: Findings) -> Figure | None:
         title="R* and the cross-validated error",
         caption=(
             f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
-            f"the error of the randomized rule is {share(shown.errors[0])} ± {share(shown.spreads[0])} and "
-            f"that of the named class {share(shown.errors[1])} ± {share(shown.spreads[1])}, with the "
-            f"standard deviation over folds; the error of guessing is {share(shown.guessing)}."
+            f"the error of the randomized rule is {share(shown.errors[0])} ± "
+            f"{share(shown.fold_deviations[0])} and that of the named class {share(shown.errors[1])} ± "
+            f"{share(shown.fold_deviations[1])}, with the standard deviation over folds; the error of guessing is {share(shown.guessing)}."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
@@ -190,7 +190,7 @@ def _means(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
             "b": float(mean + spread),
             "w": f"{share(mean)} ± {share(spread)}",
         }
-        for name, mean, spread in zip(ROWS[1:], shown.errors, shown.spreads, strict=True)
+        for name, mean, spread in zip(ROWS[1:], shown.errors, shown.fold_deviations, strict=True)
     ]
 
 

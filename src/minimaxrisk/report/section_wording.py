@@ -22,7 +22,7 @@ def about_cross_validation(findings: Findings) -> list[str]:
     if result is None:
         return ["Not computed: the option --folds 10 adds it."]
     n, upper = len(result.own), share(findings.fit.upper)
-    low, high = result.binomial_interval()
+    low, high = result.approximate_interval()
     beside = "below" if result.errors[0] < findings.fit.upper else "not below"
     compared = f", {beside} R* = {upper}; the two answer different questions"
     if findings.fit.class_weight:

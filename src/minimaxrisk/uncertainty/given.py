@@ -32,14 +32,17 @@ class Multiple:
 
     def radii(self, sample: MomentSample) -> Radii:
         lam = multiples_of_standard_errors(sample, self.factor, intercept_level=self.intercept_level)
-        covers = self._covers(sample)
-        return Radii(lam, self.factor, broken_assumptions(sample, self.factor) if covers else (), covers)
+        needed = self._needed(sample)
+        covers = self.factor >= needed
+        # A larger factor than needed makes what is broken no worse.
+        return Radii(lam, self.factor, broken_assumptions(sample, needed) if covers else (), covers)
 
-    def _covers(self, sample: MomentSample) -> bool:
+    def _needed(self, sample: MomentSample) -> float:
+        """The smallest factor that covers."""
         if self.confidence is None or not sample.n_left > 0.0:
-            return False
+            return np.inf
         level, _ = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        return self.factor >= union_bound_factor(sample, level)
+        return union_bound_factor(sample, level)
 
 
 @dataclass(frozen=True)
