@@ -109,7 +109,8 @@ def comparison_figure(findings: Findings) -> Figure | None:
             f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
             f"the error of the randomized rule is {share(shown.errors[0])} ± "
             f"{share(shown.fold_deviations[0])} and that of the named class {share(shown.errors[1])} ± "
-            f"{share(shown.fold_deviations[1])}, with the standard deviation over folds; the error of guessing is {share(shown.guessing)}."
+            f"{share(shown.fold_deviations[1])}, with the standard deviation over folds; "
+            f"the error of guessing is {share(shown.guessing)}."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
