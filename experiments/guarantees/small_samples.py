@@ -103,7 +103,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _one_data_set(settings: Mapping[str, Any], random: np.random.Generator) -> tuple[bool, bool] | None:
-    """Whether the radii hold the truth and whether a warning was given; None where a class is absent."""
+    """Whether the radii hold the truth, and whether a warning was given; None where a fit refuses the data."""
     noise, positive, is_weighted = CASES[settings["law"]]
     n, d = settings["n_samples"], settings["n_columns"]
     y = (random.random(n) < positive).astype(np.intp)
@@ -114,7 +114,10 @@ def _one_data_set(settings: Mapping[str, Any], random: np.random.Generator) -> t
     weights = random.exponential(size=n) + 0.01 if is_weighted else None
     data = check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights)
     rule = MultiplierBootstrap(settings["confidence"], N_DRAWS, 0)
-    posed = pose(data, coding="auto", rule=rule, standardize=True, fit_intercept=True)
+    try:
+        posed = pose(data, coding="auto", rule=rule, standardize=True, fit_intercept=True)
+    except ValueError:  # weights that are worth too few samples
+        return None
     scale = posed.problem.scale
     inner = np.array([-scale.shift, shift - scale.shift]) / scale.scale
     truth = np.concatenate([[1.0 - 2.0 * positive], (1.0 - positive) * inner[0] - positive * inner[1]])
@@ -132,7 +135,8 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         notes=[
             f"{settings.radius_repetitions} data sets for each number of samples and columns, radius "
             f"'bootstrap' at {settings.confidence:g}. In brackets the share of data sets with a "
-            "CoverageWarning, if any. Standard error of a coverage near the level: "
+            "CoverageWarning, if any. Data sets that a fit refuses, since a class is absent or the weights "
+            "are worth fewer than three samples, are left out. Standard error of a coverage near the level: "
             f"{_error(settings.confidence, settings.radius_repetitions):.3f}.",
         ],
     )
