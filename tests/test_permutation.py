@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
 from minimaxrisk._utils import parallel
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
 
 
@@ -316,3 +317,66 @@ def test_processes_need_no_main_guard(tmp_path):
         [sys.executable, script], capture_output=True, text=True, check=True, env=os.environ, timeout=120
     )
     assert ran.stdout.count("p 0") == 1
+
+
+def replicated(seed, n_patients=20, n_each=3, d=30):
+    """Measurements of patients: noise that all measurements of a patient share, and a little of their own."""
+    rng = np.random.default_rng(seed)
+    patients = np.repeat(np.arange(n_patients), n_each)
+    X = rng.standard_normal((n_patients, d))[patients] + 0.3 * rng.standard_normal((len(patients), d))
+    return X, (np.arange(n_patients) % 2)[patients], patients
+
+
+def test_labels_move_from_patient_to_patient():
+    X, y, patients = replicated(0)
+    sample = permutation_module._Sample.check(X, y, None, patients, None)
+    for order in sample.permutations(20, 0):
+        labels = y[order]
+        assert all(len(set(labels[patients == one])) == 1 for one in range(20))
+        assert np.bincount(labels[::3]).tolist() == [10, 10]
+    groups = np.arange(60) // 30
+    within = permutation_module._Sample.check(X, y, groups, patients, None)
+    for order in within.permutations(5, 0):
+        assert (groups[order] == groups).all()
+
+
+def test_replicates_of_noise_are_not_taken_for_a_signal():
+    """Permuted one by one they are: the labels of a patient's copies then contradict each other."""
+    small = {"one by one": 0, "by patient": 0}
+    for seed in range(40):
+        X, y, patients = replicated(seed)
+        for name, replicates in (("one by one", None), ("by patient", patients)):
+            test = permutation_test(
+                MinimaxRiskClassifier(), X, y, 19, replicates=replicates, random_state=seed, gap_tol=1e-2
+            )
+            small[name] += test.pvalue <= 0.05
+    assert small["by patient"] <= 7
+    assert small["one by one"] >= 30
+
+
+def test_weights_that_depend_on_the_label_are_told_of():
+    X, y, _ = replicated(0)
+    lopsided = np.where(y == y[0], 2.0, 1.0)
+    with pytest.warns(UserWarning, match="sample_weight depends on the label"):
+        permutation_test(MinimaxRiskClassifier(), X, y, 3, sample_weight=lopsided, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mixed = lopsided.copy()
+        mixed[0] += 1.0
+        for weights in (np.full(len(y), 2.0), mixed):
+            permutation_test(MinimaxRiskClassifier(), X, y, 3, sample_weight=weights, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"replicates": np.zeros(5)}, "replicates must be 1-D with one entry for each of the 60 samples"),
+        ({"replicates": np.zeros(60)}, "labels must be the same for all replicates"),
+        ({"groups": np.arange(60)}, "groups must be the same for all replicates"),
+        ({"replicates": [None] * 60}, "replicates has no entry at position 0"),
+    ],
+)
+def test_replicates_that_make_no_sense(arguments, message):
+    X, y, patients = replicated(0)
+    with pytest.raises(ValueError, match=message):
+        permutation_test(MinimaxRiskClassifier(), X, y, 3, **({"replicates": patients} | arguments))

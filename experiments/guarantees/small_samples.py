@@ -103,7 +103,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _one_data_set(settings: Mapping[str, Any], random: np.random.Generator) -> tuple[bool, bool] | None:
-    """Whether the radii hold the truth, and whether a warning was given; None where a fit refuses the data."""
+    """Whether the radii hold the truth and whether a warning was given; None where a fit refuses."""
     noise, positive, is_weighted = CASES[settings["law"]]
     n, d = settings["n_samples"], settings["n_columns"]
     y = (random.random(n) < positive).astype(np.intp)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class UninformativeRadiusWarning(UserWarning):
-    """More features than samples and a plain number as radius: R* is a score, not a bound on the error."""
+    """A plain number as radius that is too small for all true means at once: R* is a score, not a bound."""
 
 
 class CoverageWarning(UserWarning):

@@ -26,7 +26,7 @@ from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
-from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
@@ -92,6 +92,7 @@ def permutation_test(
     n_permutations: int = 200,
     groups: Any = None,
     *,
+    replicates: Any = None,
     sample_weight: Any = None,
     gap_tol: float = 1e-3,
     n_jobs: int | None = None,
@@ -111,8 +112,14 @@ def permutation_test(
     groups : array-like of shape (n_samples,) or None, default=None
         Labels are permuted among samples of the same group only (a batch, a hospital, a patient), so that
         differences between groups are part of the null hypothesis.
+    replicates : array-like of shape (n_samples,) or None, default=None
+        Samples with the same entry belong together, as measurements of one patient do. They share a label,
+        and labels move from patient to patient: permuted one by one they would make a null distribution of
+        samples that are more independent than they are, and p-values that are far too small.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights. They stay with the samples, and labels move. Samples of weight 0 take no part.
+        Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
+        depend on the label tell the observed labelling from all others, which a warning says; use
+        ``class_weight`` of the estimator, which moves with the labels.
     gap_tol : float, default=1e-3
         Each R* is computed to this certified gap, the observed one too, or as near as the estimator's own
         settings let its solver come.
@@ -142,7 +149,15 @@ def permutation_test(
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
         raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
-    sample = _Sample.check(X, y, groups, sample_weight)
+    sample = _Sample.check(X, y, groups, replicates, sample_weight)
+    if sample.weights_follow_labels():
+        warn(
+            "sample_weight depends on the label, and stays with the samples while labels are permuted: the "
+            "observed labels differ from permuted ones by this alone, so that the p-value means nothing. Use "
+            "class_weight of the estimator instead.",
+            UserWarning,
+            stacklevel=2,
+        )
     statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
     orders = sample.permutations(n_permutations, random_state)
     with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
@@ -169,46 +184,71 @@ class StopAtGap:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The samples of positive weight, and the groups within which labels may move."""
+    """The samples of positive weight, what labels belong to, and the groups within which they may move.
+
+    A label belongs to a unit: a sample, or all replicates of a patient.
+    """
 
     X: Any
     y: np.ndarray
     weights: FloatArray | None
-    groups: Sequence[IntArray]  # positions of each group's samples
+    unit_of_row: IntArray
+    row_of_unit: IntArray  # one of each unit's samples
+    groups: Sequence[IntArray]  # the units of each group
 
     @classmethod
-    def check(cls, X: Any, y: Any, groups: Any, sample_weight: Any) -> _Sample:
+    def check(cls, X: Any, y: Any, groups: Any, replicates: Any, sample_weight: Any) -> _Sample:
         check_label_values(y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
             raise ValueError(
                 f"X and y must have the same number of samples, got {num_samples(X)} and {len(y)}."
             )
-        names = np.zeros(len(y), dtype=np.intp) if groups is None else codes_of_groups(groups, len(y))
+        group = np.zeros(len(y), dtype=np.intp) if groups is None else codes_of_groups(groups, len(y))
+        unit = np.arange(len(y))
+        if replicates is not None:
+            unit = codes_of_groups(replicates, len(y), argument="replicates")
         weights = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
             used = np.flatnonzero(weights)
-            X, y, names, weights = rows_of(X, used), y[used], names[used], weights[used]
-        members = [np.flatnonzero(names == name) for name in np.unique(names)]
-        movable = [group for group in members if len(np.unique(y[group])) > 1]
+            X, y, weights = rows_of(X, used), y[used], weights[used]
+            group, unit = group[used], np.unique(unit[used], return_inverse=True)[1]
+        row_of_unit = np.unique(unit, return_index=True)[1]
+        for what, values in (("labels", y), ("groups", group)):
+            differs = np.flatnonzero(values != values[row_of_unit][unit])
+            if len(differs):
+                raise ValueError(
+                    f"{what} must be the same for all replicates of a sample, but those at positions "
+                    f"{row_of_unit[unit[differs[0]]]} and {differs[0]} differ; correct them, or leave out "
+                    "replicates if these are different samples."
+                )
+        members = [np.flatnonzero(group[row_of_unit] == name) for name in np.unique(group)]
+        movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
         if groups is not None and not movable:
             raise ValueError(
                 f"every one of the {len(members)} groups holds one class only, so that permuting labels "
-                "within groups changes nothing; where all samples of a patient share a label, keep one row "
-                "per patient (for example their mean) and leave groups out."
+                "within groups changes nothing; where all samples of a patient share a label, pass the "
+                "patients as replicates and leave groups out."
             )
-        return cls(X, y, weights, movable)
+        return cls(X, y, weights, unit, row_of_unit, movable)
+
+    def weights_follow_labels(self) -> bool:
+        """Whether all samples of a class have one weight, and not all classes the same."""
+        if self.weights is None:
+            return False
+        of_class = [np.unique(self.weights[self.y == label]) for label in np.unique(self.y)]
+        return all(len(found) == 1 for found in of_class) and len(np.unique(self.weights)) > 1
 
     def permutations(self, n: int, random_state: Any) -> list[IntArray]:
         """For each permutation, which sample each label is taken from."""
         random = check_random_state(random_state)
         orders = []
         for _ in range(n):
-            order = np.arange(len(self.y))
-            for group in self.groups:
-                order[group] = random.permutation(group)
-            orders.append(order)
+            order = np.arange(len(self.row_of_unit))
+            for units in self.groups:
+                order[units] = random.permutation(units)
+            orders.append(self.row_of_unit[order[self.unit_of_row]])
         return orders
 
 

@@ -71,8 +71,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
     radius : float, {"bonferroni", "bootstrap"} or array-like, default=1.0
         How the confidence radii are set. A number is the factor s. A larger one gives a larger
-        uncertainty set, a larger R* and fewer selected features; the paper takes 1. With more features
-        than samples a plain number comes with an ``UninformativeRadiusWarning``.
+        uncertainty set, a larger R* and fewer selected features; the paper takes 1. A number that is too
+        small to hold all true means at once comes with an ``UninformativeRadiusWarning``.
 
         A name chooses s such that all true means lie within the radii at once with probability
         ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, for normal

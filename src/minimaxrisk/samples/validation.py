@@ -121,17 +121,18 @@ def check_label_values(y: Any) -> None:
         ) from error
 
 
-def codes_of_groups(groups: Any, n_samples: int) -> IntArray:
+def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> IntArray:
     """Numbers instead of names of any kind."""
     # A list with NaN among strings would become the string "nan" in a plain conversion.
     names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
     if names.shape != (n_samples,):
         raise ValueError(
-            f"groups must be 1-D with one entry for each of the {n_samples} samples, got shape {names.shape}."
+            f"{argument} must be 1-D with one entry for each of the {n_samples} samples, got shape "
+            f"{names.shape}."
         )
     missing = [i for i, name in enumerate(names) if is_missing(name)]
     if missing:
-        raise ValueError(f"groups has no entry at position {missing[0]}; give every sample a group.")
+        raise ValueError(f"{argument} has no entry at position {missing[0]}; every sample needs one.")
     code: dict[Any, int] = {}
     return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
 
