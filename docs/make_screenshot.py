@@ -1,6 +1,6 @@
 """Take the picture of the report that the README shows: python docs/make_screenshot.py REPORT.html.
 
-Needs Playwright (the extra ``test``) and Chromium.
+Needs Playwright (the group ``test``) and Chromium.
 """
 
 from __future__ import annotations
