@@ -68,7 +68,10 @@ def _of_holdout(make: Callable[[int], Any]) -> Callable[..., dict[str, Any]]:
 
 
 def _logistic(n_classes: int) -> Any:
-    learner = LogisticRegression(l1_ratio=1.0, solver="liblinear", random_state=0)
+    # Before scikit-learn 1.8 the penalty had a name.
+    is_named = LogisticRegression().penalty == "l2"
+    penalty = {"penalty": "l1"} if is_named else {"l1_ratio": 1.0}
+    learner = LogisticRegression(**penalty, solver="liblinear", random_state=0)
     return make_pipeline(StandardScaler(), learner if n_classes == 2 else OneVsRestClassifier(learner))
 
 
