@@ -184,3 +184,12 @@ def test_unlabelled_instances_are_refused(study):
 def test_other_names_are_refused(study):
     with pytest.raises(ValueError, match="The 'marginal' parameter"):
         MinimaxRiskClassifier(marginal="known").fit(study.data, study.target)
+
+
+def test_the_statement_speaks_of_thresholds_and_not_of_a_proof_with_gaps(study, fitted):
+    X_new, _ = study.law.sample(50, random_state=5)
+    statement = fitted.guaranteed_error(X_new).statement
+    assert "thresholds that are larger on instances to come than in training, as on 50 new" in statement
+    assert "does not cover" not in statement
+    crossed = fitted.guaranteed_error(training_data=(study.data, study.target)).statement
+    assert "as on 80 instances left out in cross-fitting" in crossed

@@ -341,15 +341,12 @@ def _in_words(
     model: Any, rule: str, *, worst: float, exceedance: Exceedance, value: float, together: float | None
 ) -> str:
     name = "randomized rule (predict_proba)" if rule == "randomized" else "arg-max rule (predict)"
-    many = f"{exceedance.n_exceeding} of {exceedance.n_instances}"
-    if exceedance.source == NEW_INSTANCES:
-        beyond, proviso = f"the proof does not cover {many} new instances", ""
-    else:
-        beyond = f"in cross-fitting the proof does not cover {many} left-out instances"
+    proviso = ""
+    if exceedance.source == CROSS_FITTING:
         proviso = ", provided that models fitted on parts of the data behave like this one"
     parts = (
         f"{worst:.4f} in the worst case over all distributions whose means lie within the radii, and "
-        f"{exceedance.upper:.4f} for instances unlike those of the training data ({beyond}; mean excess "
+        f"{exceedance.upper:.4f} for {_what_is_added(model, exceedance)} (mean excess "
         f"{exceedance.mean:.4f}, limit at confidence {exceedance.confidence:g})"
     )
     n_classes = len(model.classes_)
@@ -365,6 +362,16 @@ def _in_words(
         f"If the true means lie within the radii{proviso}, the error of the {name} is at most {value:.4f}: "
         f"{parts}. {_why_no_probability(model, exceedance)}"
     )
+
+
+def _what_is_added(model: Any, exceedance: Exceedance) -> str:
+    """Instances that the proof does not cover, or those whose thresholds are others than in training."""
+    n, is_new = exceedance.n_instances, exceedance.source == NEW_INSTANCES
+    kind = "new instances" if is_new else "instances left out in cross-fitting"
+    if model.marginal == "empirical":
+        return f"thresholds that are larger on instances to come than in training, as on {n} {kind}"
+    seen = f"{exceedance.n_exceeding} of {n} {kind}"
+    return f"instances unlike those of the training data; the proof does not cover {seen}"
 
 
 def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
