@@ -6,8 +6,14 @@ import numpy as np
 
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem.problem import build_features, build_problem
-from minimaxrisk.samples.instances import distinct_instances
+from minimaxrisk.samples import instances as samples
+from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.given import Multiple
+
+
+def distinct_instances(X, labels, weights, n_classes, **more):
+    """Instances of rows that need no checks."""
+    return samples.distinct_instances(TrainingData(X, np.arange(n_classes), labels, weights, **more))
 
 
 def problem_of(

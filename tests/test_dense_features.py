@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk.features import dense
-from minimaxrisk.samples.instances import distinct_instances
+from problems import distinct_instances
 
 
 def class_moments_in_long_numbers(X, labels, *, centre):

@@ -18,7 +18,7 @@ from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
 from minimaxrisk.guarantees.fitted_model import training_data_of
 from minimaxrisk.guarantees.guaranteed_error import _mean_excess
 from minimaxrisk.problem.problem import build_features
-from minimaxrisk.samples.instances import distinct_instances
+from problems import distinct_instances
 
 # Training pairs (1, "a") and (-1, "b"), but in truth x is 2 or 0 in class a and -2 or 0 in class b: the same
 # moments, and an error that R* = 0 knows nothing of.

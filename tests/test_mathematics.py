@@ -13,9 +13,8 @@ from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.problem import build_features
-from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
-from problems import problem_of
+from problems import distinct_instances, problem_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -196,7 +195,7 @@ def test_equal_rows_become_one_instance_in_an_order_of_their_own():
     for matrix in (X, X.astype(np.float32), np.asfortranarray(X), sparse.csr_array(X)):
         instances = distinct_instances(matrix, labels, weights, 2)
         assert instances.n_instances == 2
-        assert instances.n_effective == 10.0
+        assert instances.units.n == 10.0
         (i,), (j,) = {instances.instance_of_row[0]}, {instances.instance_of_row[1]}
         assert instances.instance_of_row.tolist() == [i, j, i, i, -1]
         assert instances.p_hat[:, i].tolist() == [0.4, 0.4]

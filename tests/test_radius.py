@@ -20,11 +20,11 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import build_features
-from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.assumptions import mean_kurtosis, typical_skewness
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.given import Multiple
+from problems import distinct_instances
 
 
 @pytest.fixture
@@ -261,35 +261,40 @@ def test_number_of_draws_is_positive(study):
 def test_weights_that_count_too_few_samples_are_refused(study, radius):
     X, y = study
     estimator = MinimaxRiskClassifier(radius=radius, weight_kind="counts")
-    with pytest.raises(ValueError, match="needs at least 3 samples, but there are 1 or"):
+    with pytest.raises(ValueError, match="needs at least 3 samples .* these are worth 1;"):
         estimator.fit(X, y, sample_weight=np.full(40, 1 / 40))
 
 
 def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
-    """Kish's effective number, whatever the scale; class weights are no counts either."""
+    """The variance of a weighted sum, whatever the scale; class weights are no counts either."""
     X, y = study
     w = np.random.default_rng(0).exponential(size=40)
-    n = w.sum() ** 2 / np.sum(w**2)
-    expected = weighted_radii(X, y, w, n)
+    expected = weighted_radii(X, y, w)
     for scale in (1.0, 1e-3, 40.0):
         model = MinimaxRiskClassifier(radius=2.0).fit(X, y, sample_weight=scale * w)
         np.testing.assert_allclose(model.lambda_[0, 1:], 2.0 * expected, rtol=1e-9)
     whole = np.array([1.0, 3.0] * 20)
     counted = MinimaxRiskClassifier(radius=2.0).fit(X, y, sample_weight=whole)
-    np.testing.assert_allclose(counted.lambda_[0, 1:], 2.0 * weighted_radii(X, y, whole, 80.0), rtol=1e-9)
+    np.testing.assert_allclose(counted.lambda_[0, 1:], 2.0 * counted_radii(X, y, whole), rtol=1e-9)
     told = MinimaxRiskClassifier(radius=2.0, weight_kind="importance").fit(X, y, sample_weight=whole)
-    np.testing.assert_allclose(told.lambda_[0, 1:], 2.0 * weighted_radii(X, y, whole, 32.0), rtol=1e-9)
+    np.testing.assert_allclose(told.lambda_[0, 1:], 2.0 * weighted_radii(X, y, whole), rtol=1e-9)
     lopsided = MinimaxRiskClassifier(radius=2.0, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
     by_class = np.where(y == 1, 3.0, 1.0)
-    n = by_class.sum() ** 2 / np.sum(by_class**2)
-    np.testing.assert_allclose(lopsided.lambda_[0, 1:], 2.0 * weighted_radii(X, y, by_class, n), rtol=1e-9)
+    np.testing.assert_allclose(lopsided.lambda_[0, 1:], 2.0 * weighted_radii(X, y, by_class), rtol=1e-9)
 
 
-def weighted_radii(X, y, w, n):
+def weighted_radii(X, y, w):
+    """Standard errors of sums over samples with these weights."""
     p = w / w.sum()
     inner = (X - p @ X) / np.sqrt(p @ (X - p @ X) ** 2)
     Z = np.where(y == 0, 1.0, -1.0)[:, None] * inner
-    return np.sqrt(p @ (Z - p @ Z) ** 2 / n)
+    return np.sqrt(p**2 @ (Z - p @ Z) ** 2)
+
+
+def counted_radii(X, y, w):
+    """The same of as many samples as the weights say."""
+    rows = np.repeat(np.arange(len(y)), w.astype(int))
+    return weighted_radii(X[rows], y[rows], np.ones(len(rows)))
 
 
 @pytest.mark.parametrize(("coding", "n_blocks"), [("signed", 1), ("one-hot", 2)])

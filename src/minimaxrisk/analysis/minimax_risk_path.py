@@ -125,6 +125,7 @@ def minimax_risk_path(
     radii: Any,
     sample_weight: Any = None,
     *,
+    groups: Any = None,
     coding: str = "auto",
     marginal: str = "free",
     standardize: bool = True,
@@ -150,6 +151,8 @@ def minimax_risk_path(
         Factors s of the confidence radii, positive, in any order.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples that are not independent of each other, as for ``fit`` of the classifier.
     coding, marginal, standardize, fit_intercept, class_weight
         As for ``MinimaxRiskClassifier``.
     breakpoints : bool, default=False
@@ -185,7 +188,9 @@ def minimax_risk_path(
         class_weight=class_weight,
     )
     model._validate_params()
-    data = check_training_data(model, X, y, sample_weight=sample_weight, class_weight=class_weight)
+    data = check_training_data(
+        model, X, y, sample_weight=sample_weight, class_weight=class_weight, groups=groups
+    )
     ascending, place = np.unique(radii, return_inverse=True)
     with suitable_threads(len(data.labels)):
         posed = pose(

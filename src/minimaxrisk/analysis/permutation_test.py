@@ -14,7 +14,7 @@ does too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,7 +37,13 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.parameters import engine_settings_of, radius_seed_of
 from minimaxrisk.problem.pose import PosedProblem, pose
-from minimaxrisk.samples.validation import check_label_values, check_training_data, codes_of_groups
+from minimaxrisk.samples.validation import (
+    TrainingData,
+    check_label_values,
+    check_training_data,
+    codes_of_groups,
+    refuse_differences_within,
+)
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
@@ -115,7 +121,8 @@ def permutation_test(
     replicates : array-like of shape (n_samples,) or None, default=None
         Samples with the same entry belong together, as measurements of one patient do. They share a label,
         and labels move from patient to patient: permuted one by one they would make a null distribution of
-        samples that are more independent than they are, and p-values that are far too small.
+        samples that are more independent than they are, and p-values that are far too small. R* is that of
+        ``fit(X, y, groups=replicates)``.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
         depend on the label tell the observed labelling from all others, which a warning says; use
@@ -208,21 +215,22 @@ class _Sample:
         unit = np.arange(len(y))
         if replicates is not None:
             unit = codes_of_groups(replicates, len(y), argument="replicates")
-        weights = None
+        weights, rows = None, np.arange(len(y))
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
-            used = np.flatnonzero(weights)
-            X, y, weights = rows_of(X, used), y[used], weights[used]
-            group, unit = group[used], np.unique(unit[used], return_inverse=True)[1]
+            rows = np.flatnonzero(weights)
+            X, y, weights = rows_of(X, rows), y[rows], weights[rows]
+            group, unit = group[rows], np.unique(unit[rows], return_inverse=True)[1]
         row_of_unit = np.unique(unit, return_index=True)[1]
         for what, values in (("labels", y), ("groups", group)):
-            differs = np.flatnonzero(values != values[row_of_unit][unit])
-            if len(differs):
-                raise ValueError(
-                    f"{what} must be the same for all replicates of a sample, but those at positions "
-                    f"{row_of_unit[unit[differs[0]]]} and {differs[0]} differ; correct them, or leave out "
-                    "replicates if these are different samples."
-                )
+            refuse_differences_within(
+                unit,
+                values,
+                rows,
+                what=what,
+                unit="replicates of a sample",
+                advice="correct them, or leave out replicates if these are different samples",
+            )
         members = [np.flatnonzero(group[row_of_unit] == name) for name in np.unique(group)]
         movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
         if groups is not None and not movable:
@@ -232,6 +240,11 @@ class _Sample:
                 "patients as replicates and leave groups out."
             )
         return cls(X, y, weights, unit, row_of_unit, movable)
+
+    @property
+    def replicates(self) -> IntArray | None:
+        """The unit of each row; None where each is one of its own."""
+        return None if len(self.row_of_unit) == len(self.y) else self.unit_of_row
 
     def weights_follow_labels(self) -> bool:
         """Whether all samples of a class have one weight, and not all classes the same."""
@@ -275,8 +288,7 @@ class _Relabelling:
     """Scales of the features do not depend on labels, so that the features are prepared once."""
 
     posed: PosedProblem
-    labels: IntArray
-    weights: FloatArray
+    data: TrainingData
     rule: RadiusRule
     settings: EngineSettings
     stop: StopAtGap
@@ -291,6 +303,7 @@ class _Relabelling:
             sample.y,
             sample_weight=sample.weights,
             weight_kind=checked.weight_kind,
+            groups=sample.replicates,
         )
         rule = radius_rule_of(checked, radius_seed_of(checked))
         settings = engine_settings_of(checked, checked.n_features_in_)
@@ -303,11 +316,13 @@ class _Relabelling:
                 fit_intercept=checked.fit_intercept,
                 marginal_is_known=checked.marginal == "empirical",
             )
-        return cls(posed, data.labels, data.weights, rule, settings, stop)
+        # The features hold the values of X already.
+        return cls(posed, replace(data, X=np.empty((len(data.labels), 0))), rule, settings, stop)
 
     def __call__(self, order: IntArray) -> float:
-        with suitable_threads(len(self.labels)):
-            posed = self.posed.relabelled(self.labels[order], self.weights, self.rule)
+        labels = self.data.labels[order]
+        with suitable_threads(len(labels)):
+            posed = self.posed.relabelled(replace(self.data, labels=labels), self.rule)
             return bound_minimax_risk(posed.problem, self.settings, self.stop)
 
 
@@ -324,16 +339,16 @@ class _Refitting:
         last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
         last.set_params(callback=self.stop, verbose=0)
         with quiet_fits():
-            fresh.fit(self.sample.X, self.sample.y[order], **self._weights_for(fresh, last))
+            fresh.fit(self.sample.X, self.sample.y[order], **self._more_for(fresh, last))
         return float(last.worst_case_error_)
 
-    def _weights_for(self, fresh: Any, last: Any) -> dict[str, Any]:
-        """The argument that takes the weights to the last step."""
-        if self.sample.weights is None:
-            return {}
+    def _more_for(self, fresh: Any, last: Any) -> dict[str, Any]:
+        """The arguments that take weights and replicates to the last step."""
+        more = {"sample_weight": self.sample.weights, "groups": self.sample.replicates}
+        more = {name: values for name, values in more.items() if values is not None}
         if not isinstance(fresh, Pipeline):
-            return {"sample_weight": self.sample.weights}
+            return more
         if get_config()["enable_metadata_routing"]:
-            last.set_fit_request(sample_weight=True)
-            return {"sample_weight": self.sample.weights}
-        return {f"{fresh.steps[-1][0]}__sample_weight": self.sample.weights}
+            last.set_fit_request(**dict.fromkeys(more, True))
+            return more
+        return {f"{fresh.steps[-1][0]}__{name}": values for name, values in more.items()}

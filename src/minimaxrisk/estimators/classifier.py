@@ -296,7 +296,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
     ) -> MinimaxRiskClassifier:
         """Learn the rule.
 
@@ -314,6 +314,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             (``exceedance`` is zero on them) and R* can only be larger. A pipeline does not transform them
             unless told to (``transform_input=["X_unlabeled"]`` with metadata routing), and cross-validation
             cuts them into folds where they are as many as the samples.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples with the same entry are not independent, as measurements of one patient are not; they must
+            have one label. The radii then count groups and not samples: a group is worth as much as a sample
+            with the mean of its features. Means and the error are still those of samples.
 
         Returns
         -------
@@ -329,6 +333,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             class_weight=self.class_weight,
             weight_kind=self.weight_kind,
             X_unlabeled=X_unlabeled,
+            groups=groups,
         )
         refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
         settings, radius_seed = engine_settings_of(self, checked.n_features_in_), radius_seed_of(self)
@@ -437,9 +442,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             The rule of ``predict_proba``, or that of ``predict``: then the worst case is that of the arg-max
             rule itself (see ``error_bounds``), and the excess that of the affine function which proves it.
         training_data : tuple or None, default=None
-            What was passed to ``fit``: ``(X, y)``, ``(X, y, sample_weight)`` or ``(X, y, sample_weight,
-            X_unlabeled)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep them,
-            but notices others.
+            What was passed to ``fit``, in its order: ``(X, y)``, or more of ``(X, y, sample_weight,
+            X_unlabeled, groups)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep
+            them, but notices others.
         confidence : float or None, default=None
             Level of the limit on the exceedance; None is that of the estimator. The probability of the
             statement as a whole is what this and the radius rule leave together.

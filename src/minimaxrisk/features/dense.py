@@ -62,6 +62,10 @@ class DenseFeatures:
             mean[:, part], variance[:, part] = _mean_and_variance(first, second, block, p_hat)
         return ClassMoments(prior, mean, variance)
 
+    def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
+        self.n_passes += 1
+        return DenseFeatures(np.asfortranarray(shares @ self.values))
+
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
 

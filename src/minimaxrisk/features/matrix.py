@@ -58,6 +58,10 @@ class FeatureMatrix(Protocol):
         """Moments within the classes of another distribution of labels (K x n), in one pass."""
         ...
 
+    def averaged(self, shares: sparse.csr_array) -> FeatureMatrix:
+        """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
+        ...
+
     def columns(self, indices: IntArray) -> FloatArray:
         """Some columns as a dense n x c array."""
         ...

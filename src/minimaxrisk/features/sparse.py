@@ -68,6 +68,10 @@ class SparseFeatures:
         mean, variance = _within_class_moments(self.values.tocsr(), p_hat)
         return _with_intercept(p_hat, mean - self.offset, variance, has_intercept=self.has_intercept)
 
+    def averaged(self, shares: sparse.csr_array) -> SparseFeatures:
+        self.n_passes += 1
+        return SparseFeatures(sparse.csc_array(shares @ self.values), self.offset, self.has_intercept)
+
     def columns(self, indices: IntArray) -> FloatArray:
         values, offset = self.shifted_columns(indices)
         return values.toarray() - offset

@@ -47,6 +47,7 @@ def error_bounds(
     sample_weight: Any = None,
     *,
     X_unlabeled: Any = None,
+    groups: Any = None,
 ) -> ErrorBounds:
     """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
 
@@ -56,7 +57,7 @@ def error_bounds(
     ----------
     model : MinimaxRiskClassifier
         A fitted classifier.
-    X, y, sample_weight, X_unlabeled
+    X, y, sample_weight, X_unlabeled, groups
         The data that define the uncertainty set, normally those that the model was fitted on.
     rule : {"randomized", "argmax"}, default="randomized"
         The rule of ``predict_proba`` or that of ``predict``.
@@ -67,7 +68,7 @@ def error_bounds(
     """
     check_model(model)
     check_rule(rule)
-    data = training_data_of(model, X, y, sample_weight, X_unlabeled)
+    data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)
     posed, loss = _posed_with_loss(model, data, rule)
     largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
     return ErrorBounds(

@@ -40,7 +40,7 @@ def check_rule(rule: str) -> None:
 
 
 def training_data_of(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, *, groups: Any = None
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
     return check_training_data(
@@ -51,6 +51,7 @@ def training_data_of(
         class_weight=model.class_weight,
         weight_kind=model.weight_kind,
         X_unlabeled=X_unlabeled,
+        groups=groups,
         reset=False,
     )
 

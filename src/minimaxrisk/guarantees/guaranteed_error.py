@@ -49,6 +49,7 @@ from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_new_data
 
 NEW_INSTANCES, CROSS_FITTING = "new instances", "cross-fitting"
+ARGUMENTS_OF_FIT = ("X", "y", "sample_weight", "X_unlabeled", "groups")
 ROUNDING = 1e-9
 
 
@@ -162,13 +163,15 @@ def guaranteed_error(
         what = "cross-fitting, which takes the place of new instances," if X is None else "rule='argmax'"
         raise ValueError(
             f"{what} needs the data that the model was fitted on, which a model does not keep: pass "
-            "training_data=(X, y), followed by sample_weight and X_unlabeled if fit was given them."
+            "training_data=(X, y), followed by sample_weight, X_unlabeled and groups if fit was given them."
         )
     if not (is_integer(n_folds) and n_folds >= 2):
         raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
-    data = None if training_data is None else training_data_of(model, *_checked_tuple(training_data))
+    data = None
     if training_data is not None:
-        _check_same_data(model, training_data)
+        given = _by_name(training_data)
+        data = training_data_of(model, **given)
+        _check_same_data(model, given)
     judged = _judge(model, data, rule)
     if X is not None:
         new = check_new_data(model, X)
@@ -193,20 +196,19 @@ def guaranteed_error(
     return GuaranteedError(value, rule, judged.worst_case_error, exceedance, together, statement)
 
 
-def _checked_tuple(training_data: Any) -> tuple[Any, ...]:
-    if not isinstance(training_data, tuple | list) or not 2 <= len(training_data) <= 4:
+def _by_name(training_data: Any) -> dict[str, Any]:
+    """The arguments of fit that the tuple holds."""
+    if not isinstance(training_data, tuple | list) or not 2 <= len(training_data) <= len(ARGUMENTS_OF_FIT):
         raise ValueError(
-            "training_data must be (X, y), (X, y, sample_weight) or (X, y, sample_weight, X_unlabeled), as "
-            f"passed to fit, got {type(training_data).__name__}"
+            "training_data must be (X, y), followed by sample_weight, X_unlabeled and groups as far as they "
+            f"were passed to fit, got {type(training_data).__name__}"
             + (f" of length {len(training_data)}." if isinstance(training_data, tuple | list) else ".")
         )
-    return tuple(training_data)
+    return dict(zip(ARGUMENTS_OF_FIT, training_data, strict=False))
 
 
-def _check_same_data(model: Any, training_data: tuple[Any, ...]) -> None:
-    X, y, *rest = training_data
-    weights, unlabeled = (*rest, None, None)[:2]
-    certificate = verify(model, X, y, weights, unlabeled)
+def _check_same_data(model: Any, training_data: dict[str, Any]) -> None:
+    certificate = verify(model, **training_data)
     if not certificate.valid:
         raise ValueError(
             "training_data must be the data that the model was fitted on, in the same order of rows; checked "
@@ -262,17 +264,22 @@ def _by_cross_fitting(
     X, labels, weights = data.X[rows], data.labels[rows], data.weights[rows]
     # The models on parts see the instances without labels too, as the model itself did.
     unlabeled = data.X[data.X.shape[0] - data.n_unlabeled :] if data.n_unlabeled else None
-    smallest = int(np.bincount(labels).min())
+    groups = None if data.groups is None else data.groups[rows]
+    # Whole groups go into a fold; all samples of one have the same label.
+    unit = np.arange(len(rows)) if groups is None else groups
+    label_of_unit = labels[np.unique(unit, return_index=True)[1]]
+    smallest = int(np.bincount(label_of_unit).min())
     if smallest < 2:
-        rare = data.classes.tolist()[int(np.argmin(np.bincount(labels)))]
+        rare = data.classes.tolist()[int(np.argmin(np.bincount(label_of_unit)))]
         raise ValueError(
-            f"cross-fitting needs at least 2 samples of every class, got 1 of {rare!r}; pass new instances, "
-            "which need no labels, as X."
+            f"cross-fitting needs at least 2 {'samples' if groups is None else 'groups'} of every class, got "
+            f"1 of {rare!r}; pass new instances, which need no labels, as X."
         )
     folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=0)
     excess = np.empty(len(rows))
     known: list[float] = []
-    for train, test in folds.split(np.zeros(len(rows)), labels):
+    for train_units, test_units in folds.split(np.zeros(len(label_of_unit)), label_of_unit):
+        train, test = (np.flatnonzero(np.isin(unit, units)) for units in (train_units, test_units))
         # The weights hold the class weights already.
         part = clone(model).set_params(
             class_weight=None,
@@ -280,13 +287,17 @@ def _by_cross_fitting(
             callback=None,
             verbose=0,
         )
+        more = {"sample_weight": weights[train], "X_unlabeled": unlabeled}
+        more["groups"] = None if groups is None else groups[train]
         with quiet_fits():
-            part.fit(X[train], labels[train], sample_weight=weights[train], X_unlabeled=unlabeled)
-        part_data = training_data_of(part, X[train], labels[train], weights[train], unlabeled)
-        judged = _judge(part, part_data, rule)
+            part.fit(X[train], labels[train], **more)
+        judged = _judge(part, training_data_of(part, X[train], labels[train], **more), rule)
         excess[test] = judged.excess(X[test])
         if judged.known is not None:
             known.append(judged.known)
+    if groups is not None:
+        of_group = np.bincount(groups, weights).astype(np.float64)
+        excess, weights = np.bincount(groups, weights * excess) / of_group, of_group
     return _mean_excess(
         excess, weights, confidence, CROSS_FITTING, known=float(np.mean(known)) if known else None
     )

@@ -40,7 +40,9 @@ class Certificate:
     problems: tuple[str, ...] = ()
 
 
-def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Certificate:
+def verify(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, *, groups: Any = None
+) -> Certificate:
     """Recompute what a fitted model claims from its training data; no solver is called.
 
     The radii are set anew by the model's own rule, so that a coverage, a factor or radii that were written by
@@ -50,7 +52,7 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: A
     ----------
     model : MinimaxRiskClassifier
         A fitted classifier.
-    X, y, sample_weight, X_unlabeled
+    X, y, sample_weight, X_unlabeled, groups
         The data that it was fitted on. With other data the certificate is not valid.
 
     Returns
@@ -58,7 +60,7 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: A
     Certificate
     """
     check_model(model)
-    data = training_data_of(model, X, y, sample_weight, X_unlabeled)
+    data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)
     if not np.array_equal(data.classes, model.classes_):
         problem = f"the labels are {data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))

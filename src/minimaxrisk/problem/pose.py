@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.hinge import HingeLoss
@@ -24,10 +23,10 @@ class PosedProblem:
     instances: Instances
     radii: Radii
 
-    def relabelled(self, labels: IntArray, weights: FloatArray, rule: RadiusRule) -> PosedProblem:
+    def relabelled(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
         """The problem of the same rows and weights with other labels: the scaled features stay."""
         old = self.problem
-        instances = self.instances.relabelled(labels, weights, old.coding.n_classes)
+        instances = self.instances.relabelled(data)
         moments = old.features.class_moments(instances.p_hat)
         problem, radii = build_problem(
             old.features,
@@ -51,14 +50,11 @@ def pose(
     marginal_is_known: bool = False,
 ) -> PosedProblem:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
-    n_classes = len(data.classes)
-    instances = distinct_instances(
-        data.X, data.labels, data.weights, n_classes, counts=data.counts, n_unlabeled=data.n_unlabeled
-    )
+    instances = distinct_instances(data)
     features, moments, scale = build_features(
         data.X, instances, standardize=standardize, fit_intercept=fit_intercept
     )
-    chosen = make_coding(coding, n_classes)
+    chosen = make_coding(coding, len(data.classes))
     problem, radii = build_problem(
         features,
         moments,
@@ -95,7 +91,7 @@ def pose_l1_svm(
 
     The penalty is on coefficients of the standardised columns, or without standardisation of the caller's.
     """
-    instances = distinct_instances(data.X, data.labels, data.weights, len(data.classes))
+    instances = distinct_instances(data)
     # The intercept is free of penalty and has its own place in the hinge loss.
     features, _, scale = build_features(data.X, instances, standardize=standardize, fit_intercept=False)
     unit = np.ones_like(scale.scale) if standardize else scale.scale

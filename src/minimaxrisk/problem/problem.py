@@ -26,8 +26,8 @@ from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.samples.instances import Instances
-from minimaxrisk.uncertainty.moments import phi_moments
-from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule
+from minimaxrisk.uncertainty.moments import mean_of_phi
+from minimaxrisk.uncertainty.radius import Radii, RadiusRule, moment_sample
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,9 @@ def build_problem(
     marginal_is_known: bool = False,
 ) -> tuple[Problem, Radii]:
     """Estimate the moments of Phi and set the confidence radii."""
-    tau, sigma = phi_moments(moments, coding)
-    radii = rule.radii(MomentSample(features, moments, instances, coding, scale, tau, sigma))
+    tau = mean_of_phi(moments, coding)
+    sample = moment_sample(features, instances.units, coding=coding, scale=scale, moments=moments, tau=tau)
+    radii = rule.radii(sample)
     lam = radii.lam.copy()
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
     lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0

@@ -16,6 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.samples.units import Units, mass_of, units_of_groups, units_of_rows
+from minimaxrisk.samples.validation import TrainingData
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,7 @@ class Instances:
     share_of_row: FloatArray  # weight of the row over the weight of its instance
     p_hat: FloatArray
     total_weight: float
-    noise_of_row: FloatArray  # the row's share of the variance of a weighted mean
-    noise: FloatArray  # the same of labels x instances (K x n); with weights that count samples it is p_hat
-    n_effective: float  # so many samples of equal weight have means as exact: what the radii call n
+    units: Units  # what the radii call samples
 
     @property
     def n_instances(self) -> int:
@@ -40,13 +40,10 @@ class Instances:
         """Probability of each instance under the empirical distribution."""
         return self.p_hat.sum(axis=0)
 
-    def relabelled(self, labels: IntArray, weights: FloatArray, n_classes: int) -> Instances:
+    def relabelled(self, data: TrainingData) -> Instances:
         """The same instances and row weights with other labels."""
-        mass, noise = (
-            _mass(labels, of_row, self.instance_of_row, n_classes, self.n_instances)
-            for of_row in (weights, self.noise_of_row)
-        )
-        return replace(self, p_hat=mass / self.total_weight, noise=noise)
+        p_hat, units = _distribution(data, self.instance_of_row, self.n_instances)
+        return replace(self, p_hat=p_hat, units=units)
 
     def to_rows(self, distribution: FloatArray) -> FloatArray:
         """A distribution on labels x instances (K x n) as one on rows x labels, by weight of the row."""
@@ -63,24 +60,14 @@ class Instances:
         return np.ascontiguousarray(total.T)
 
 
-def distinct_instances(
-    X: DataMatrix,
-    labels: IntArray,
-    weights: FloatArray,
-    n_classes: int,
-    *,
-    counts: FloatArray | None = None,
-    n_unlabeled: int = 0,
-) -> Instances:
+def distinct_instances(data: TrainingData) -> Instances:
     """Merge equal rows and order the instances canonically.
 
     Rows of weight zero take no part but for the last ``n_unlabeled``, which are instances without a label.
-    ``counts`` says for how many samples a row stands, where that is not its weight. c samples of weight w/c
-    have a weighted mean whose variance grows with ``w^2 / c``, so that all rows together are as good as
-    ``(sum w)^2 / sum (w^2 / c)`` samples of equal weight.
     """
+    X, weights = data.X, data.weights
     takes_part = weights > 0
-    takes_part[len(weights) - n_unlabeled :] = True
+    takes_part[len(weights) - data.n_unlabeled :] = True
     kept = np.flatnonzero(takes_part)
     codes = _sparse_row_codes(X, kept) if sparse.issparse(X) else _dense_row_codes(X, kept)
     n_instances = int(codes.max()) + 1
@@ -90,32 +77,25 @@ def distinct_instances(
     instance_of_row = np.full(len(weights), -1, dtype=np.intp)
     instance_of_row[kept] = codes
 
-    mass = _mass(labels, weights, instance_of_row, n_classes, n_instances)
+    p_hat, units = _distribution(data, instance_of_row, n_instances)
     # Copies of an instance that has no weight at all share alike.
-    row_weight, instance_weight = weights[kept], mass.sum(axis=0)
+    row_weight, instance_weight = weights[kept], np.bincount(codes, weights[kept], minlength=n_instances)
     alike = (instance_weight == 0.0)[codes]
     row_weight = np.where(alike, 1.0, row_weight)
     instance_weight = np.where(instance_weight == 0.0, np.bincount(codes), instance_weight)
     share = np.zeros(len(weights))
     share[kept] = row_weight / instance_weight[codes]
-    total = float(mass.sum())
-    if counts is None:
-        noise_of_row, n_effective = weights / total, total
-    else:
-        squares = np.divide(weights**2, counts, out=np.zeros_like(weights), where=weights > 0)
-        noise_of_row, n_effective = squares / squares.sum(), float(total**2 / squares.sum())
-    noise = _mass(labels, noise_of_row, instance_of_row, n_classes, n_instances)
-    return Instances(rows, instance_of_row, share, mass / total, total, noise_of_row, noise, n_effective)
+    return Instances(rows, instance_of_row, share, p_hat, float(weights.sum()), units)
 
 
-def _mass(
-    labels: IntArray, weights: FloatArray, instance_of_row: IntArray, n_classes: int, n_instances: int
-) -> FloatArray:
-    """Weight of each label at each instance (K x n)."""
-    mass = np.zeros((n_classes, n_instances))
-    weighted = np.flatnonzero(weights > 0)
-    np.add.at(mass, (labels[weighted], instance_of_row[weighted]), weights[weighted])
-    return mass
+def _distribution(data: TrainingData, place: IntArray, n_instances: int) -> tuple[FloatArray, Units]:
+    """The empirical distribution on labels x instances, and the units that it is made of."""
+    labels, weights, shape = data.labels, data.weights, (len(data.classes), n_instances)
+    p_hat = mass_of(labels, weights, place, *shape)
+    p_hat /= weights.sum()
+    if data.groups is None:
+        return p_hat, units_of_rows(p_hat, labels, weights, data.counts, place)
+    return p_hat, units_of_groups(data.groups, labels, weights, place, shape)
 
 
 def _dense_row_codes(X: FloatArray, kept: IntArray) -> IntArray:

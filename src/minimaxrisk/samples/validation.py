@@ -33,6 +33,8 @@ class TrainingData:
     n_unlabeled: int = 0
     # For how many samples a row stands; None where that is its weight.
     counts: FloatArray | None = None
+    # Which rows belong together, as measurements of one patient do; None where every row stands for itself.
+    groups: IntArray | None = None
 
 
 def check_training_data(
@@ -44,6 +46,7 @@ def check_training_data(
     class_weight: Any = None,
     weight_kind: str = "auto",
     X_unlabeled: Any = None,
+    groups: Any = None,
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
@@ -66,7 +69,14 @@ def check_training_data(
     counts = weights if _are_counts(weights, weight_kind) else used.astype(np.float64)
     if class_weight is not None:
         weights = _apply_class_weight(class_weight, classes, labels, weights)
-    data = TrainingData(X, classes, labels, weights, counts=None if counts is weights else counts)
+    data = TrainingData(
+        X,
+        classes,
+        labels,
+        weights,
+        counts=None if counts is weights else counts,
+        groups=None if groups is None else _check_groups(groups, y, np.flatnonzero(used)),
+    )
     return data if X_unlabeled is None else _with_unlabeled(estimator, data, X_unlabeled)
 
 
@@ -93,6 +103,7 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         weights=np.concatenate([data.weights, nothing]),
         n_unlabeled=more.shape[0],
         counts=None if data.counts is None else np.concatenate([data.counts, nothing]),
+        groups=None if data.groups is None else np.concatenate([data.groups, nothing.astype(np.intp)]),
     )
 
 
@@ -135,6 +146,40 @@ def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> In
         raise ValueError(f"{argument} has no entry at position {missing[0]}; every sample needs one.")
     code: dict[Any, int] = {}
     return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
+
+
+def refuse_differences_within(
+    units: IntArray, values: np.ndarray, rows: IntArray, *, what: str, unit: str, advice: str
+) -> None:
+    """Raise where ``values`` differ between rows of one unit; ``rows`` are their positions."""
+    first = np.unique(units, return_index=True)[1]
+    differs = np.flatnonzero(values != values[first][units])
+    if len(differs):
+        i, j = rows[first[units[differs[0]]]], rows[differs[0]]
+        raise ValueError(
+            f"{what} must be the same for all {unit}, but those at positions {i} and {j} differ; {advice}."
+        )
+
+
+def _check_groups(groups: Any, y: np.ndarray, used: IntArray) -> IntArray:
+    """Codes of the groups; rows of weight zero take no part, whatever theirs."""
+    codes = np.zeros(len(y), dtype=np.intp)
+    codes[used] = np.unique(codes_of_groups(groups, len(y))[used], return_inverse=True)[1]
+    if not codes.any():
+        raise ValueError(
+            "groups must tell at least 2 groups apart, but all samples are in one; a group holds samples "
+            "that are not independent, such as the measurements of one patient."
+        )
+    refuse_differences_within(
+        codes[used],
+        y[used],
+        used,
+        what="labels",
+        unit="samples of a group",
+        advice="a group holds measurements of one patient; correct the labels, and leave groups out where "
+        "they stand for batches or hospitals",
+    )
+    return codes
 
 
 def _explain_text_columns(X: Any, error: Exception) -> None:

@@ -36,7 +36,7 @@ def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
     exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
     if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
         remarks.append(
-            f"the features are too skewed for {sample.n:g} samples (heavy tails, or binary features that are "
+            f"the features are too skewed for {sample.n:.0f} samples (heavy tails, or binary features that are "
             "rarely one): the named radius rules cannot promise their coverage; transform them "
             "(ranks, logarithm), leave out rare ones, or choose a larger radius"
         )
@@ -57,7 +57,7 @@ def features_that_stand_still(sample: MomentSample) -> int:
 
 def mean_kurtosis(sample: MomentSample) -> float:
     """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
-    weights = sample.instances.weights[None]
+    weights = sample.units.p_hat.sum(axis=0)[None]
     square = sample.features.means_of(np.square, weights)
     fourth = sample.features.means_of(lambda values: np.square(np.square(values)), weights)
     varies = (sample.sigma > 0.0).any(axis=0) & (square[0] > 0.0)
@@ -75,7 +75,7 @@ def typical_skewness(sample: MomentSample) -> float:
     third moments of two halves of the sample is not: its mean over many samples is the square of the true
     one.
     """
-    p_hat, matrix, tau = sample.instances.p_hat, sample.coding.matrix, sample.tau
+    p_hat, matrix, tau = sample.units.p_hat, sample.coding.matrix, sample.tau
     is_even = np.arange(p_hat.shape[1]) % 2 == 0
     halves = np.vstack([p_hat * is_even, p_hat * ~is_even])
     first = sample.features.correlate(halves)

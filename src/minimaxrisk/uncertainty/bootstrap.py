@@ -70,9 +70,9 @@ class MultiplierBootstrap:
     def _maxima(self, sample: MomentSample) -> FloatArray:
         """Draws of T*."""
         random = np.random.default_rng(self.seed)
-        p_hat, coding = sample.instances.p_hat, sample.coding
+        p_hat, coding = sample.units.p_hat, sample.coding
         label, instance = np.nonzero(p_hat)
-        root_weight = np.sqrt(sample.instances.noise[label, instance])  # of the sum of a sample's multipliers
+        root_weight = np.sqrt(sample.units.noise[label, instance])  # of the sum of a sample's multipliers
         # From multipliers of samples to weights of instances, once per block.
         shape = p_hat.shape[1], len(label)
         place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)

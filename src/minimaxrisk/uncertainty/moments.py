@@ -13,17 +13,23 @@ from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 
 
-def phi_moments(moments: ClassMoments, coding: Coding) -> tuple[FloatArray, FloatArray]:
-    """tau and sigma of Phi(x, y) (B x d each).
+def mean_of_phi(moments: ClassMoments, coding: Coding) -> FloatArray:
+    """tau, the mean of Phi(x, y) (B x d)."""
+    tau = np.zeros((coding.n_blocks, moments.mean.shape[1]))
+    for b, code in enumerate(coding.matrix):
+        for p, c, mean in zip(moments.prior, code, moments.mean, strict=True):
+            tau[b] += p * c * mean
+    return tau
+
+
+def deviation_of_phi(tau: FloatArray, moments: ClassMoments, coding: Coding) -> FloatArray:
+    """Root mean square of Phi(x, y) - tau (B x d).
 
     By the law of total variance
     ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
     """
-    shape = (coding.n_blocks, moments.mean.shape[1])
-    tau, square = np.zeros(shape), np.zeros(shape)
+    square = np.zeros_like(tau)
     for b, code in enumerate(coding.matrix):
-        for p, c, mean in zip(moments.prior, code, moments.mean, strict=True):
-            tau[b] += p * c * mean
         for p, c, mean, var in zip(moments.prior, code, moments.mean, moments.variance, strict=True):
             square[b] += p * (c**2 * var + (c * mean - tau[b]) ** 2)
-    return tau, np.sqrt(square)
+    return np.sqrt(square)

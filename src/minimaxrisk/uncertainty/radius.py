@@ -32,7 +32,8 @@ from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
-from minimaxrisk.samples.instances import Instances
+from minimaxrisk.samples.units import Units
+from minimaxrisk.uncertainty.moments import deviation_of_phi
 
 # Where the sample standard deviation is zero, the set would have no thickness in that direction and
 # rounding alone could make the empirical distribution fall outside. In units of the column's root
@@ -51,42 +52,56 @@ INTERCEPT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class MomentSample:
-    """What a rule may know: the features, the sample on them, and its estimates tau and sigma (B x d)."""
+    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d).
+
+    ``moments`` are those of the units by weight; ``spread`` those by the share that a unit has in the
+    variance of a mean, from which sigma comes. Where units weigh alike, or weights count samples, they are
+    the same.
+    """
 
     features: FeatureMatrix
-    moments: ClassMoments
-    instances: Instances
+    units: Units
     coding: Coding
     scale: ColumnScale
+    moments: ClassMoments
+    spread: ClassMoments
     tau: FloatArray
     sigma: FloatArray
 
     @property
     def n(self) -> float:
-        """The number of samples, or of equally weighted ones that are worth as much."""
-        return self.instances.n_effective
+        """The number of units, or of equally weighted ones that are worth as much."""
+        return self.units.n
 
     @property
     def n_left(self) -> float:
         """What the means leave of n: that of a component, and that of a column which was centred at it."""
+        return self.n - self._lost_to_means
+
+    @property
+    def _lost_to_means(self) -> float:
         columns = slice(self.scale.n_leading, None)
         overall = self.moments.prior @ self.moments.mean[:, columns]
-        return self.n - 1.0 - bool((np.abs(overall) <= CENTRED).any())
+        n_means = 1 + bool((np.abs(overall) <= CENTRED).any())
+        return n_means * self.units.lost_per_mean
 
     @property
     def degrees_of_freedom(self) -> float:
-        """How far to trust standard deviations; as far as ``n_left`` where the classes vary alike.
+        """How far to trust standard deviations; as far as ``n_left`` where classes and units are alike.
 
-        Where they do not, the larger variance decides, and its class has fewer samples: by the formula of
-        Welch and Satterthwaite, for a column in the middle of all.
+        Where the classes vary by different amounts, the larger variance decides, and its class has fewer
+        samples: by the formula of Welch and Satterthwaite, for a column in the middle of all.
         """
-        prior, variance = self.moments.prior[:, None], self.moments.variance[:, self.scale.n_leading :]
-        parts, own = prior * variance, np.maximum(self.n * prior - 1.0, FEWEST_DEGREES)
+        spread, of_class = self.spread, self.units.n_for_spread
+        together = 1.0 / float(np.sum(spread.prior * (spread.prior / of_class)))
+        left = together * (self.n_left / self.n)
+        parts = spread.prior[:, None] * spread.variance[:, self.scale.n_leading :]
         parts = parts[:, parts.any(axis=0)]
         if parts.size == 0:
-            return self.n_left
+            return left
+        own = np.maximum(of_class - 1.0, FEWEST_DEGREES)[:, None]
         welch = parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0)
-        return min(self.n_left, float(np.median(welch)))
+        return min(left, float(np.median(welch)))
 
     def student_factor(self, tail: float) -> float:
         """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
@@ -96,6 +111,26 @@ class MomentSample:
     def n_features_varying(self) -> int:
         """Components that vary, without those of the intercept."""
         return int((self.sigma[:, self.scale.n_leading :] > 0.0).sum())
+
+
+def moment_sample(
+    features: FeatureMatrix,
+    units: Units,
+    *,
+    coding: Coding,
+    scale: ColumnScale,
+    moments: ClassMoments,
+    tau: FloatArray,
+) -> MomentSample:
+    """From the features and moments of the instances to those of the units."""
+    if units.shares is not None:
+        features = features.averaged(units.shares)
+        moments = features.class_moments(units.p_hat)
+    spread = moments
+    if not np.array_equal(units.noise, units.p_hat):
+        spread = features.class_moments(units.noise)
+    sigma = deviation_of_phi(tau, spread, coding)
+    return MomentSample(features, units, coding, scale, moments, spread, tau, sigma)
 
 
 @dataclass(frozen=True)
@@ -128,12 +163,17 @@ def frequency_radii(sample: MomentSample, level: float) -> FloatArray:
     """Radii (B) that hold the frequencies of all classes at once with probability ``level``.
 
     Blocks of the one-hot coding are frequencies; the signed block is the first one less the second, which is
-    twice the first less one.
+    twice the first less one. Where units weigh differently, n is that of a binomial frequency with the
+    variance which this one has (Korn and Graubard).
     """
     n_blocks = len(sample.tau)
-    frequency, unit = (sample.moments.prior, 1.0) if n_blocks > 1 else (sample.moments.prior[:1], 2.0)
-    tail, hits = (1.0 - level) / (2.0 * n_blocks), sample.n * frequency
-    misses = sample.n - hits
+    frequency, noise, unit = sample.moments.prior, sample.spread.prior, 1.0
+    if n_blocks == 1:
+        frequency, noise, unit = frequency[:1], noise[:1], 2.0
+    variance = noise * (1.0 - frequency) ** 2 + (1.0 - noise) * frequency**2
+    n = sample.n * np.where(noise == frequency, 1.0, frequency * (1.0 - frequency) / variance)
+    tail, hits = (1.0 - level) / (2.0 * n_blocks), n * frequency
+    misses = n - hits
     high = np.where(misses > 0.0, stats.beta.isf(tail, hits + 1.0, np.maximum(misses, 1e-300)), 1.0)
     low = np.where(hits > 0.0, stats.beta.ppf(tail, np.maximum(hits, 1e-300), misses + 1.0), 0.0)
     radii: FloatArray = unit * np.maximum(high - frequency, frequency - low)
@@ -158,7 +198,7 @@ def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: flo
     """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
     if not n_left > 0.0:
         raise ValueError(
-            f"a named radius rule needs at least 3 samples, but there are {n:g} or weights that are worth as "
-            "many; weights that count samples are whole numbers and must not be scaled to a sum of 1."
+            f"a named radius rule needs at least 3 samples (or groups) of similar weight, these are worth "
+            f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
         )
     return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))

@@ -1,0 +1,113 @@
+"""The independent samples: what the radii count, draw multipliers for, and take standard deviations of.
+
+Mostly that is the rows. Rows of one group (measurements of one patient) are not independent: there the groups
+are the units, each with the mean of its rows and the sum of their weights. With p_u the share of unit u of
+all weight, and Z_u the mean of its Phi(x, y),
+
+    tau = sum_u p_u Z_u,    Var tau = sum_u p_u^2 Var Z_u,
+
+the second of which ``sum_u p_u^2 (Z_u - tau)^2`` estimates, whatever the weights and the sizes of groups have
+to do with Z. With ``noise_u = p_u^2 / sum p^2`` and ``n = 1 / sum p^2`` that is ``sigma^2 / n``, where sigma
+is the root mean square of ``Z_u - tau`` under the noise: for units of equal weight the usual standard error.
+
+That estimate is itself uncertain. It adds up squares with unequal weights, so that it is worth as much as one
+from ``1 / sum_u noise_u^2`` units of equal weight, and each mean that was estimated from the same units takes
+the share ``2 sum_u noise_u p_u - sum_u p_u^2`` of it, 1/n for units of equal weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Units:
+    """Weights of labels x units (K x u), their noise, and how many units of equal weight they are worth."""
+
+    p_hat: FloatArray
+    noise: FloatArray  # weights that count samples leave it at p_hat
+    n: float
+    n_for_spread: FloatArray  # for each class, so many units of equal weight tell as much about its variance
+    lost_per_mean: float = 1.0  # what an estimated mean takes from n when the variance is estimated
+    # The share of each instance in the mean of each unit (u x n); None where the instances are the units.
+    shares: sparse.csr_array | None = None
+
+
+def mass_of(
+    labels: IntArray, weights: FloatArray, place: IntArray, n_classes: int, n_places: int
+) -> FloatArray:
+    """Weight of each label at each place (K x places), from rows of positive weight."""
+    mass = np.zeros((n_classes, n_places))
+    weighted = np.flatnonzero(weights > 0)
+    np.add.at(mass, (labels[weighted], place[weighted]), weights[weighted])
+    return mass
+
+
+def units_of_rows(
+    p_hat: FloatArray, labels: IntArray, weights: FloatArray, counts: FloatArray | None, place: IntArray
+) -> Units:
+    """Rows as units, of the instances at ``place``, whose distribution is ``p_hat``.
+
+    ``counts`` says for how many samples a row stands, where that is not its weight. c samples of weight w/c
+    have a weighted mean whose variance grows with ``w^2 / c``.
+    """
+    if counts is None:
+        total = float(weights.sum())
+        return Units(p_hat, p_hat, total, total * p_hat.sum(axis=1))
+    used = np.flatnonzero(weights > 0)
+    each = weights[used] / counts[used] / weights.sum()
+    precision = _Precision.of(each, counts[used], labels[used], len(p_hat))
+    noise_of_row = np.zeros_like(weights)
+    noise_of_row[used] = precision.noise * counts[used]
+    noise = mass_of(labels, noise_of_row, place, *p_hat.shape)
+    return Units(p_hat, noise, precision.n, precision.n_for_spread, precision.lost_per_mean)
+
+
+@dataclass(frozen=True)
+class _Precision:
+    """What unequal weights leave of the precision of means and variances."""
+
+    noise: FloatArray  # of each unit
+    n: float
+    n_for_spread: FloatArray
+    lost_per_mean: float
+
+    @classmethod
+    def of(cls, p: FloatArray, counts: FloatArray, labels: IntArray, n_classes: int) -> _Precision:
+        """Units of weight p, of each of which there are as many as ``counts`` says."""
+        n = 1.0 / float(counts @ p**2)
+        noise = n * p**2
+        of_class, squares = (
+            np.bincount(labels, counts * power, minlength=n_classes) for power in (noise, noise**2)
+        )
+        lost = 2.0 * n * float(counts @ (noise * p)) - 1.0
+        return cls(noise, n, of_class**2 / squares, lost)
+
+
+def units_of_groups(
+    groups: IntArray, labels: IntArray, weights: FloatArray, place: IntArray, shape: tuple[int, int]
+) -> Units:
+    """Groups as units, in an order that the order of the rows does not change; ``shape`` is K x n."""
+    n_classes, n_places = shape
+    used = np.flatnonzero(weights > 0)
+    n_groups = int(groups[used].max()) + 1
+    first = np.full(n_groups, n_places)
+    np.minimum.at(first, groups[used], place[used])
+    rank = np.empty(n_groups, dtype=np.intp)
+    rank[np.argsort(first, kind="stable")] = np.arange(n_groups)
+    unit = rank[groups]
+    weight_of_unit = np.bincount(unit[used], weights[used], minlength=n_groups)
+    shares = sparse.csr_array(
+        (weights[used] / weight_of_unit[unit[used]], (unit[used], place[used])), shape=(n_groups, n_places)
+    )
+    shares.sum_duplicates()
+    p_hat = mass_of(labels, weights, unit, n_classes, n_groups) / weights.sum()
+    label = np.argmax(p_hat, axis=0)  # the one that all rows of a group have
+    precision = _Precision.of(p_hat.sum(axis=0), np.ones(n_groups), label, n_classes)
+    noise = np.where(p_hat > 0.0, precision.noise, 0.0)
+    return Units(p_hat, noise, precision.n, precision.n_for_spread, precision.lost_per_mean, shares)
