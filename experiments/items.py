@@ -11,8 +11,9 @@ from experiments.guarantees import (
     noise_floor,
     path_and_fits,
     permutation_time,
+    radii_and_truth,
     radius_rules,
-    small_samples,
+    rejections,
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
@@ -28,9 +29,10 @@ PAPER_ITEMS = _by_name(
 )
 GUARANTEE_ITEMS = _by_name(
     bounds_together.ITEM,
-    small_samples.ITEM,
+    radii_and_truth.ITEM,
     coverage.ITEM,
     noise_floor.ITEM,
+    rejections.ITEM,
     permutation_time.ITEM,
     radius_rules.ITEM,
     path_and_fits.ITEM,

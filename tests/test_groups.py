@@ -142,6 +142,13 @@ def test_radii_of_groups_hold_the_true_means():
     assert hits[False] < 100
 
 
+@pytest.mark.filterwarnings("error::minimaxrisk.CoverageWarning")
+def test_groups_alone_are_no_reason_to_doubt():
+    rng = np.random.default_rng(5)
+    X, y, group = patients(rng, 100, 10, sizes=3)
+    assert MinimaxRiskClassifier(radius="bonferroni").fit(X, y, groups=group).coverage_remarks_ == ()
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [

@@ -17,8 +17,8 @@ from experiments.guarantees import (
     coverage,
     noise_floor,
     permutation_time,
+    radii_and_truth,
     radius_rules,
-    small_samples,
 )
 from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
@@ -47,7 +47,7 @@ def small_run(tmp_path_factory):
     options = (
         "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
         "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
-        "radius_repetitions=2 --jobs 1"
+        "radius_repetitions=2 --set level_tests=1 --jobs 1"
     )
     assert main(["guarantees", "--out", str(out), *options.split()]) == 0
     return out
@@ -63,8 +63,8 @@ def test_every_item_writes_its_table_figures_and_the_summary(small_run):
         assert {row["status"] for row in rows} == {"ok"}
         # The page says nothing that does not follow from the CSV.
         assert text_again(small_run / name, item) in summary
-        # Two of them are tables alone.
-        assert list((small_run / name).glob("*.svg")) or name in ("bounds", "small-samples")
+        # Some of them are tables alone.
+        assert list((small_run / name).glob("*.svg")) or name in ("bounds", "radii", "rejections")
     assert "(paper:" not in summary
 
 
@@ -176,19 +176,19 @@ def test_bounds_stand_beside_each_other_as_one_computes_them():
     assert report.tables[0].lines[0].count(f"**{found[smallest]['value']:.3f}**") == 1
 
 
-@pytest.mark.parametrize("law", small_samples.CASES)
-def test_radii_of_small_samples_are_those_of_a_fit(law, monkeypatch):
+@pytest.mark.parametrize("law", radii_and_truth.CASES)
+def test_radii_beside_the_truth_are_those_of_a_fit(law, monkeypatch):
     """The means of the law against lambda_ of a model, data set by data set."""
     drawn = []
-    real = small_samples.check_training_data
+    real = radii_and_truth.check_training_data
     monkeypatch.setattr(
-        small_samples,
+        radii_and_truth,
         "check_training_data",
         lambda model, X, y, **options: drawn.append((X, y, options)) or real(model, X, y, **options),
     )
     settings = {"law": law, "n_samples": 20, "n_columns": 30, "count": 5, "confidence": 0.5, "seed": 1}
-    (row,) = small_samples.work(settings)
-    positive, covered = small_samples.CASES[law][1], []
+    (row,) = radii_and_truth.work(settings)
+    positive, covered = radii_and_truth.CASES[law].weighted_positive, []
     for X, y, options in drawn:
         model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=500, confidence=0.5)
         with warnings.catch_warnings():

@@ -42,11 +42,15 @@ class Settings:
     coverage_repetitions: int = 400
     coverage_samples: int = 100
     # Radii alone, without models: data sets for each law and size.
-    radius_repetitions: int = 400
+    radius_repetitions: int = 1000
+    radius_samples: tuple[int, ...] = (8, 12, 20, 40, 100, 400, 2000)
+    radius_columns: tuple[int, ...] = (2, 50, 500, 2000)
     coverage_features: int = 2000
     coverage_cross_fits: int = 50
     # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
     noise_tests: int = 200
+    # Tests of each kind of data without a signal.
+    level_tests: int = 1000
     power_tests: int = 100
     test_permutations: int = 99
     data_permutations: int = 200
@@ -134,9 +138,12 @@ QUICK = Settings(
     coverage_repetitions=20,
     coverage_samples=60,
     radius_repetitions=20,
+    radius_samples=(8, 40),
+    radius_columns=(2, 50),
     coverage_features=300,
     coverage_cross_fits=2,
     noise_tests=20,
+    level_tests=10,
     power_tests=10,
     test_permutations=39,
     data_permutations=39,

@@ -36,8 +36,8 @@ def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
     exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
     if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
         remarks.append(
-            f"the features are too skewed for {sample.n:.0f} samples (heavy tails, or binary features that are "
-            "rarely one): the named radius rules cannot promise their coverage; transform them "
+            f"the features are too skewed for {sample.n:.0f} samples (heavy tails, or binary features that "
+            "are rarely one): the named radius rules cannot promise their coverage; transform them "
             "(ranks, logarithm), leave out rare ones, or choose a larger radius"
         )
     elif mean_kurtosis(sample) > HEAVY_TAILS:
@@ -50,7 +50,8 @@ def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
 
 def features_that_stand_still(sample: MomentSample) -> int:
     """How many columns vary in the sample but, up to rounding, not within one of its classes."""
-    within, between = sample.moments.variance, np.ptp(sample.moments.mean, axis=0)
+    columns = slice(sample.scale.n_leading, None)
+    within, between = sample.moments.variance[:, columns], np.ptp(sample.moments.mean[:, columns], axis=0)
     varies = (within > STANDS_STILL).any(axis=0) | (between > STANDS_STILL)
     return int(((within <= STANDS_STILL).any(axis=0) & varies).sum())
 

@@ -6,6 +6,7 @@ No model is solved: the radii alone are set and compared with the means that the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,49 +20,85 @@ from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 
-NAME = "small-samples"
-SAMPLES = (8, 12, 20, 40, 100, 400)
-COLUMNS = (2, 50, 500)
+NAME = "radii"
 N_DRAWS = 500
 N_INFORMATIVE = 2
 SHIFT = 1.0
+# Tables with more entries than this take long; a fifth of the repetitions must do for them.
+LARGE = 200_000
+# Of the clustered law: samples per patient, and how far they lie from the patient's mean.
+MOST_REPLICATES, WITHIN = 4, 0.3
+# Of weights that depend on the class: how much more class 1 weighs.
+HEAVIER = 4.0
+
+Random = np.random.Generator
 
 
-def _normal(random: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
+def _normal(random: Random, y: np.ndarray, d: int) -> np.ndarray:
     return random.standard_normal((len(y), d))
 
 
-def _correlated(random: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
+def _correlated(random: Random, y: np.ndarray, d: int) -> np.ndarray:
     common = random.standard_normal((len(y), 1))
     return 0.95 * common + np.sqrt(1.0 - 0.95**2) * random.standard_normal((len(y), d))
 
 
-def _unequal_variances(random: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
+def _unequal_variances(random: Random, y: np.ndarray, d: int) -> np.ndarray:
     return np.where(y == 1, 3.0, 1.0)[:, None] * random.standard_normal((len(y), d))
 
 
-def _heavy(random: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
+def _heavy(random: Random, y: np.ndarray, d: int) -> np.ndarray:
     return random.standard_t(4, (len(y), d))
 
 
-def _skewed(random: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
+def _skewed(random: Random, y: np.ndarray, d: int) -> np.ndarray:
     return random.exponential(size=(len(y), d)) - 1.0
 
 
-def _rare(random: np.random.Generator, y: np.ndarray, d: int) -> np.ndarray:
+def _discrete(random: Random, y: np.ndarray, d: int) -> np.ndarray:
+    return random.integers(-1, 2, (len(y), d)).astype(np.float64)
+
+
+def _rare(random: Random, y: np.ndarray, d: int) -> np.ndarray:
     return (random.random((len(y), d)) < 0.05) - 0.05
 
 
-# Noise of mean zero, to which class 1 adds a shift; the frequency of class 1; whether samples have weights.
-CASES: dict[str, tuple[Callable[..., np.ndarray], float, bool]] = {
-    "normal": (_normal, 0.5, False),
-    "correlated": (_correlated, 0.5, False),
-    "one class in five": (_normal, 0.2, False),
-    "unequal variances": (_unequal_variances, 0.5, False),
-    "weights": (_normal, 0.5, True),
-    "heavy tails": (_heavy, 0.5, False),
-    "skewed": (_skewed, 0.5, False),
-    "rare binary": (_rare, 0.5, False),
+def _independent_weights(random: Random, y: np.ndarray) -> np.ndarray:
+    return random.exponential(size=len(y)) + 0.01
+
+
+def _weights_by_class(random: Random, y: np.ndarray) -> np.ndarray:
+    return np.where(y == 1, HEAVIER, 1.0) * random.uniform(0.5, 1.5, len(y))
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Noise of mean zero, to which class 1 adds a shift."""
+
+    noise: Callable[[Random, np.ndarray, int], np.ndarray]
+    positive: float = 0.5  # the frequency of class 1 among samples
+    weights: Callable[[Random, np.ndarray], np.ndarray] | None = None
+    heavier: float = 1.0  # how much more a sample of class 1 weighs in the mean
+    is_clustered: bool = False
+
+    @property
+    def weighted_positive(self) -> float:
+        heavy = self.heavier * self.positive
+        return heavy / (heavy + 1.0 - self.positive)
+
+
+CASES = {
+    "normal": _Case(_normal),
+    "correlated": _Case(_correlated),
+    "one class in five": _Case(_normal, positive=0.2),
+    "unequal variances": _Case(_unequal_variances),
+    "weights": _Case(_normal, weights=_independent_weights),
+    "weights by class": _Case(_unequal_variances, weights=_weights_by_class, heavier=HEAVIER),
+    "clustered": _Case(_normal, is_clustered=True),
+    "discrete": _Case(_discrete),
+    "heavy tails": _Case(_heavy),
+    "skewed": _Case(_skewed),
+    "rare binary": _Case(_rare),
 }
 
 
@@ -73,16 +110,20 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
                 "law": law,
                 "n_samples": n,
                 "n_columns": d,
-                "count": settings.radius_repetitions,
+                "count": _repetitions(settings, n, d),
                 "confidence": settings.confidence,
                 "seed": settings.seed,
             },
             settings.limit,
         )
         for law in CASES
-        for d in COLUMNS
-        for n in SAMPLES
+        for d in settings.radius_columns
+        for n in settings.radius_samples
     ]
+
+
+def _repetitions(settings: Settings, n: int, d: int) -> int:
+    return max(1, settings.radius_repetitions // (5 if n * d > LARGE else 1))
 
 
 def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -104,21 +145,23 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _one_data_set(settings: Mapping[str, Any], random: np.random.Generator) -> tuple[bool, bool] | None:
     """Whether the radii hold the truth and whether a warning was given; None where a fit refuses."""
-    noise, positive, is_weighted = CASES[settings["law"]]
-    n, d = settings["n_samples"], settings["n_columns"]
-    y = (random.random(n) < positive).astype(np.intp)
+    case, n, d = CASES[settings["law"]], settings["n_samples"], settings["n_columns"]
+    y = (random.random(n) < case.positive).astype(np.intp)
     if len(np.unique(y)) < 2:
         return None
     shift = np.where(np.arange(d) < N_INFORMATIVE, SHIFT, 0.0)
-    X = noise(random, y, d) + np.outer(y, shift)
-    weights = random.exponential(size=n) + 0.01 if is_weighted else None
-    data = check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights)
+    X = case.noise(random, y, d) + np.outer(y, shift)
+    weights, groups = None if case.weights is None else case.weights(random, y), None
+    if case.is_clustered:
+        groups = np.repeat(np.arange(n), random.integers(1, MOST_REPLICATES + 1, n))
+        X, y = X[groups] + WITHIN * random.standard_normal((len(groups), d)), y[groups]
+    data = check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights, groups=groups)
     rule = MultiplierBootstrap(settings["confidence"], N_DRAWS, 0)
     try:
         posed = pose(data, coding="auto", rule=rule, standardize=True, fit_intercept=True)
     except ValueError:  # weights that are worth too few samples
         return None
-    scale = posed.problem.scale
+    scale, positive = posed.problem.scale, case.weighted_positive
     inner = np.array([-scale.shift, shift - scale.shift]) / scale.scale
     truth = np.concatenate([[1.0 - 2.0 * positive], (1.0 - positive) * inner[0] - positive * inner[1]])
     # A column that is constant in the sample is no constraint.
@@ -131,12 +174,14 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     known = pick(rows, status=OK)
     return Report(
         claims=[_claim(settings, known)],
-        tables=[_table(law, known) for law in CASES],
+        tables=[_table(law, settings, known) for law in CASES],
         notes=[
-            f"{settings.radius_repetitions} data sets for each number of samples and columns, radius "
-            f"'bootstrap' at {settings.confidence:g}. In brackets the share of data sets with a "
-            "CoverageWarning, if any. Data sets that a fit refuses, since a class is absent or the weights "
-            "are worth fewer than three samples, are left out. Standard error of a coverage near the level: "
+            f"{settings.radius_repetitions} data sets for each number of samples and columns (a fifth of "
+            f"that for tables with more than {LARGE:,} entries), radius 'bootstrap' at "
+            f"{settings.confidence:g}. In brackets the share of data sets with a CoverageWarning, if any. "
+            "Data sets that a fit refuses, since a class is absent or the weights are worth too few samples, "
+            "are left out. Clustered: n is the number of patients, each with one to "
+            f"{MOST_REPLICATES} samples, named as groups. Standard error of a coverage near the level: "
             f"{_error(settings.confidence, settings.radius_repetitions):.3f}.",
         ],
     )
@@ -171,11 +216,14 @@ def _claim(settings: Settings, rows: Sequence[Row]) -> Claim:
     )
 
 
-def _table(law: str, rows: Sequence[Row]) -> TextTable:
+def _table(law: str, settings: Settings, rows: Sequence[Row]) -> TextTable:
     lines = [
-        [str(d), *(_cell(pick(rows, law=law, n_columns=d, n_samples=n)) for n in SAMPLES)] for d in COLUMNS
+        [f"{d:,}", *(_cell(pick(rows, law=law, n_columns=d, n_samples=n)) for n in settings.radius_samples)]
+        for d in settings.radius_columns
     ]
-    return TextTable(f"Coverage, law: {law}.", ["columns", *(f"n = {n}" for n in SAMPLES)], lines)
+    return TextTable(
+        f"Coverage, law: {law}.", ["columns", *(f"n = {n:,}" for n in settings.radius_samples)], lines
+    )
 
 
 def _cell(rows: Sequence[Row]) -> str:
@@ -187,7 +235,7 @@ def _cell(rows: Sequence[Row]) -> str:
 
 ITEM = Item(
     name=NAME,
-    title="Radii from eight samples on",
+    title="Radii and true means",
     what="How often the radii with coverage hold all true means of simulated laws at once.",
     wanted=(),
     replacements={},
