@@ -25,7 +25,7 @@ N_DRAWS = 500
 N_INFORMATIVE = 2
 SHIFT = 1.0
 # Tables with more entries than this take long; a fifth of the repetitions must do for them.
-LARGE = 200_000
+LARGE = 100_000
 # Of the clustered law: samples per patient, and how far they lie from the patient's mean.
 MOST_REPLICATES, WITHIN = 4, 0.3
 # Of weights that depend on the class: how much more class 1 weighs.

@@ -44,7 +44,7 @@ class Settings:
     # Radii alone, without models: data sets for each law and size.
     radius_repetitions: int = 1000
     radius_samples: tuple[int, ...] = (8, 12, 20, 40, 100, 400, 2000)
-    radius_columns: tuple[int, ...] = (2, 50, 500, 2000)
+    radius_columns: tuple[int, ...] = (2, 50, 2000)
     coverage_features: int = 2000
     coverage_cross_fits: int = 50
     # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
