@@ -283,6 +283,17 @@ def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
     np.testing.assert_allclose(lopsided.lambda_[0, 1:], 2.0 * weighted_radii(X, y, by_class), rtol=1e-9)
 
 
+def test_whole_numbers_that_may_be_no_counts_come_with_a_warning(study):
+    X, y = study
+    survey = np.random.default_rng(0).integers(500, 3000, 40)
+    with pytest.warns(CoverageWarning, match=r"40 rows count as .* pass weight_kind='importance'"):
+        MinimaxRiskClassifier(radius="bonferroni").fit(X, y, sample_weight=survey)
+    for kind in ("counts", "importance"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CoverageWarning)
+            MinimaxRiskClassifier(radius=5.0, weight_kind=kind).fit(X, y, sample_weight=survey)
+
+
 def weighted_radii(X, y, w):
     """Standard errors of sums over samples with these weights."""
     p = w / w.sum()

@@ -42,7 +42,7 @@ class Settings:
     coverage_repetitions: int = 400
     coverage_samples: int = 100
     # Radii alone, without models: data sets for each law and size.
-    radius_repetitions: int = 1000
+    radius_repetitions: int = 400
     radius_samples: tuple[int, ...] = (8, 12, 20, 40, 100, 400, 2000)
     radius_columns: tuple[int, ...] = (2, 50, 2000)
     coverage_features: int = 2000

@@ -45,6 +45,9 @@ from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
+# Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
+MANY_COPIES = 10
+
 
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear classifier with the smallest worst-case error probability.
@@ -477,6 +480,19 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         for remark in posed.radii.remarks:
             warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
         n_samples = int((data.weights > 0).sum())
+        if (
+            self.weight_kind == "auto"
+            and data.counts is None
+            and data.weights.sum() > MANY_COPIES * n_samples
+        ):
+            warn(
+                f"sample_weight holds whole numbers, so that {n_samples} rows count as "
+                f"{data.weights.sum():.4g} samples. If they say how much a sample matters, as survey weights "
+                "do, pass weight_kind='importance': the radii are far too small otherwise. "
+                "weight_kind='counts' says that they are counts.",
+                CoverageWarning,
+                stacklevel=CALLER_OF_FIT + 1,
+            )
         is_plain = np.ndim(self.radius) == 0 and not isinstance(self.radius, str)
         if is_plain and not posed.radii.covers:
             warn(
