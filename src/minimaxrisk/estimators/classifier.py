@@ -480,14 +480,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         for remark in posed.radii.remarks:
             warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
         n_samples = int((data.weights > 0).sum())
-        if (
-            self.weight_kind == "auto"
-            and data.counts is None
-            and data.weights.sum() > MANY_COPIES * n_samples
-        ):
+        n_counted = data.weights.sum() if data.counts is None else n_samples
+        if self.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
             warn(
                 f"sample_weight holds whole numbers, so that {n_samples} rows count as "
-                f"{data.weights.sum():.4g} samples. If they say how much a sample matters, as survey weights "
+                f"{n_counted:.4g} samples. If they say how much a sample matters, as survey weights "
                 "do, pass weight_kind='importance': the radii are far too small otherwise. "
                 "weight_kind='counts' says that they are counts.",
                 CoverageWarning,
