@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from minimaxrisk import datasets, files, inspection, report, storage
     from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning
+    from minimaxrisk.analysis.comparison import Comparison, compare
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -29,6 +30,7 @@ __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
     "Certificate": "guarantees.verification",
+    "Comparison": "analysis.comparison",
     "CoverageWarning": "_utils.notices",
     "ErrorBounds": "guarantees.error_bounds",
     "Exceedance": "guarantees.guaranteed_error",
@@ -42,6 +44,7 @@ _MODULE_OF = {
     "PermutationTestResult": "analysis.permutation_test",
     "RandomFourierFeatures": "estimators.fourier",
     "UninformativeRadiusWarning": "_utils.notices",
+    "compare": "analysis.comparison",
     "error_bounds": "guarantees.error_bounds",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
@@ -51,6 +54,7 @@ _MODULE_OF = {
 
 __all__ = [
     "Certificate",
+    "Comparison",
     "CoverageWarning",
     "ErrorBounds",
     "Exceedance",
@@ -64,6 +68,7 @@ __all__ = [
     "PermutationTestResult",
     "RandomFourierFeatures",
     "UninformativeRadiusWarning",
+    "compare",
     "datasets",
     "error_bounds",
     "files",

@@ -1,0 +1,265 @@
+"""Several classifiers on the same folds: errors, paired differences, features and seconds.
+
+Models of different folds share most of their samples, so errors of folds are not independent, and the usual
+standard error of a mean of J differences is too small. Nadeau and Bengio's takes
+
+    sqrt((1/J + n_test/n_train) s^2),   s^2 the variance of the differences over the J folds,
+
+which is approximate, and not too small on average.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import BaseCrossValidator, RepeatedStratifiedKFold, StratifiedGroupKFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk._utils.rows import rows_of
+from minimaxrisk._utils.sklearn_private import num_samples
+from minimaxrisk.samples.validation import check_label_values, codes_of_groups
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each of several classifiers did on the same folds.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classifiers, in the order in which they were given; the first one is what others are held against.
+    errors : ndarray of shape (n_estimators, n_fits)
+        Share of wrong predictions on each left-out fold.
+    n_features : ndarray of shape (n_estimators, n_fits)
+        Columns that each fitted model uses; NaN where it does not tell.
+    seconds : ndarray of shape (n_estimators, n_fits)
+        Time of each fit.
+    test_share : float
+        Samples in a fold over samples in the others.
+    """
+
+    names: tuple[str, ...]
+    errors: FloatArray = field(repr=False)
+    n_features: FloatArray = field(repr=False)
+    seconds: FloatArray = field(repr=False)
+    test_share: float = field(repr=False)
+
+    @property
+    def mean_errors(self) -> FloatArray:
+        """Mean over the folds, one for each classifier."""
+        return self.errors.mean(axis=1)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Of the mean errors, approximately."""
+        return self._standard_error(self.errors)
+
+    @property
+    def differences(self) -> FloatArray:
+        """Mean error of each less that of the first: negative where it errs less."""
+        return self.mean_errors - self.mean_errors[0]
+
+    @property
+    def difference_errors(self) -> FloatArray:
+        """Standard errors of the differences, fold by fold on the same samples; zero for the first."""
+        return self._standard_error(self.errors - self.errors[0])
+
+    def _standard_error(self, values: FloatArray) -> FloatArray:
+        n_fits = values.shape[1]
+        spread: FloatArray = values.std(axis=1, ddof=1)
+        return spread * np.sqrt(1.0 / n_fits + self.test_share)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.names)
+        lines = [f"{'':{width}}   error    less {self.names[0]}    columns    seconds"]
+        for i, name in enumerate(self.names):
+            difference = f"{self.differences[i]:+.3f} ± {self.difference_errors[i]:.3f}" if i else ""
+            used = np.median(self.n_features[i])
+            columns = f"{used:,.0f}" if np.isfinite(used) else "–"
+            lines.append(
+                f"{name:{width}}   {self.mean_errors[i]:.3f}    {difference:>{5 + len(self.names[0])}}    "
+                f"{columns:>7}    {np.median(self.seconds[i]):7.3f}"
+            )
+        return "\n".join(lines)
+
+
+def compare(
+    estimators: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    n_repeats: int = 1,
+    groups: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Comparison:
+    """Cross-validate several classifiers on the same folds.
+
+    Parameters
+    ----------
+    estimators : mapping of str to classifier
+        Any scikit-learn classifiers, pipelines and searches included, by the names that they are to have. The
+        others are held against the first. They are cloned.
+    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
+        The data. Scaling and selection belong into pipelines, so that they happen inside each fold.
+    cv : int or splitter, default=5
+        Number of stratified folds, or a splitter of scikit-learn.
+    n_repeats : int, default=1
+        How often the folds are drawn anew, where ``cv`` is a number and there are no groups.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples of one group, such as the measurements of a patient, stay in one fold.
+    n_jobs : int or None, default=None
+        Processes, as in scikit-learn. Times of fits that run beside each other are longer.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds, where ``cv`` is a number.
+    verbose : int, default=0
+        If positive, a progress bar.
+
+    Returns
+    -------
+    Comparison
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from minimaxrisk import MinimaxRiskClassifier, compare
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(60, 300, n_informative=10, effect=1.5, random_state=0)
+    >>> ours, naive = MinimaxRiskClassifier(), GaussianNB()
+    >>> compared = compare({"minimax risk": ours, "naive Bayes": naive}, study.data, study.target)
+    >>> compared.errors.shape
+    (2, 5)
+    """
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise ValueError(
+            "estimators must be a mapping from names to classifiers, such as {'minimax risk': "
+            f"MinimaxRiskClassifier()}}, got {estimators!r}."
+        )
+    for name, estimator in estimators.items():
+        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and is_classifier(estimator)):
+            raise ValueError(
+                f"estimators[{name!r}] must be a classifier (not a class, and no regressor), got "
+                f"{estimator!r}."
+            )
+    check_label_values(y)
+    y = np.asarray(y)
+    if y.ndim != 1 or num_samples(X) != len(y):
+        raise ValueError(
+            f"y must be 1-D with one label for each of the {num_samples(X)} samples, got shape {y.shape}."
+        )
+    folds = _folds(y, cv, n_repeats, groups, random_state)
+    tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
+    with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
+        found = parallel_map(_OneFit(dict(estimators), X, y, folds), tasks, n_jobs=n_jobs, progress=progress)
+    values = np.array(found).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
+    shares = [len(test) / len(train) for train, test in folds]
+    return Comparison(tuple(estimators), values[0], values[1], values[2], float(np.mean(shares)))
+
+
+def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int = 0) -> dict[str, Any]:
+    """What people use on such data, untuned; sparse columns stay uncentred and have no shrunken centroids."""
+    # Before scikit-learn 1.8 the penalty had a name.
+    lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
+    logistic: Any = LogisticRegression(**lasso, solver="liblinear", random_state=random_state)
+    if n_classes > 2:
+        logistic = OneVsRestClassifier(logistic)
+    scaler = StandardScaler(with_mean=not is_sparse)
+    rivals = {
+        "L1 logistic regression": make_pipeline(scaler, logistic),
+        "linear SVM": make_pipeline(scaler, LinearSVC(C=0.01, random_state=random_state)),
+        "nearest shrunken centroids": make_pipeline(scaler, NearestCentroid(shrink_threshold=0.5)),
+        "random forest": RandomForestClassifier(500, random_state=random_state),
+    }
+    if is_sparse:
+        del rivals["nearest shrunken centroids"]
+    return rivals
+
+
+def _folds(
+    y: np.ndarray, cv: Any, n_repeats: Any, groups: Any, random_state: Any
+) -> list[tuple[IntArray, IntArray]]:
+    if not (is_integer(n_repeats) and n_repeats >= 1):
+        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}.")
+    unit = None if groups is None else codes_of_groups(groups, len(y))
+    splitter: BaseCrossValidator = cv
+    if is_integer(cv):
+        smallest = int(np.unique(y, return_counts=True)[1].min())
+        if not 2 <= cv <= smallest:
+            raise ValueError(
+                f"cv={cv} folds need as many samples of every class, and at least 2; the smallest class has "
+                f"{smallest}. Use fewer folds, or leave out classes with so few samples."
+            )
+        if unit is None:
+            splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=n_repeats, random_state=random_state)
+        else:
+            splitter = StratifiedGroupKFold(cv, shuffle=True, random_state=random_state)
+    elif not hasattr(cv, "get_n_splits"):
+        raise ValueError(f"cv must be a number of folds or a splitter of scikit-learn, got {cv!r}.")
+    if n_repeats > 1 and not isinstance(splitter, RepeatedStratifiedKFold):
+        raise ValueError(
+            f"n_repeats={n_repeats} needs a number of folds as cv and no groups; pass a splitter that "
+            "repeats."
+        )
+    folds = list(splitter.split(np.zeros((len(y), 1)), y, unit))
+    if len(folds) < 2:
+        raise ValueError(
+            f"cv must make at least 2 folds, so that differences can be judged; got {len(folds)}."
+        )
+    return folds
+
+
+@dataclass(frozen=True)
+class _OneFit:
+    """Error, columns and seconds of a classifier on a fold; sent to other processes."""
+
+    estimators: dict[str, Any]
+    X: Any
+    y: np.ndarray
+    folds: list[tuple[IntArray, IntArray]]
+
+    def __call__(self, task: tuple[str, int]) -> tuple[float, float, float]:
+        name, fold = task
+        train, test = self.folds[fold]
+        learn, left_out = rows_of(self.X, train), rows_of(self.X, test)
+        begun = time.perf_counter()
+        with quiet_fits():
+            fitted = clone(self.estimators[name]).fit(learn, self.y[train])
+        seconds = time.perf_counter() - begun
+        error = float(np.mean(np.asarray(fitted.predict(left_out)) != self.y[test]))
+        return error, _n_used(fitted), seconds
+
+
+def _n_used(fitted: Any) -> float:
+    """How many columns a fitted classifier uses; NaN where it does not tell, or steps before it mix them."""
+    last = getattr(fitted, "best_estimator_", fitted)
+    last = last[-1] if isinstance(last, Pipeline) else last
+    if hasattr(last, "selected_features_"):
+        return float(len(last.selected_features_))
+    if hasattr(last, "estimators_") and hasattr(last.estimators_[0], "coef_"):
+        return float(np.any([one.coef_.any(axis=0) for one in last.estimators_], axis=0).sum())
+    if hasattr(last, "coef_"):
+        return float(np.any(np.atleast_2d(last.coef_), axis=0).sum())
+    if isinstance(last, NearestCentroid):
+        return float(np.any(last.centroids_ != last.centroids_[0], axis=0).sum())
+    return float("nan")
