@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-slow test-oldest lint format bench bench-quick reproduce guarantees clean
+.PHONY: help demo test test-slow test-oldest lint format bench bench-quick reproduce guarantees accuracy clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-quick  a small version of it (a few minutes)"
 	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
 	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
+	@echo "make accuracy     errors beside other classifiers into experiments/results/accuracy (hours)"
 	@echo "make clean        remove the environments"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools. The groups
@@ -79,6 +80,9 @@ reproduce: $(VENV)/installed-reproduce
 
 guarantees: $(VENV)/installed-reproduce
 	$(BIN)/python -m experiments guarantees $(REPRODUCE_FLAGS) $(GUARANTEES_FLAGS)
+
+accuracy: $(VENV)/installed-reproduce
+	$(BIN)/python -m experiments accuracy $(REPRODUCE_FLAGS) $(ACCURACY_FLAGS)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m experiments rivals $(BENCH_FLAGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.accuracy import errors
 from experiments.guarantees import (
     bounds_together,
     coverage,
@@ -38,4 +39,5 @@ GUARANTEE_ITEMS = _by_name(
     path_and_fits.ITEM,
     false_selections.ITEM,
 )
+ACCURACY_ITEMS = _by_name(errors.ITEM)
 RIVAL_ITEMS = _by_name(speed.ITEM, reading.ITEM)

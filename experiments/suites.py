@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.harness.reporting import Item
-from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
+from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,13 @@ about what goes with it: R* over all radii, and how many of the columns that sta
 false.
 """
 
+ACCURACY_INTRODUCTION = """\
+# Who errs least
+
+Cross-validated errors of this library's classifiers and of what people use on such data, with and without
+columns clipped at two robust standard deviations. Written by `python -m experiments accuracy`.
+"""
+
 RIVALS_INTRODUCTION = """\
 # Against other solvers and learners
 
@@ -64,6 +71,7 @@ one could use. Written by `python -m experiments rivals`; what is compared and h
 SUITES = {
     "paper": Suite(PAPER_INTRODUCTION, PAPER_ITEMS),
     "guarantees": Suite(GUARANTEES_INTRODUCTION, GUARANTEE_ITEMS),
+    "accuracy": Suite(ACCURACY_INTRODUCTION, ACCURACY_ITEMS),
     "rivals": Suite(RIVALS_INTRODUCTION, RIVAL_ITEMS),
 }
 

@@ -61,6 +61,8 @@ class Settings:
     # Stability selection: halves of the samples, and simulated studies.
     stability_subsamples: int = 100
     stability_repetitions: int = 20
+    # Accuracy: how often the folds are drawn anew.
+    accuracy_repetitions: int = 2
     # Benchmark: fits per rival and problem, fewer if they take longer than so many seconds together; seconds
     # for one fit; accuracies are cross-validated where that takes no longer than so many seconds.
     fit_repetitions: int = 15
@@ -151,6 +153,7 @@ QUICK = Settings(
     path_radii=5,
     stability_subsamples=20,
     stability_repetitions=3,
+    accuracy_repetitions=1,
     fit_repetitions=2,
     fit_seconds=2.0,
     fit_limit=20.0,

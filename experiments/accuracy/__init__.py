@@ -1,0 +1,1 @@
+"""How often our classifiers err beside others."""
