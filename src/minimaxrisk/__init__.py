@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+    from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
@@ -29,6 +30,7 @@ __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
     "Certificate": "guarantees.verification",
+    "ClippedScaler": "estimators.clipped_scaler",
     "CoverageWarning": "_utils.notices",
     "ErrorBounds": "guarantees.error_bounds",
     "Exceedance": "guarantees.guaranteed_error",
@@ -51,6 +53,7 @@ _MODULE_OF = {
 
 __all__ = [
     "Certificate",
+    "ClippedScaler",
     "CoverageWarning",
     "ErrorBounds",
     "Exceedance",
