@@ -9,6 +9,7 @@ from minimaxrisk import (
     ClippedScaler,
     L1SVMClassifier,
     MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
     MinimaxRiskSelector,
     RandomFourierFeatures,
 )
@@ -30,6 +31,8 @@ def expected_failures(estimator):
         MinimaxRiskClassifier(solver="full-lp"),
         MinimaxRiskClassifier(coding="one-hot", initial_features="first-order"),
         MinimaxRiskClassifier(standardize=False),
+        MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3),
+        MinimaxRiskClassifierCV(radii=[0.5, 1.0], criterion="noise-floor", n_permutations=2, random_state=0),
         L1SVMClassifier(),
         L1SVMClassifier(0.5, solver="full-lp", standardize=False),
         MinimaxRiskSelector(),

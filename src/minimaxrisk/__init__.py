@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+    from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
@@ -39,6 +40,7 @@ _MODULE_OF = {
     "L1SVMClassifier": "estimators.l1_svm",
     "HoldoutBound": "guarantees.holdout",
     "MinimaxRiskClassifier": "estimators.classifier",
+    "MinimaxRiskClassifierCV": "estimators.classifier_cv",
     "MinimaxRiskPath": "analysis.minimax_risk_path",
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
@@ -62,6 +64,7 @@ __all__ = [
     "HoldoutBound",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
+    "MinimaxRiskClassifierCV",
     "MinimaxRiskPath",
     "MinimaxRiskSelector",
     "PermutationTestResult",
