@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 import typer
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, permutation_test
 from minimaxrisk.cli import main
 from minimaxrisk.cli.app import app
-from minimaxrisk.storage.model_file import load_model
+from minimaxrisk.storage.model_file import load_model, save_model
 from tests import study_files
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
 
@@ -460,6 +461,89 @@ class TestPredict:
         status, _, err = run(capsys, "predict", model, table)
         assert status == 2
         assert "only part of one" in err
+
+
+class TestScale:
+    @pytest.fixture
+    def wild(self, tmp_path):
+        """With two measurements that are far off."""
+        X = values()
+        X[2, 0], X[17, 1] = 500.0, -300.0
+        return X, write_rows(tmp_path / "wild.csv", sample_rows(X))
+
+    def test_clip(self, wild, tmp_path, capsys):
+        X, table = wild
+        model = tmp_path / "m.skops"
+        found = fit_json(capsys, table, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        pipeline = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, labels())
+        assert found["worst_case_error"] == pipeline[-1].worst_case_error_
+        assert found["scale"] == "clip"
+        assert found["certificate"]["valid"]
+        _, out, _ = run(capsys, "predict", model, table)
+        assert np.array_equal(probabilities(out)[2], pipeline.predict_proba(X))
+        status, out, _ = run(capsys, "verify", model, table)
+        assert status == 0
+        assert "It is about the values in robust standard deviations from the median" in out
+        status, out, _ = run(capsys, "predict", model, table, "--only-used")
+        assert np.array_equal(probabilities(out)[2], pipeline.predict_proba(X))
+
+    def test_words(self, wild, capsys):
+        _, out, _ = run(capsys, "fit", wild[1], "--target", "diagnosis", "--scale", "clip")
+        assert "values are in robust standard deviations from the median of the column, clipped at ±2" in out
+        assert "R* and the coefficients are about such values" in out
+        _, out, _ = run(capsys, "fit", wild[1], "--target", "diagnosis")
+        assert "robust" not in out
+
+    @pytest.mark.parametrize(("scale", "standardize"), [("standard", True), ("none", False)])
+    def test_others(self, wild, scale, standardize, capsys):
+        X, table = wild
+        found = fit_json(capsys, table, "--target", "diagnosis", "--scale", scale)
+        expected = MinimaxRiskClassifier(standardize=standardize).fit(X, labels())
+        assert found["worst_case_error"] == expected.worst_case_error_
+        assert found["scale"] == scale
+
+    def test_a_value_beyond_the_limit_is_still_one_of_the_training_data(self, wild, tmp_path, capsys):
+        """What was clipped makes no difference to the classifier, and yet these are other data."""
+        X, table = wild
+        model = tmp_path / "m.skops"
+        fit_json(capsys, table, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        X[2, 0] = 501.0
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, out, _ = run(capsys, "verify", model, other, "--json")
+        assert status == 1
+        assert not json.loads(out)["training_data"]
+        assert json.loads(out)["problems"] == []
+
+    def test_a_scaler_that_was_changed_is_found(self, wild, tmp_path, capsys):
+        _, table = wild
+        model = tmp_path / "m.skops"
+        fit_json(capsys, table, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        saved = load_model(model)
+        unused = np.setdiff1d(np.arange(len(NAMES)), saved.classifier.selected_features_)[0]
+        saved.scaler.scale_[unused] *= 2.0  # neither coefficients nor the column's own scale show it
+        save_model(saved, model)
+        status, out, _ = run(capsys, "verify", model, table, "--json")
+        assert status == 1
+        assert (
+            "medians and scales of the columns are not those of the data" in json.loads(out)["problems"][-1]
+        )
+
+    def test_report_of_a_stored_model(self, wild, tmp_path, capsys):
+        pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+        _, table = wild
+        effort = ["--permutations", "5", "--folds", "2", "--radii", "3", "--quiet"]
+        model, page = tmp_path / "m.skops", tmp_path / "fit.html"
+        fit = ["fit", table, "--target", "diagnosis", "--scale", "clip", "--out", model, "--report", page]
+        assert run(capsys, *fit, *effort)[0] == 0
+        assert run(capsys, "report", model, table, *effort)[0] == 0
+        for written in (page, model.with_suffix(".html")):
+            assert "clipped at ±2" in written.read_text(encoding="utf-8")
+
+    def test_sparse_data_stay_sparse(self, files, tmp_path, capsys):
+        file, model = files["sparse npz"], tmp_path / "m.skops"
+        fit_json(capsys, file.path, *file.fit, *file.reading, "--scale", "clip", "--out", model)
+        assert not load_model(model).scaler.centre_.any()
+        assert run(capsys, "verify", model, file.path, *file.reading)[0] == 0
 
 
 class TestVerify:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelector, RandomFourierFeatures
+from minimaxrisk import (
+    ClippedScaler,
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskSelector,
+    RandomFourierFeatures,
+)
 
 # Two copies of a sample could get into both halves of a pair, which would no longer be independent.
 NOT_TWICE_THE_ROW = "stability selection takes a sample of weight 2 as one sample"
@@ -24,6 +31,8 @@ def expected_failures(estimator):
         MinimaxRiskClassifier(solver="full-lp"),
         MinimaxRiskClassifier(coding="one-hot", initial_features="first-order"),
         MinimaxRiskClassifier(standardize=False),
+        MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3),
+        MinimaxRiskClassifierCV(radii=[0.5, 1.0], criterion="noise-floor", n_permutations=2, random_state=0),
         L1SVMClassifier(),
         L1SVMClassifier(0.5, solver="full-lp", standardize=False),
         MinimaxRiskSelector(),
@@ -31,6 +40,7 @@ def expected_failures(estimator):
         MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
         MinimaxRiskSelector(stability=True, n_subsamples=4),
         RandomFourierFeatures(random_state=0),
+        ClippedScaler(),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -14,12 +14,13 @@ from scipy import sparse
 from scipy.stats import binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from minimaxrisk import (
     FalseSelectionBounds,
     L1SVMClassifier,
     MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
     MinimaxRiskSelector,
     PermutationTestResult,
     minimax_risk_path,
@@ -30,6 +31,7 @@ from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
     PermutationTestDisplay,
+    RadiusChoiceDisplay,
     SelectedFeaturesDisplay,
     SelectedValuesDisplay,
     StabilityDisplay,
@@ -39,6 +41,7 @@ from minimaxrisk.inspection import (
 NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
 FROM_ESTIMATOR = [
     BoundPathDisplay.from_estimator,
+    RadiusChoiceDisplay.from_estimator,
     SelectedFeaturesDisplay.from_estimator,
     StabilityDisplay.from_estimator,
     lambda model: WorstCaseDistributionDisplay.from_estimator(model, [0, 1]),
@@ -130,6 +133,47 @@ def test_path_over_radii_is_sorted(pyplot, path):
     np.testing.assert_array_equal(display.n_features_line_.get_xydata(), [[0.5, 30], [1.0, 12], [2.0, 3]])
     assert "radius" in display.ax_.get_xlabel()
     assert display.n_features_ax_.get_ylabel() == "selected features"
+
+
+def test_the_choice_of_a_radius(pyplot):
+    results = {
+        "radii": np.array([0.5, 1.0, 2.0, 4.0]),
+        "mean_loss": np.array([0.3, 0.2, 0.2, 0.24]),
+        "standard_error": np.array([0.02, 0.03, 0.05, 0.04]),
+        "n_features": np.array([[20, 9, 4, 1], [22, 11, 4, 0]]),
+    }
+    model = SimpleNamespace(cv_results_=results, radius_=4.0, scoring=None)
+    display = RadiusChoiceDisplay.from_estimator(model).plot()
+    np.testing.assert_array_equal(
+        display.loss_line_.get_xydata(), np.column_stack([results["radii"], results["mean_loss"]])
+    )
+    band = display.band_.get_paths()[0].vertices
+    assert [0.5, 0.28] in band.round(9).tolist()
+    assert [2.0, 0.25] in band.round(9).tolist()
+    # Of two smallest ones that of the larger radius counts, as for the rule.
+    np.testing.assert_allclose(display.limit_line_.get_ydata(), 0.25)
+    np.testing.assert_array_equal(display.n_features_line_.get_ydata(), [21, 10, 4, 0.5])
+    np.testing.assert_array_equal(display.radius_line_.get_xdata(), [4.0, 4.0])
+    assert display.ax_.get_xscale() == "log"
+    assert display.ax_.get_ylim()[0] == 0.0
+    assert "Error on left-out samples" in display.ax_.get_title(loc="left")
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc_ovr"])
+def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
+    """Without a standard error, and of scores, which are negative as losses."""
+    splitter = ShuffleSplit(1, random_state=0)
+    model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=splitter, rule="best", scoring=scoring).fit(*wide)
+    display = RadiusChoiceDisplay.from_estimator(model).plot()
+    display.figure_.canvas.draw()
+    assert np.isnan(display.standard_error).all()
+    assert ("minus the score" in display.ax_.get_ylabel()) == (scoring is not None)
+    model.set_params(criterion="noise-floor", n_permutations=2).fit(*wide)
+    with pytest.raises(TypeError, match="fitted with criterion='cross-validation'"):
+        RadiusChoiceDisplay.from_estimator(model)
+    search = SimpleNamespace(cv_results_={"mean_test_score": [0.5]}, radius_=1.0)
+    with pytest.raises(TypeError, match="whose cv_results_ have no mean_loss"):
+        RadiusChoiceDisplay.from_estimator(search)
 
 
 @pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])

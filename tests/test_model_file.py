@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, verify
 from minimaxrisk._utils.atomic import checked_destination, whole_file, write_whole
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.storage.fingerprint import fingerprint
@@ -113,6 +113,26 @@ def test_missing_values_are_filled_as_in_training(saved, study, tmp_path):
     again = load_model(tmp_path / "m")
     assert again.prepared(gaps)[0, 0] == np.nanmedian(gaps[:, 0])
     assert load_model_with_none(saved, tmp_path).prepared(gaps) is gaps
+
+
+def test_columns_are_clipped_as_in_training(saved, study, tmp_path):
+    X, y = study
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    imputer = SimpleImputer(strategy="median").fit(gaps)
+    scaler = ClippedScaler(1.5).fit(imputer.transform(gaps))
+    classifier = MinimaxRiskClassifier().fit(scaler.transform(imputer.transform(gaps)), y)
+    save_model(replace(saved, classifier=classifier, imputer=imputer, scaler=scaler), tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.scaler.limit == 1.5
+    assert np.array_equal(again.prepared(gaps), scaler.transform(imputer.transform(gaps)))
+    assert verify(again.classifier, again.prepared(gaps), y).valid
+
+
+def test_files_of_older_releases_have_no_scaler(path):
+    old = skops.dumps({"classifier": load_model(path).classifier, "imputer": None})
+    _rewrite(path, lambda manifest: None, members=old)
+    assert load_model(path).scaler is None
 
 
 def load_model_with_none(saved, folder):

@@ -12,8 +12,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk import (
+    ClippedScaler,
+    MinimaxRiskClassifier,
+    error_bounds,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+)
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.cli import tour as demo
 from minimaxrisk.datasets import make_expression
@@ -171,6 +180,33 @@ def test_a_permutation_test_that_was_done_before_is_taken(study):
     test = permutation_test(model, X, y, 5, random_state=7)
     found = gather_findings(model, X, y, permutation_result=test, n_folds=0, n_radii=0)
     np.testing.assert_array_equal(found.permutation.null_distribution, test.null_distribution)
+
+
+def test_clipped_columns(study):
+    """What the classifier saw is shown, and said; folds clip by what they know themselves."""
+    X, y = study
+    X = X * np.random.default_rng(0).chisquare(1, X.shape)
+    scaler = ClippedScaler().fit(X)
+    clipped = scaler.transform(X)
+    model = MinimaxRiskClassifier().fit(clipped, y)
+    found = gather_findings(model, X, y, scaler=scaler, **SMALL)
+    beside = gather_findings(model, clipped, y, **SMALL)
+    assert found.fit.certificate_valid
+    assert np.array_equal(found.features.class_means, beside.features.class_means)
+    assert np.array_equal(found.path.upper, beside.path.upper)
+    assert np.array_equal(found.permutation.null_distribution, beside.permutation.null_distribution)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    whole = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
+    own = cross_val_predict(whole, X, y, cv=splitter, method="predict_proba")
+    expected = own[np.arange(len(y)), (y == "ill").astype(int)]
+    assert np.array_equal(found.cross_validation.own_probability, expected)
+    assert not np.array_equal(beside.cross_validation.own_probability, expected)
+    page = text_of(render_report(found, PROVENANCE))
+    words = "the values in robust standard deviations from the median of the column, clipped at ±2"
+    assert f"Coefficients refer to {words}, and so do the means" in page
+    assert f"They are about {words}." in page
+    assert "values as they are in the data" not in page
+    assert "robust" not in text_of(render_report(beside, PROVENANCE))
 
 
 def test_progress_is_told(study):

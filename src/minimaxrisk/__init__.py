@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+    from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
+    from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
@@ -30,6 +32,7 @@ __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
     "Certificate": "guarantees.verification",
+    "ClippedScaler": "estimators.clipped_scaler",
     "Comparison": "analysis.comparison",
     "CoverageWarning": "_utils.notices",
     "ErrorBounds": "guarantees.error_bounds",
@@ -39,6 +42,7 @@ _MODULE_OF = {
     "L1SVMClassifier": "estimators.l1_svm",
     "HoldoutBound": "guarantees.holdout",
     "MinimaxRiskClassifier": "estimators.classifier",
+    "MinimaxRiskClassifierCV": "estimators.classifier_cv",
     "MinimaxRiskPath": "analysis.minimax_risk_path",
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
@@ -54,6 +58,7 @@ _MODULE_OF = {
 
 __all__ = [
     "Certificate",
+    "ClippedScaler",
     "Comparison",
     "CoverageWarning",
     "ErrorBounds",
@@ -63,6 +68,7 @@ __all__ = [
     "HoldoutBound",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
+    "MinimaxRiskClassifierCV",
     "MinimaxRiskPath",
     "MinimaxRiskSelector",
     "PermutationTestResult",

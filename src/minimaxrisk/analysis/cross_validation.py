@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
@@ -85,6 +86,7 @@ def cross_validated_error(
 ) -> CrossValidatedError:
     """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
 
+    The classifier may be the last step of a pipeline, all of which is fitted without the fold.
     With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
     """
     y = np.asarray(y)
@@ -97,7 +99,9 @@ def cross_validated_error(
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     folds = list(splitter.split(np.zeros(len(y)), own))
     # predict is to be the arg-max rule, also where the model itself draws labels.
-    fresh = clone(model).set_params(deterministic=True, callback=None, verbose=0)
+    fresh = clone(model)
+    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
+    last.set_params(deterministic=True, callback=None, verbose=0)
     outcomes = parallel_map(_LeftOut(fresh, X, y), folds, n_jobs=n_jobs)
     predicted, own_probability = np.empty(len(y), dtype=np.intp), np.empty(len(y))
     for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):

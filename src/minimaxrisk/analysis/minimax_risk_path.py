@@ -10,16 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.radius_path.envelope import Envelope
-from minimaxrisk.engines.radius_path.radii import RadiusFamily, SolvedRadius, radius_path
+from minimaxrisk.engines.radius_path.radii import SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.progress import log_line
+from minimaxrisk.estimators.radius_paths import check_radii, solve_path
 from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.pose import pose
-from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import check_training_data
-from minimaxrisk.uncertainty.given import Multiple
 
 # The gap between the bounds at a radius beyond which the caller is told; usually it is a rounding error.
 LARGEST_GAP = 1e-6
@@ -178,7 +175,7 @@ def minimax_risk_path(
     >>> path.n_features.tolist()
     [21, 14, 12]
     """
-    radii = _check_radii(radii)
+    radii = check_radii(radii)
     # Carries the parameters, and the names of the columns while they are checked.
     model = MinimaxRiskClassifier(
         coding=coding,
@@ -192,24 +189,15 @@ def minimax_risk_path(
         model, X, y, sample_weight=sample_weight, class_weight=class_weight, groups=groups
     )
     ascending, place = np.unique(radii, return_inverse=True)
-    with suitable_threads(len(data.labels)):
-        posed = pose(
-            data,
-            coding=coding,
-            rule=Multiple(ascending[-1]),
-            standardize=standardize,
-            fit_intercept=fit_intercept,
-            marginal_is_known=marginal == "empirical",
-        )
-        family = RadiusFamily(posed.problem, ascending[0], ascending[-1])
-        report = _log if verbose else _say_nothing
-        solved = radius_path(family, ascending[::-1], everywhere=breakpoints, report=report)
-    envelope = _envelope_of(solved[::-1], is_concave=family.is_concave)
-    by_radius = {one.radius: one for one in solved}
+    path = solve_path(
+        model, data, ascending, everywhere=breakpoints, report=_log if verbose else _say_nothing
+    )
+    envelope = _envelope_of(path.solved, is_concave=path.is_concave)
+    by_radius = {one.radius: one for one in path.solved}
     asked = [by_radius[s] for s in ascending]
     _warn_about_gap(max(one.upper - one.lower for one in asked))
     kinks, errors = envelope.breakpoints() if breakpoints else (None, None)
-    rule_of = [_rule_of(posed.problem, one) for one in asked]
+    rule_of = [path.rule(one) for one in asked]
     return MinimaxRiskPath(
         radii=radii,
         worst_case_error=np.array([one.upper for one in asked])[place],
@@ -218,25 +206,9 @@ def minimax_risk_path(
         classes=data.classes,
         breakpoints=kinks,
         breakpoint_errors=errors,
-        n_passes=1 + posed.problem.features.n_passes,  # the first one scales and takes the moments
+        n_passes=1 + path.problem.features.n_passes,  # the first one scales and takes the moments
         _envelope=envelope,
     )
-
-
-def _check_radii(radii: Any) -> FloatArray:
-    given = np.asarray(radii)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "fiu":
-        raise ValueError(
-            "radii must be a 1-D array of at least one number, got shape "
-            f"{given.shape} and type {given.dtype}; pass a list of factors such as [0.5, 1, 2]."
-        )
-    values = given.astype(np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0.0)))
-    if len(wrong):
-        raise ValueError(
-            f"radii must be positive and finite, got {values[wrong[0]]} at position {wrong[0]}; leave it out."
-        )
-    return values
 
 
 def _warn_about_gap(gap: float) -> None:
@@ -257,11 +229,6 @@ def _envelope_of(solved: list[SolvedRadius], *, is_concave: bool) -> Envelope:
         at_largest=ends[:, 1],
         is_concave=is_concave,
     )
-
-
-def _rule_of(problem: Problem, solved: SolvedRadius) -> LinearRule:
-    mu = solved.stage.expand(*problem.tau.shape)
-    return LinearRule.of_problem(mu, problem)
 
 
 def _log(solved: SolvedRadius) -> None:

@@ -31,6 +31,7 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
 from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk.analysis.label_free import ignores_labels
 from minimaxrisk.engines.dispatch import bound_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord
@@ -110,7 +111,9 @@ def permutation_test(
     Parameters
     ----------
     estimator : MinimaxRiskClassifier, or Pipeline that ends with one
-        Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used.
+        Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used. Steps of a pipeline that
+        are known not to look at labels, as ``ClippedScaler`` and the scalers of scikit-learn, are fitted
+        once; if there is any other step, all of them are fitted again for every permutation.
     X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
         The data.
     n_permutations : int, default=200
@@ -278,6 +281,10 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statisti
             "estimator must be a MinimaxRiskClassifier or a Pipeline that ends with one, got "
             f"{type(estimator).__name__}; for a search pass its estimator, with a radius chosen beforehand."
         )
+    if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
+        with quiet_fits():
+            transformed = clone(estimator[:-1]).fit_transform(sample.X, sample.y)
+        return _statistic_of(last, replace(sample, X=transformed), stop)
     if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
         return _Relabelling.of(estimator, sample, stop)
     return _Refitting(estimator, sample, stop)

@@ -17,6 +17,7 @@ from minimaxrisk.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.cli.training import permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, read_training_study
 from minimaxrisk.storage.model_file import save_model
 
@@ -39,6 +40,7 @@ def fit_and_write(
     ignore: Sequence[str],
     reading: ReadOptions,
     impute: bool,
+    scale: str,
     settings: Mapping[str, Any],
     effort: Effort,
     results: Results,
@@ -46,10 +48,11 @@ def fit_and_write(
     console: Console,
 ) -> None:
     """Fit a classifier with these ``settings``; exit status 1 if its certificate does not hold."""
-    classifier = MinimaxRiskClassifier(**settings)
+    classifier = MinimaxRiskClassifier(**settings, standardize=scale != "none")
+    scaler = ClippedScaler() if scale == "clip" else None
     with console.progress(f"reading {data}"):
         study = read_training_study(data, target=target, labels=labels, ignore=ignore, options=reading)
-    trained = train(study, classifier, impute=impute, console=console)
+    trained = train(study, classifier, scaler=scaler, impute=impute, console=console)
     test = permutation_of(trained, effort, console)
     model = saved_model(trained, reading=reading, command=command)
     written: dict[str, Path] = {}

@@ -15,7 +15,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.stored import has_training_values, prepared, read_for_model
+from minimaxrisk.cli.stored import filled, has_training_values, read_for_model
 from minimaxrisk.files import ReadOptions, Study, are_generated
 from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
 from minimaxrisk.storage.model_file import SavedModel, load_model
@@ -79,10 +79,7 @@ def predict_and_write(
         needs_labels=False,
         columns=columns,
     )
-    if columns is None:
-        X = prepared(saved, study, console)
-    else:
-        X = _prepared_columns(saved, study, columns, console)
+    X = filled(saved, study, console) if columns is None else _filled_columns(saved, study, columns, console)
     found = _predict(saved, study, X)
     if has_training_values(saved, X):
         console.note("These are the training data: the result says little about new samples.")
@@ -109,7 +106,7 @@ def _used_columns(saved: SavedModel) -> np.ndarray | None:
     return used if len(used) else None
 
 
-def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
+def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
     """All columns of the model: those that it does not use may hold anything, so zeros."""
     n_samples, n_features = study.X.shape[0], len(saved.feature_names)
     if sparse.issparse(study.X):
@@ -120,19 +117,19 @@ def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, cons
     else:
         full = np.zeros((n_samples, n_features))
         full[:, columns] = study.X
-    return prepared(saved, replace(study, X=full, feature_names=saved.feature_names), console)
+    return filled(saved, replace(study, X=full, feature_names=saved.feature_names), console)
 
 
 def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
-    classifier = saved.classifier
+    classifier, features = saved.classifier, saved.scaled(X)
     # The training data would show no excess: a bound for samples to come must be made of others.
     is_bounded = classifier.coverage_ is not None and not has_training_values(saved, X)
     return Predictions(
         samples=study.sample_names,
-        labels=classifier.predict(X),
-        probabilities=classifier.predict_proba(X),
+        labels=classifier.predict(features),
+        probabilities=classifier.predict_proba(features),
         classes=classifier.classes_,
-        bound=classifier.guaranteed_error(X) if is_bounded else None,
+        bound=classifier.guaranteed_error(features) if is_bounded else None,
     )
 
 

@@ -30,6 +30,7 @@ def make_report(
             study.y,
             feature_names=study.feature_names,
             sample_names=study.sample_names,
+            scaler=saved.scaler,
             n_permutations=effort.n_permutations,
             n_folds=effort.n_folds,
             n_radii=effort.n_radii,

@@ -13,7 +13,7 @@ from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.report import Findings
-from minimaxrisk.report.phrases import outward
+from minimaxrisk.report.phrases import clipping, outward
 from minimaxrisk.report.summaries import summarise_radius
 from minimaxrisk.report.wording import headline
 
@@ -81,6 +81,7 @@ def fit_as_json(
         "coverage": model.coverage_,
         "solver": model.solver_,
         "coding": model.coding_,
+        "scale": scale_name(trained),
         "converged": model.converged_,
         "n_iterations": model.n_iter_,
         "selected_features": [
@@ -143,7 +144,24 @@ def _worst_case(trained: Trained, *, is_tested: bool) -> list[str]:
         *(_line("", line) for line in _meaning(trained, is_tested=is_tested)),
         _line("certified", f"{lower} <= R* <= {upper}, {verdict}"),
         _line("radius", f"{model.radius_:.4g} standard error{plural}"),
+        *_scaling(trained),
     ]
+
+
+def _scaling(trained: Trained) -> list[str]:
+    if trained.scaler is None:
+        return []
+    return [
+        _line("scaling", f"values are {clipping(trained.scaler.limit)};"),
+        _line("", "R* and the coefficients are about such values"),
+    ]
+
+
+def scale_name(trained: Trained) -> str:
+    """The value of --scale."""
+    if trained.scaler is not None:
+        return "clip"
+    return "standard" if trained.classifier.standardize else "none"
 
 
 def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:

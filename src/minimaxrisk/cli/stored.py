@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
@@ -61,13 +62,13 @@ def _as_in_training(saved: SavedModel, data: Path, reading: ReadOptions, console
     return reading
 
 
-def prepared(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
+def filled(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
     """Without gaps: filled as in training, or refused if the model does not fill any."""
     if saved.imputer is None:
         refuse_missing(study, advice=NO_MEDIANS)
-    elif (filled := filled_gaps(study)) is not None:
-        console.note(filled)
-    return saved.prepared(study.X)
+    elif (gaps := filled_gaps(study)) is not None:
+        console.note(gaps)
+    return saved.filled(study.X)
 
 
 def filled_gaps(study: Study) -> str | None:
@@ -76,6 +77,18 @@ def filled_gaps(study: Study) -> str | None:
     if not n:
         return None
     return f"{n} missing value{'s' * (n > 1)} replaced by the median of the column in the training data."
+
+
+def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
+    """Medians and scales are found anew: a model that clips elsewhere was not learned in this way."""
+    if saved.scaler is None:
+        return []
+    anew = clone(saved.scaler).fit(X)
+    agree = all(
+        np.allclose(getattr(saved.scaler, name), getattr(anew, name), rtol=1e-9, atol=0.0)
+        for name in ("centre_", "scale_")
+    )
+    return [] if agree else ["the stored medians and scales of the columns are not those of the data"]
 
 
 def is_training_data(saved: SavedModel, study: Study, X: DataMatrix) -> bool:

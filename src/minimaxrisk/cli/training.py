@@ -14,6 +14,7 @@ from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.guarantees.verification import Certificate, verify
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
@@ -22,29 +23,51 @@ from minimaxrisk.storage.model_file import SavedModel, current_versions
 
 @dataclass(frozen=True)
 class Trained:
-    """A classifier with the study that it was learned from: its labels, and its values without gaps."""
+    """A classifier with the study that it was learned from: its labels, and its values without gaps.
+
+    ``features`` are these values as the classifier saw them: clipped, where there is a scaler.
+    """
 
     study: Study
     X: DataMatrix
+    features: DataMatrix
     y: np.ndarray
     classifier: MinimaxRiskClassifier
     imputer: SimpleImputer | None
+    scaler: ClippedScaler | None
     certificate: Certificate
 
 
-def train(study: Study, classifier: MinimaxRiskClassifier, *, impute: bool, console: Console) -> Trained:
+def train(
+    study: Study,
+    classifier: MinimaxRiskClassifier,
+    *,
+    scaler: ClippedScaler | None,
+    impute: bool,
+    console: Console,
+) -> Trained:
     """Fit, and confirm the bounds without the solver."""
     for remark in study.remarks:
         console.note(remark)
     imputer, X = _without_gaps(study, impute=impute, console=console)
+    features = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():
 
         def follow(record: IterationRecord) -> None:
             show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
 
-        classifier.set_params(callback=follow).fit(X, study.y)
+        classifier.set_params(callback=follow).fit(features, study.y)
     classifier.set_params(callback=None)
-    return Trained(study, X, np.asarray(study.y), classifier, imputer, verify(classifier, X, study.y))
+    return Trained(
+        study=study,
+        X=X,
+        features=features,
+        y=np.asarray(study.y),
+        classifier=classifier,
+        imputer=imputer,
+        scaler=scaler,
+        certificate=verify(classifier, features, study.y),
+    )
 
 
 def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
@@ -59,12 +82,12 @@ def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[Simp
 
 
 def permutation_of(trained: Trained, effort: Effort, console: Console) -> PermutationTestResult | None:
-    """What permuted labels give, or None for no permutations."""
+    """What permuted labels give, or None for no permutations; clipping does not depend on labels."""
     if not effort.n_permutations:
         return None
     return permutation_test(
         trained.classifier,
-        trained.X,
+        trained.features,
         trained.y,
         effort.n_permutations,
         n_jobs=effort.n_jobs,
@@ -83,6 +106,7 @@ def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> Save
         fingerprint=fingerprint(trained.X, trained.y, study.feature_names),
         fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.X, study.feature_names),
         imputer=trained.imputer,
+        scaler=trained.scaler,
         reading={key: value for key in ("layer", "sheet") if (value := getattr(reading, key)) is not None},
         command=command,
         versions=current_versions(),

@@ -23,7 +23,7 @@ def write_back_fit(path: Path, trained: Trained) -> None:
     own = distribution[np.arange(len(trained.y)), np.searchsorted(model.classes_, trained.y)]
     add_to_h5ad(
         path,
-        obs=predicted_columns(model, trained.X)
+        obs=predicted_columns(model, trained.features)
         | {
             "worst_case_own_label": own,
             "worst_case_other_labels": distribution.sum(axis=1) - own,

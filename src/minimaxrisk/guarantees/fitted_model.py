@@ -22,8 +22,8 @@ def check_model(model: Any) -> None:
     if not hasattr(model, "worst_case_distribution_"):
         raise ValueError(
             f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; for a pipeline pass "
-            "its last step and the transformed X, for a search its best_estimator_, for a selector its "
-            "estimator_."
+            "its last step and the transformed X, for a search its best_estimator_, for a selector or "
+            "a MinimaxRiskClassifierCV its estimator_."
         )
 
 

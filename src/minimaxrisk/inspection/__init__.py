@@ -9,6 +9,7 @@ Drawing needs the extra ``plot``.
 from minimaxrisk.inspection.bound_path import BoundPathDisplay
 from minimaxrisk.inspection.error_comparison import ErrorComparisonDisplay
 from minimaxrisk.inspection.permutation import PermutationTestDisplay
+from minimaxrisk.inspection.radius_choice import RadiusChoiceDisplay
 from minimaxrisk.inspection.selected_features import SelectedFeaturesDisplay
 from minimaxrisk.inspection.selected_values import SelectedValuesDisplay
 from minimaxrisk.inspection.selection_frequencies import StabilityDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "BoundPathDisplay",
     "ErrorComparisonDisplay",
     "PermutationTestDisplay",
+    "RadiusChoiceDisplay",
     "SelectedFeaturesDisplay",
     "SelectedValuesDisplay",
     "StabilityDisplay",

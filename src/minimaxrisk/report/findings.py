@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk._utils.notices import quiet_fits
@@ -18,6 +19,7 @@ from minimaxrisk.analysis.cross_validation import (
 )
 from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.error_bounds import error_bounds
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.inspection import (
@@ -64,6 +66,7 @@ class FitSummary:
     solver: str
     converged: bool
     is_standardized: bool
+    clip_limit: float | None  # where columns were clipped, in robust standard deviations
     class_weight: str | None  # "balanced", "given", or None where samples count alike
 
 
@@ -101,6 +104,7 @@ def gather_findings(
     *,
     feature_names: Any = None,
     sample_names: Any = None,
+    scaler: ClippedScaler | None = None,
     n_permutations: int = 199,
     n_folds: int = 10,
     n_radii: int = 12,
@@ -114,11 +118,14 @@ def gather_findings(
     Parameters
     ----------
     model : MinimaxRiskClassifier
-        Fitted on ``X`` and ``y``, without sample weights.
+        Fitted on ``X``, after the scaler where there is one, and ``y``, without sample weights.
     X, y
         An ndarray or a CSR matrix without NaN, and the labels.
     feature_names, sample_names : sequence of str or None, default=None
         Names to print; None takes ``feature_names_in_`` or numbers.
+    scaler : ClippedScaler or None, default=None
+        Fitted on ``X``: what clipped the columns before the model saw them. Cross-validation fits it anew
+        in every fold.
     n_permutations, n_folds, n_radii : int
         Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out.
     n_jobs, random_state
@@ -134,15 +141,17 @@ def gather_findings(
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     tell = progress or _say_nothing
     tell("certificate")
-    fit = _summarise_fit(model, X, y)
+    seen = X if scaler is None else scaler.transform(X)
+    fit = _summarise_fit(model, seen, y, scaler)
     tell("permutation test")
-    noise = permutation_result or _permuted(model, X, y, n_permutations, n_jobs=n_jobs, seed=random_state)
+    noise = permutation_result or _permuted(model, seen, y, n_permutations, n_jobs=n_jobs, seed=random_state)
     tell("cross-validation")
-    folds, no_folds = _cross_validated(model, X, y, n_folds, n_jobs=n_jobs, seed=random_state)
+    learner = model if scaler is None else make_pipeline(scaler, model)
+    folds, no_folds = _cross_validated(learner, X, y, n_folds, n_jobs=n_jobs, seed=random_state)
     tell("path over radii")
-    path, no_path = _path_around(model, X, y, n_radii)
+    path, no_path = _path_around(model, seen, y, n_radii)
     tell("tables")
-    wrong, own_probability = training_predictions(model, X, own)
+    wrong, own_probability = training_predictions(model, seen, own)
     worst = WorstCaseDistributionDisplay.from_estimator(
         model, y, max_samples=MOST_SUSPECTS, sample_names=samples
     )
@@ -151,9 +160,9 @@ def gather_findings(
         fit=fit,
         radius=summarise_radius(model, len(y)),
         settings={name: _setting(value) for name, value in sorted(model.get_params().items())},
-        features=tabulate_features(model, X, own, features),
+        features=tabulate_features(model, seen, own, features),
         values=SelectedValuesDisplay.from_estimator(
-            model, X, y, feature_names=features, sample_names=samples
+            model, seen, y, feature_names=features, sample_names=samples
         ),
         history=BoundPathDisplay.from_estimator(model),
         path=path,
@@ -179,7 +188,7 @@ def _names(model: Any, features: Any, samples: Any, *, n_samples: int) -> tuple[
     return [str(name) for name in features], [str(name) for name in samples]
 
 
-def _summarise_fit(model: Any, X: DataMatrix, y: Any) -> FitSummary:
+def _summarise_fit(model: Any, X: DataMatrix, y: Any, scaler: ClippedScaler | None) -> FitSummary:
     certificate = verify(model, X, y)
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
@@ -194,6 +203,7 @@ def _summarise_fit(model: Any, X: DataMatrix, y: Any) -> FitSummary:
         solver=model.solver_,
         converged=bool(model.converged_),
         is_standardized=bool(model.standardize),
+        clip_limit=None if scaler is None else float(scaler.limit),
         class_weight=_weighting(model.class_weight),
     )
 

@@ -42,6 +42,11 @@ def misclassified(n_wrong: int, n: int) -> str:
     return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} misclassified"
 
 
+def clipping(limit: float) -> str:
+    """What a ``ClippedScaler`` did to the values."""
+    return f"in robust standard deviations from the median of the column, clipped at ±{limit:g}"
+
+
 def p_value(value: float) -> str:
     return f"{value:.2g}"
 

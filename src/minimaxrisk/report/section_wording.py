@@ -7,7 +7,7 @@ is spread evenly, so that all samples whose own label weighs more share one weig
 from __future__ import annotations
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import count, misclassified, quoted, share
+from minimaxrisk.report.phrases import clipping, count, misclassified, quoted, share
 from minimaxrisk.report.verdicts import all_tie, in_doubt, learned_nothing, noise_verdict
 
 # A 95% interval for the error that is wider than this makes it a rough guide.
@@ -50,9 +50,12 @@ def about_features(findings: Findings) -> str:
         if one_row
         else "a positive coefficient speaks for the class, a negative one against it"
     )
+    values = "the values as they are in the data"
+    if findings.fit.clip_limit is not None:
+        values = f"the values {clipping(findings.fit.clip_limit)}, and so do the means and the colours"
     return (
         f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
-        "refer to the values as they are in the data. Of several features with the same information the "
+        f"refer to {values}. Of several features with the same information the "
         "classifier may use any one, so a feature that is not listed need not be unimportant, and one that "
         "is listed may be replaceable; with other samples, part of the list would differ."
     )

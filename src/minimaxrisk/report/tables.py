@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import count, isolate, share
+from minimaxrisk.report.phrases import clipping, count, isolate, share
 
 
 @dataclass(frozen=True)
@@ -138,4 +138,11 @@ def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]
         ("stored as", "sparse matrix" if data.is_sparse else "dense table"),
         ("zeros", f"{data.share_of_zeros:.1%} of the values"),
         ("missing values", imputed or "none imputed"),
+        ("scaling", _scaling(findings)),
     ]
+
+
+def _scaling(findings: Findings) -> str:
+    if findings.fit.clip_limit is not None:
+        return clipping(findings.fit.clip_limit)
+    return "centred, at unit variance" if findings.fit.is_standardized else "none"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import (
+    clipping,
     count,
     isolate,
     listed,
@@ -268,6 +269,8 @@ def _about_interval(findings: Findings) -> Entry:
     else:
         problems = "; ".join(fit.certificate_problems)
         text += f"The recomputation without the solver did NOT confirm the model: {problems}."
+    if fit.clip_limit is not None:
+        text += f" They are about the values {clipping(fit.clip_limit)}."
     return Entry("Certified interval", f"{low} to {high}", text)
 
 

@@ -29,12 +29,14 @@ from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk._utils.extras import require
 from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 
 MANIFEST = "minimaxrisk.json"
 FORMAT = 2
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
+    "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
     "minimaxrisk.problem.linear_rule.LinearRule",
     "numpy.dtype",  # of an imputer
 )
@@ -48,17 +50,19 @@ class SavedModel:
     Attributes
     ----------
     classifier : MinimaxRiskClassifier
-        Fitted on an array whose columns are ``feature_names``.
+        Fitted on an array whose columns are ``feature_names``, after the imputer and the scaler.
     feature_names : ndarray of str
         Names of the columns, in the order of ``coef_``.
     target : str
         What the labels are called in the training data.
     fingerprint : str
-        Digest of the training data, as ``fingerprint`` computes it.
+        Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
     fingerprint_of_used : str
         The same of their selected columns without labels.
     imputer : SimpleImputer or None
         Fills missing values with what they were replaced by in training; None refuses them.
+    scaler : ClippedScaler or None
+        What clipped the columns before the classifier saw them; None for columns as they are.
     reading : mapping of str to str
         The layer or sheet of the file that the training data come from, as options of reading.
     command : str
@@ -73,13 +77,22 @@ class SavedModel:
     fingerprint: str
     fingerprint_of_used: str = ""
     imputer: SimpleImputer | None = None
+    scaler: ClippedScaler | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def prepared(self, X: DataMatrix) -> DataMatrix:
-        """The table as the classifier saw it in training: missing values filled, if the model fills any."""
+        """The table as the classifier saw it in training: filled and scaled, if the model does either."""
+        return self.scaled(self.filled(X))
+
+    def filled(self, X: DataMatrix) -> DataMatrix:
+        """With missing values filled, if the model fills any."""
         return X if self.imputer is None else self.imputer.transform(X)
+
+    def scaled(self, X: DataMatrix) -> DataMatrix:
+        """A table without gaps with its columns clipped, if the model clips them."""
+        return X if self.scaler is None else self.scaler.transform(X)
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
@@ -112,6 +125,7 @@ def load_model(path: str | Path) -> SavedModel:
             fingerprint=manifest["fingerprint"],
             fingerprint_of_used=manifest["fingerprint_of_used"],
             imputer=parts["imputer"],
+            scaler=parts.get("scaler"),  # files of older releases have none
             reading=manifest["reading"],
             command=manifest["command"],
             versions=manifest["versions"],
@@ -127,7 +141,8 @@ def _packed(model: SavedModel) -> bytes:
     skops = _skops()
     classifier = copy.copy(model.classifier).set_params(callback=None)
     content = skops.dumps(
-        {"classifier": classifier, "imputer": model.imputer}, compression=zipfile.ZIP_DEFLATED
+        {"classifier": classifier, "imputer": model.imputer, "scaler": model.scaler},
+        compression=zipfile.ZIP_DEFLATED,
     )
     manifest = {
         "format": FORMAT,

@@ -54,6 +54,12 @@ class Impute(StrEnum):
     MEDIAN = "median"
 
 
+class Scale(StrEnum):
+    STANDARD = "standard"
+    CLIP = "clip"
+    NONE = "none"
+
+
 class ClassWeight(StrEnum):
     BALANCED = "balanced"
 
@@ -122,6 +128,14 @@ def fit_command(
             rich_help_panel=FITTING,
         ),
     ] = 0.95,
+    scale: Annotated[
+        Scale,
+        typer.Option(
+            help="What is done to the columns before: centred, at unit variance; centred at the median and "
+            "clipped at two robust standard deviations, which tames outliers; or nothing: --scale clip",
+            rich_help_panel=FITTING,
+        ),
+    ] = Scale.STANDARD,
     solver: Annotated[
         Solver,
         typer.Option(help="Algorithm; all find the same optimum: --solver full-lp", rich_help_panel=FITTING),
@@ -157,7 +171,7 @@ def fit_command(
     \b
     Examples:
       minimaxrisk fit genes.csv --target diagnosis --report report.html
-      minimaxrisk fit genes.csv --target diagnosis --out model.skops
+      minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit cells.h5ad --target cell_type --write-back
       minimaxrisk fit genes.xlsx --target class --impute median --json
@@ -180,6 +194,7 @@ def fit_command(
         ignore=ignore or (),
         reading=reading,
         impute=impute is not None,
+        scale=scale.value,
         settings={
             "radius": _radius(radius),
             "confidence": confidence,

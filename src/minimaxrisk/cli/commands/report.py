@@ -76,9 +76,9 @@ def report_command(
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.reporting import make_report  # noqa: PLC0415
     from minimaxrisk.cli.stored import (  # noqa: PLC0415
+        filled,
         is_training_data,
         not_training_data,
-        prepared,
         read_for_model,
     )
 
@@ -88,7 +88,7 @@ def report_command(
     check_extras(saves=False, reports=True)
     saved = minimaxrisk.storage.load_model(model)
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
-    X = prepared(saved, study, console)
+    X = filled(saved, study, console)
     if not is_training_data(saved, study, X):
         message = f"{not_training_data(study)} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)

@@ -38,26 +38,28 @@ def verify_command(
     """
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.stored import (  # noqa: PLC0415
+        filled,
         is_training_data,
         not_training_data,
-        prepared,
         read_for_model,
+        scaler_problems,
     )
-    from minimaxrisk.report.phrases import outward  # noqa: PLC0415
+    from minimaxrisk.report.phrases import clipping, outward  # noqa: PLC0415
 
     console = Console(quiet=quiet)
     saved = minimaxrisk.storage.load_model(model)
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
-    X = prepared(saved, study, console)
+    X = filled(saved, study, console)
     is_training = is_training_data(saved, study, X)
-    certificate = minimaxrisk.verify(saved.classifier, X, study.y)
-    holds = certificate.valid and is_training
+    certificate = minimaxrisk.verify(saved.classifier, saved.scaled(X), study.y)
+    problems = [*certificate.problems, *scaler_problems(saved, X)]
+    holds = not problems and is_training
     if json:
         verdict = {
             "valid": holds,
             "lower": certificate.lower,
             "upper": certificate.upper,
-            "problems": list(certificate.problems),
+            "problems": problems,
             "training_data": is_training,
             "notes": console.notes,
         }
@@ -66,9 +68,11 @@ def verify_command(
         lower, upper = outward(certificate.lower, certificate.upper, digits=9)
         interval = f"{lower} <= R* <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
+        if saved.scaler is not None:
+            typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
     else:
         typer.echo("the certificate does NOT hold for these data:")
-        for problem in [*certificate.problems, *([] if is_training else [not_training_data(study)])]:
+        for problem in [*problems, *([] if is_training else [not_training_data(study)])]:
             typer.echo(f"  {problem}")
     if not holds:
         raise typer.Exit(1)

@@ -1,0 +1,199 @@
+"""Robust scaling with an end to what an outlier can do."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.sklearn_private import Interval, fit_context
+from minimaxrisk.features.dense import column_blocks
+
+# The standard deviation of a normal variable over its median absolute deviation.
+NORMAL = 1.4826
+# Differences from the centre of at most so many units in its last place are rounding errors, not values.
+ROUNDING = 8 * np.finfo(np.float64).eps
+
+FLOATS = (np.float64, np.float32)
+
+
+class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    r"""Centre columns at their medians, scale them by a robust standard deviation, and clip them.
+
+    .. math:: z_j = \min(\max((x_j - m_j) / s_j, -c), c)
+
+    with the median :math:`m_j`, :math:`s_j = 1.4826` times the median absolute deviation from it, which is
+    the standard deviation of a normal column, and :math:`c` the ``limit``. Labels are not used. A value far
+    out counts as one at the limit: a few wild measurements no longer decide the mean and the deviation of
+    their column, from which a minimax risk classifier learns.
+
+    Parameters
+    ----------
+    limit : float, default=2.0
+        Where columns are clipped, in robust standard deviations, on either side. ``np.inf`` clips nothing.
+
+    Attributes
+    ----------
+    centre_ : ndarray of shape (n_features,)
+        The medians; zeros after a fit on sparse data.
+    scale_ : ndarray of shape (n_features,)
+        The robust standard deviations. Where more than half of the values equal the median, as in counts,
+        the median absolute deviation is zero, and that of the values which differ from the median is taken.
+        Columns that do not vary beyond rounding have the scale 1.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the input columns.
+
+    Notes
+    -----
+    Sparse input stays sparse, with its zeros where they are: the centre is 0, and deviations are those from
+    0. The median of a column with more zeros than other values is 0, and the result is the same as for dense
+    input. Where it is not, the column is scaled by 1.4826 times the median of its absolute values, which for
+    values far from zero is their size and not their spread; make such data dense, if they fit in memory.
+
+    float32 stays float32. A bound on the error that is learned from clipped columns is about clipped columns,
+    as a new sample's are after ``transform``; medians and scales are taken as given, not as estimates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimaxrisk import ClippedScaler
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0], [1000.0]])
+    >>> ClippedScaler().fit_transform(X).ravel().round(2).tolist()
+    [-1.35, -0.67, 0.0, 0.67, 2.0]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"limit": [Interval(Real, 0, None, closed="right")]}
+
+    def __init__(self, limit: float = 2.0) -> None:
+        self.limit = limit
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> ClippedScaler:
+        """Medians and robust standard deviations of the columns; ``y`` is not used."""
+        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS)
+        if sparse.issparse(X):
+            self.centre_, self.scale_ = np.zeros(X.shape[1]), _sparse_scale(X)
+        else:
+            self.centre_, self.scale_ = _dense_centre_and_scale(X)
+        too_wide = np.flatnonzero(~np.isfinite(self.scale_))
+        if len(too_wide):
+            raise ValueError(
+                f"X must hold values whose differences are finite numbers, but column {too_wide[0]} spreads "
+                "wider than that; divide it by a large number."
+            )
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The scaled and clipped columns, dense or sparse as X is."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS, reset=False)
+        if sparse.issparse(X):
+            self._refuse_sparse_if_centred()
+            scaled = X.copy()
+            with np.errstate(over="ignore"):  # beyond the largest number is beyond the limit
+                values = X.data / self.scale_[_columns_of_entries(X)]
+            scaled.data = np.clip(values, -self.limit, self.limit).astype(X.dtype)
+            return scaled
+        scaled = np.empty_like(X)
+        for part in column_blocks(X.shape[1], X.shape[0]):
+            with np.errstate(over="ignore"):
+                values = _deviations(X[:, part], self.centre_[part]) / self.scale_[part]
+            scaled[:, part] = np.clip(values, -self.limit, self.limit)
+        return scaled
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The columns in their own units.
+
+        What was clipped is lost: values at the limits come back as the limits in the column's units, all
+        others as they were, up to rounding.
+        """
+        check_is_fitted(self)
+        X = check_array(X, accept_sparse=["csc", "csr"], dtype=FLOATS)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have the {self.n_features_in_} columns that were fitted, got {X.shape[1]}."
+            )
+        if sparse.issparse(X):
+            self._refuse_sparse_if_centred()
+            original = X.copy()
+            original.data = (X.data * self.scale_[_columns_of_entries(X)]).astype(X.dtype)
+            return original
+        return (X * self.scale_ + self.centre_).astype(X.dtype, copy=False)
+
+    def _refuse_sparse_if_centred(self) -> None:
+        if self.centre_.any():
+            raise ValueError(
+                "X must be dense, since the scaler was fitted on dense data and subtracts their medians: "
+                "sparse data would not stay sparse. Fit it on sparse data, or pass X.toarray()."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _dense_centre_and_scale(X: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """Block by block: medians of all columns at once would take another copy of X or two."""
+    centre, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for part in column_blocks(X.shape[1], X.shape[0]):
+        block = X[:, part].astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre[part] = np.median(block, axis=0)
+            size = np.abs(_deviations(block, centre[part]))
+            deviation = np.median(size, axis=0)
+        # Sizes are positive where a value differs from the median: there the others have no say.
+        for j in np.flatnonzero(deviation == 0.0):
+            differs = size[:, j] > 0.0
+            deviation[j] = np.median(size[differs, j]) if differs.any() else 0.0
+        scale[part] = _scale_of(deviation)
+    return centre, scale
+
+
+def _deviations(block: np.ndarray, centre: FloatArray) -> FloatArray:
+    """In double precision, without what rounding alone makes differ: a constant column stays constant."""
+    deviations = block.astype(np.float64, copy=False) - centre
+    deviations[np.abs(deviations) <= ROUNDING * np.abs(centre)] = 0.0
+    return deviations
+
+
+def _sparse_scale(X: Any) -> FloatArray:
+    """From the stored entries: sorted by size within each column, after the zeros that are not stored."""
+    X = sparse.csc_array(X, dtype=np.float64, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    n, starts, n_stored = X.shape[0], X.indptr[:-1], np.diff(X.indptr)
+    size = np.abs(X.data)
+    size = np.append(size[np.lexsort((size, _columns_of_entries(X)))], 0.0)  # one to look at where none is
+    n_zeros = n - n_stored
+
+    def ordered(position: IntArray | int) -> FloatArray:
+        """The entry at this position of all n."""
+        is_zero = position < n_zeros
+        return np.where(is_zero, 0.0, size[np.where(is_zero, -1, starts + position - n_zeros)])
+
+    with np.errstate(over="ignore"):
+        deviation = (ordered((n - 1) // 2) + ordered(n // 2)) / 2
+        of_stored = (ordered(n_zeros + (n_stored - 1) // 2) + ordered(n_zeros + n_stored // 2)) / 2
+    has_any = n_stored > 0
+    deviation = np.where((deviation == 0.0) & has_any, of_stored, deviation)
+    return _scale_of(deviation)
+
+
+def _scale_of(deviation: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        scale = NORMAL * deviation
+    return np.where(scale == 0.0, 1.0, scale)
+
+
+def _columns_of_entries(X: Any) -> IntArray:
+    if X.format == "csr":
+        return X.indices
+    return np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
