@@ -68,7 +68,9 @@ def error_bounds(
     check_model(model)
     check_rule(rule)
     data = training_data_of(model, X, y, sample_weight, X_unlabeled)
-    posed, loss = _posed_with_loss(model, data, rule)
+    check_classes(model, data)
+    posed = pose_as_fitted(model, data)
+    loss = _loss(model, data, posed, rule)
     largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
     return ErrorBounds(
         lower=max(0.0, -smallest.upper),
@@ -93,17 +95,19 @@ class WorstCaseOfRule:
     constant: float  # the threshold, or the mean of those of the instances
 
 
-def worst_case_of_rule(model: Any, data: TrainingData, rule: str) -> WorstCaseOfRule:
-    """The largest error of the rule over the uncertainty set of ``data``."""
-    return _worst_case(model, *_posed_with_loss(model, data, rule))
-
-
-def _posed_with_loss(model: Any, data: TrainingData, rule: str) -> tuple[PosedProblem, FloatArray]:
-    """The uncertainty set, and what the rule loses at each of its instances with each label (K x n)."""
+def worst_case_of_rule(
+    model: Any, data: TrainingData, rule: str, posed: PosedProblem | None = None
+) -> WorstCaseOfRule:
+    """The largest error of the rule over the model's uncertainty set, or over another one of ``data``."""
     check_classes(model, data)
-    posed = pose_as_fitted(model, data)
+    posed = pose_as_fitted(model, data) if posed is None else posed
+    return _worst_case(model, posed, _loss(model, data, posed, rule))
+
+
+def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
+    """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return posed, 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
+    return 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
 
 
 def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:

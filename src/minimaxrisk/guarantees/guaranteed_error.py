@@ -10,8 +10,9 @@ moments lie within the radii
 * Randomized rule: the function is ``1 + phi - s_y(x)``. With ``d_x = sum_y (s_y(x) - phi)_+ > 1`` the rule is
   ``(s_y - phi)_+ / d_x``, and ``1 - h(y|x)`` exceeds the function by at most ``d_x - 1``. The excess is
   ``(d_x - 1)_+``.
-* Arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of the linear program of its
-  worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``.
+* Any fixed rule, such as the arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of
+  the linear program of its worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``. The set
+  need not be the one that the rule was learned on.
 
 * Known masses of instances (``marginal="empirical"``): the function has a constant of its own at every
   instance, phi_x or ``max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst case knows
@@ -24,6 +25,7 @@ are models like the one at hand, on fewer samples.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +34,10 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
+from minimaxrisk.guarantees.error_bounds import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.guarantees.fitted_model import (
     check_model,
     check_rule,
@@ -125,15 +127,15 @@ def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
     return _positive_part(rules.total_excess(fitted.scores(X), fitted.threshold) - 1.0)
 
 
-def excess_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
+def excess_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
     assert affine.threshold is not None
-    return _positive_part(constants_of_argmax_rule(fitted, affine, X) - affine.threshold)
+    return _positive_part(constants_of_rule(fitted, rule, affine, X) - affine.threshold)
 
 
-def constants_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
+def constants_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - Phi(x, y)' nu)``: the smallest constant that proves the loss at each row."""
-    short = 1.0 - rule_probabilities(fitted, X, "argmax") - affine.scores(X)
+    short = 1.0 - rule_probabilities(fitted, X, rule) - affine.scores(X)
     largest: FloatArray = short.max(axis=0)
     return largest
 
@@ -172,7 +174,7 @@ def guaranteed_error(
     judged = _judge(model, data, rule)
     if X is not None:
         new = check_new_data(model, X)
-        exceedance = _mean_excess(
+        exceedance = mean_excess(
             judged.excess(new), np.ones(new.shape[0]), level, NEW_INSTANCES, known=judged.known
         )
     else:
@@ -215,10 +217,11 @@ def _check_same_data(model: Any, training_data: tuple[Any, ...]) -> None:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class JudgedRule:
     """A rule with its worst case, and the affine function that proves it if that is not the rule's own."""
 
     fitted: LinearRule
+    rule: str
     worst_case_error: float
     affine: LinearRule | None = None
     # Where every instance has a constant of its own: the mean of those that the worst case knows, less the
@@ -233,33 +236,69 @@ class _Judged:
             return _positive_part(self._constants(X) - self.smallest)
         if self.affine is None:
             return excess_of_randomized_rule(self.fitted, X)
-        return excess_of_argmax_rule(self.fitted, self.affine, X)
+        return excess_of_rule(self.fitted, self.rule, self.affine, X)
 
     def _constants(self, X: DataMatrix) -> FloatArray:
         if self.affine is None:
             return rules.instance_thresholds(self.fitted.scores(X))
-        return constants_of_argmax_rule(self.fitted, self.affine, X)
+        return constants_of_rule(self.fitted, self.rule, self.affine, X)
 
 
-def _judge(model: Any, data: TrainingData | None, rule: str) -> _Judged:
-    fitted, uniform = linear_rule_of(model), 1.0 / len(model.classes_)
-    is_known = fitted.threshold is None
+def _judge(model: Any, data: TrainingData | None, rule: str) -> JudgedRule:
+    """By the model's own uncertainty set."""
     if rule == "randomized":
-        smallest = -uniform
-        known = model.threshold_ - smallest if is_known else None
-        return _Judged(fitted, float(model.worst_case_error_), known=known, smallest=smallest)
+        fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
+        known = model.threshold_ - smallest if fitted.threshold is None else None
+        return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
     assert data is not None
-    worst, smallest = worst_case_of_rule(model, data, "argmax"), 1.0 - uniform
-    known = worst.constant - smallest if is_known else None
-    return _Judged(fitted, worst.upper, worst.affine, known=known, smallest=smallest)
+    return judged_by_program(model, worst_case_of_rule(model, data, rule), rule)
+
+
+def judged_by_program(model: Any, worst: WorstCaseOfRule, rule: str) -> JudgedRule:
+    """By the linear program of the rule's worst case over any set.
+
+    ``max_y (1 - h(y|x) - s_y)`` is no smaller than the mean over the classes, ``1 - 1/K`` less that of s.
+    """
+    smallest = 1.0 - 1.0 / len(model.classes_)
+    known = worst.constant - smallest if worst.affine.threshold is None else None
+    return JudgedRule(linear_rule_of(model), rule, worst.upper, worst.affine, known=known, smallest=smallest)
 
 
 def _by_cross_fitting(
     model: Any, data: TrainingData, rule: str, confidence: float, n_folds: int
 ) -> Exceedance:
     """Models fitted on all folds but one, applied to that one."""
-    rows = np.flatnonzero(data.weights > 0)
-    X, labels, weights = data.X[rows], data.labels[rows], data.weights[rows]
+    excess = np.zeros(len(data.weights))
+    known: list[float] = []
+    for part in cross_fitted(model, data, n_folds):
+        judged = _judge(part.model, part.data, rule)
+        excess[part.left_out] = judged.excess(data.X[part.left_out])
+        if judged.known is not None:
+            known.append(judged.known)
+    used = np.flatnonzero(data.weights > 0)
+    return mean_excess(
+        excess[used],
+        data.weights[used],
+        confidence,
+        CROSS_FITTING,
+        known=float(np.mean(known)) if known else None,
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A model like another one, of part of its data; ``rows`` and ``left_out`` are rows of the whole."""
+
+    model: Any
+    data: TrainingData
+    rows: IntArray
+    left_out: IntArray
+
+
+def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]:
+    """Models like ``model`` on all folds but one; their classes are positions in those of the data."""
+    used = np.flatnonzero(data.weights > 0)
+    labels = data.labels[used]
     # The models on parts see the instances without labels too, as the model itself did.
     unlabeled = data.X[data.X.shape[0] - data.n_unlabeled :] if data.n_unlabeled else None
     smallest = int(np.bincount(labels).min())
@@ -267,12 +306,11 @@ def _by_cross_fitting(
         rare = data.classes.tolist()[int(np.argmin(np.bincount(labels)))]
         raise ValueError(
             f"cross-fitting needs at least 2 samples of every class, got 1 of {rare!r}; pass new instances, "
-            "which need no labels, as X."
+            "which need no labels, instead."
         )
     folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=0)
-    excess = np.empty(len(rows))
-    known: list[float] = []
-    for train, test in folds.split(np.zeros(len(rows)), labels):
+    for train, test in folds.split(np.zeros(len(used)), labels):
+        rows = used[train]
         # The weights hold the class weights already.
         part = clone(model).set_params(
             class_weight=None,
@@ -280,19 +318,13 @@ def _by_cross_fitting(
             callback=None,
             verbose=0,
         )
+        sample = data.X[rows], data.labels[rows], data.weights[rows], unlabeled
         with quiet_fits():
-            part.fit(X[train], labels[train], sample_weight=weights[train], X_unlabeled=unlabeled)
-        part_data = training_data_of(part, X[train], labels[train], weights[train], unlabeled)
-        judged = _judge(part, part_data, rule)
-        excess[test] = judged.excess(X[test])
-        if judged.known is not None:
-            known.append(judged.known)
-    return _mean_excess(
-        excess, weights, confidence, CROSS_FITTING, known=float(np.mean(known)) if known else None
-    )
+            part.fit(sample[0], sample[1], sample_weight=sample[2], X_unlabeled=unlabeled)
+        yield Part(part, training_data_of(part, *sample), rows, used[test])
 
 
-def _mean_excess(
+def mean_excess(
     excess: FloatArray, weights: FloatArray, confidence: float, source: str, *, known: float | None = None
 ) -> Exceedance:
     """Their mean and its limit, less what is ``known`` already."""
