@@ -93,6 +93,7 @@ class WorstCaseOfRule:
     lower: float
     affine: LinearRule
     constant: float  # the threshold, or the mean of those of the instances
+    smallest: float  # of the thresholds that instances of the program need
 
 
 def worst_case_of_rule(
@@ -114,10 +115,11 @@ def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseO
     problem = posed.problem
     solution = _extreme_loss(model, posed, loss, linear_rule_of(model).to_mu(problem.scale))
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
-    constant = ExpectedLoss(loss, problem.marginal).conjugate(problem.scores_of(solution.mu))
+    needed = np.max(loss + problem.scores_of(solution.mu), axis=0)
+    constant = problem.marginal.largest_mean(needed)
     threshold = None if problem.marginal.is_known else constant
     affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
-    return WorstCaseOfRule(solution.upper, solution.lower, affine, constant)
+    return WorstCaseOfRule(solution.upper, solution.lower, affine, constant, float(needed.min()))
 
 
 def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:

@@ -224,8 +224,8 @@ class JudgedRule:
     rule: str
     worst_case_error: float
     affine: LinearRule | None = None
-    # Where every instance has a constant of its own: the mean of those that the worst case knows, less the
-    # smallest that a constant can be if scores of the classes add up to zero.
+    # Where every instance has a constant of its own: the mean of those that the worst case knows, less a
+    # number that hardly any constant is below.
     known: float | None = None
     smallest: float = 0.0
 
@@ -257,9 +257,10 @@ def _judge(model: Any, data: TrainingData | None, rule: str) -> JudgedRule:
 def judged_by_program(model: Any, worst: WorstCaseOfRule, rule: str) -> JudgedRule:
     """By the linear program of the rule's worst case over any set.
 
-    ``max_y (1 - h(y|x) - s_y)`` is no smaller than the mean over the classes, ``1 - 1/K`` less that of s.
+    Where the scores s of the classes add up to zero, ``max_y (1 - h(y|x) - s_y)`` is no smaller than its mean
+    over the classes, ``1 - 1/K``. Elsewhere it can be, as on the training instances.
     """
-    smallest = 1.0 - 1.0 / len(model.classes_)
+    smallest = min(1.0 - 1.0 / len(model.classes_), worst.smallest)
     known = worst.constant - smallest if worst.affine.threshold is None else None
     return JudgedRule(linear_rule_of(model), rule, worst.upper, worst.affine, known=known, smallest=smallest)
 
