@@ -347,6 +347,12 @@ def test_groups(study, fitted):
     assert "drawn from a new group" in found.sentence
 
 
+def test_no_folds_and_no_new_instances_leave_the_radii_out(study, fitted, crossed):
+    found = best_guarantee(fitted, study.data, study.target, n_folds=None, random_state=0)
+    assert "there are no new instances, and no folds" in found.left_out[RADII]
+    assert found.statements == tuple(one for one in crossed.statements if one.kind != RADII)
+
+
 def test_what_the_data_do_not_allow_is_left_out(study):
     rows = np.concatenate([np.flatnonzero(study.target == 0), np.flatnonzero(study.target == 1)[:1]])
     X, y = study.data[rows], study.target[rows]
@@ -390,7 +396,7 @@ def test_unlabelled_instances_and_draws(study, X_new):
     [
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
         ({"confidence": "0.9"}, "confidence must lie strictly between 0 and 1, got '0.9'"),
-        ({"n_folds": 1}, "n_folds must be an integer of at least 2, got 1"),
+        ({"n_folds": 1}, "n_folds must be an integer of at least 2 or None, got 1"),
         ({"test_size": 1.5}, "test_size must be a fraction"),
         ({"test_size": 80}, "holds out 80 of 80 samples"),
         ({"groups": np.zeros(10)}, r"one entry for each of the 80 samples, got shape \(10,\)"),

@@ -158,12 +158,17 @@ class BestGuarantee:
         return 1.0 if self.best is None else self.best.value
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether guessing one of the classes does as well."""
+        return self.value >= 1.0 - 1.0 / self.n_classes
+
+    @property
     def sentence(self) -> str:
         """The best statement with its probability and what it assumes."""
         if self.best is None:
             return "No bound with a probability can be given for these data."
         text = f"With probability at least {self.confidence:g}, {self.best.statement}."
-        if self.value >= 1.0 - 1.0 / self.n_classes:
+        if self.says_nothing:
             text += f" That says nothing: guessing one of {self.n_classes} classes does as well."
         return f"{text} {self.best.assumption}"
 
@@ -200,7 +205,7 @@ def best_guarantee(
     groups: Any = None,
     test_size: float | int = 0.5,
     confidence: float = 0.95,
-    n_folds: int = 10,
+    n_folds: int | None = 10,
     random_state: Any = None,
 ) -> BestGuarantee:
     """The tightest bound on the error for new samples, beside the others that hold at the same time.
@@ -229,8 +234,9 @@ def best_guarantee(
         The part that the hold-out leaves out, as in ``holdout_bound``.
     confidence : float, default=0.95
         The probability with which all statements hold at once.
-    n_folds : int, default=10
-        Folds of the cross-fitting that takes the place of ``X_new``.
+    n_folds : int or None, default=10
+        Folds of the cross-fitting that takes the place of ``X_new``; with None, and without ``X_new``,
+        statements by radii are left out. They are what takes time.
     random_state : int, RandomState instance or None, default=None
         Seed of the hold-out. Choose it before you look at results: the best of many splits is no limit.
 
@@ -251,15 +257,15 @@ def best_guarantee(
     check_model(model)
     if not (is_number(confidence) and 0.0 < confidence < 1.0):
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    if not (is_integer(n_folds) and n_folds >= 2):
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    if n_folds is not None and not (is_integer(n_folds) and n_folds >= 2):
+        raise ValueError(f"n_folds must be an integer of at least 2 or None, got {n_folds!r}.")
     data = training_data_of(model, X, y, sample_weight, X_unlabeled)
     sample = _sample_of(model, X, y, sample_weight, groups)
     n_held_out(test_size, sample.n_units, sample.units)  # refused before any work
     new = None if X_new is None else _check_new(model, X_new)
     _check_same_data(model, X, y, sample_weight, X_unlabeled)
 
-    left_out = _ruled_out(sample)
+    left_out = _ruled_out(sample, can_look_ahead=new is not None or n_folds is not None)
     kinds = [kind for kind in (HOLDOUT, RADII, MAJORITY) if kind not in left_out]
     levels = _levels(1.0 - float(confidence), kinds, has_new=new is not None)
     random = check_random_state(random_state)
@@ -308,13 +314,15 @@ def _sample_of(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> _
     return _Sample(data, unit, are_alike)
 
 
-def _ruled_out(sample: _Sample) -> dict[str, str]:
+def _ruled_out(sample: _Sample, *, can_look_ahead: bool) -> dict[str, str]:
     """Kinds of statements that the arguments rule out, whatever the values in the data are."""
     reasons = {}
     if not sample.are_alike:
         reasons[HOLDOUT] = (
             "a hold-out counts errors and takes no sample_weight; where weights are counts, repeat the rows."
         )
+    if not can_look_ahead:
+        reasons[RADII] = "there are no new instances, and no folds of cross-fitting in their place."
     if sample.unit is not None:
         reasons[RADII] = (
             "the radii take all samples for independent, and those of one group are not; fit a model on one "
@@ -434,7 +442,7 @@ def _by_radii(
     *,
     new: DataMatrix | None,
     levels: Mapping[str, float],
-    n_folds: int,
+    n_folds: int | None,
 ) -> list[ErrorStatement]:
     """Of both rules of the model, over distributions that may move instances and over those that may not.
 
@@ -445,6 +453,7 @@ def _by_radii(
     posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
     judged = _judge_all(model, plain, posed)
     if new is None:
+        assert n_folds is not None
         again = _same_factor(model, posed.radii, level)
         exceedances = _by_cross_fitting(model, data, plain, again, limit=limit, n_folds=n_folds)
     else:
@@ -561,7 +570,7 @@ def _why_no_probability(radii: Radii, exceedance: Exceedance) -> str:
     if exceedance.source == CROSS_FITTING:
         return (
             "cross-fitting takes for granted that models fitted on parts of the data behave like this one; "
-            "new instances, which need no labels, would give these bounds a probability (X_new)"
+            "new instances, which need no labels, would give these bounds a probability"
         )
     if not exceedance.n_exceeding:
         return (
