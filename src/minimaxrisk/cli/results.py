@@ -160,13 +160,15 @@ def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
         noise = [] if is_tested else ["noise can score low too: --permutations 199 shows how low"]
         return [f"a score, not a bound on the {error}: --radius bootstrap gives a bound", *noise]
     doubt = ", with the doubts noted above" if model.coverage_remarks_ else ""
-    for_whom = (
-        "on samples like these"
-        if model.marginal == "free"
-        else "on instances spread as these are, where labels alone may change,"
-    )
+    confidence = f"with {100 * model.confidence:g}% confidence{doubt};"
+    bounds = [f"bounds its {error} on samples like these {confidence}"]
+    if model.marginal == "empirical":
+        bounds = [
+            f"bounds its {error} on instances spread as these are,",
+            f"of which only labels change, {confidence}",
+        ]
     return [
-        f"bounds its {error} {for_whom} with {100 * model.confidence:g}% confidence{doubt};",
+        *bounds,
         f"{model.deterministic_error_bound_:.4f} bounds that of predict, which names the most probable class",
     ]
 

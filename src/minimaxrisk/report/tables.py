@@ -136,7 +136,7 @@ def guarantee_table(findings: Findings) -> PageTable | None:
         [
             whose_error(findings, one).rstrip(","),
             share(one.value),
-            percent(found.confidence) if one.valid else "none",
+            percent(found.confidence) if one.valid else "not stated",
             shown_by(findings, one),
         ]
         for one in found.statements

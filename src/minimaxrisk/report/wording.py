@@ -171,7 +171,7 @@ def guaranteed(findings: Findings) -> list[str]:
         return ["No bound on the error for new samples comes with a confidence."]
     text = (
         f"For new samples: with {percent(found.confidence)} confidence, the error of "
-        f"{whose_error(findings, best)} is at most {share(best.value)}, since {shown_by(findings, best)}."
+        f"{whose_error(findings, best)} is at most {share(best.value)}: {shown_by(findings, best)}."
     )
     if found.says_nothing:
         text += f" That is no better than {fair(findings)}, so it says nothing."
@@ -182,10 +182,10 @@ def whose_error(findings: Findings, one: ErrorStatement) -> str:
     """What a bound is about, in the words of the page."""
     if one.rule == "constant":
         return f"always naming {quoted(findings.data.largest_class)}, the most common class,"
-    rule = {"argmax": "the named class", "randomized": "the randomized rule"}[one.rule]
+    rule = {"argmax": "the class named by", "randomized": "the randomized rule of"}[one.rule]
     if one.kind == HOLDOUT:
-        return f"{rule} of a model learned like this one from {one.n_train:,} of the samples"
-    return f"{rule} of this model"
+        return f"{rule} a model like this one that learned from {one.n_train:,} of the samples"
+    return f"{rule} this model"
 
 
 def shown_by(findings: Findings, one: ErrorStatement) -> str:
