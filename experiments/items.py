@@ -13,6 +13,7 @@ from experiments.guarantees import (
     permutation_time,
     radius_rules,
     small_samples,
+    smallest_bound,
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
@@ -28,6 +29,7 @@ PAPER_ITEMS = _by_name(
 )
 GUARANTEE_ITEMS = _by_name(
     bounds_together.ITEM,
+    smallest_bound.ITEM,
     small_samples.ITEM,
     coverage.ITEM,
     noise_floor.ITEM,
