@@ -30,7 +30,7 @@ N_COLUMNS = 200
 # New instances without labels, and instances that stand for the law where true errors are computed.
 N_NEW, N_TRUTH = 200, 20_000
 # Of the radius rules' data sets; these take longer.
-SHARE_OF_REPETITIONS = 4
+SHARE_OF_REPETITIONS = 8
 SAMPLE, NEW, TRUTH = 0, 1, 2
 
 
