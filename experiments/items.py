@@ -15,6 +15,7 @@ from experiments.guarantees import (
     radii_and_truth,
     radius_rules,
     rejections,
+    smallest_bound,
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
@@ -30,6 +31,7 @@ PAPER_ITEMS = _by_name(
 )
 GUARANTEE_ITEMS = _by_name(
     bounds_together.ITEM,
+    smallest_bound.ITEM,
     radii_and_truth.ITEM,
     coverage.ITEM,
     noise_floor.ITEM,

@@ -17,7 +17,7 @@ import typer
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, permutation_test
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, permutation_test
 from minimaxrisk.cli import main
 from minimaxrisk.cli.app import app
 from minimaxrisk.storage.model_file import load_model, save_model
@@ -132,9 +132,48 @@ class TestFit:
         assert found["permutation_test"]["noise_floor"]["0.05"] == test.noise_floor[0.05]
         assert any("names of the samples" in note for note in found["notes"])
 
+    def test_the_best_guarantee_is_that_of_python(self, table, fitted, capsys, tmp_path):
+        own = best_guarantee(fitted, values(), labels(), n_folds=None, random_state=5)
+        found = fit_json(capsys, table, "--target", "diagnosis", "--seed", 5)["guarantee"]
+        assert (found["value"], found["confidence"]) == (own.value, 0.95)
+        assert found["sentence"] == own.sentence
+        assert [one["value"] for one in found["statements"]] == [one.value for one in own.statements]
+        assert set(found["left_out"]) == {"radii"}
+        arguments = ["fit", table, "--target", "diagnosis", "--seed", 5]
+        _, out, _ = run(capsys, *arguments)
+        assert f"error at most {own.value:.4f} with 95% confidence" in out
+        assert own.best.evidence in out
+        _, out, _ = run(capsys, *arguments, "--no-guarantee")
+        assert "new samples" not in out
+        assert fit_json(capsys, table, "--target", "diagnosis", "--no-guarantee")["guarantee"] is None
+
+    def test_terminal_and_page_have_the_same_guarantee(self, table, capsys, tmp_path):
+        page = tmp_path / "report.html"
+        few = ["--permutations", 0, "--folds", 2, "--radii", 0, "--confidence", "0.9", "--report", page]
+        found = fit_json(capsys, table, "--target", "diagnosis", *few)["guarantee"]
+        assert {one["kind"] for one in found["statements"]} == {"hold-out", "radii", "majority class"}
+        text = page.read_text(encoding="utf-8")
+        assert "For new samples: with 90% confidence, the error of" in text
+        assert f"is at most {found['value']:.3f}: " in text
+
+    def test_known_instances(self, table, capsys, tmp_path):
+        arguments = ["--target", "diagnosis", "--marginal", "empirical", "--radius", "bootstrap"]
+        found = fit_json(capsys, table, *arguments)
+        own = MinimaxRiskClassifier(marginal="empirical", radius="bootstrap", random_state=0)
+        assert found["marginal"] == "empirical"
+        assert found["worst_case_error"] == own.fit(values(), labels()).worst_case_error_
+        assert fit_json(capsys, table, "--target", "diagnosis")["marginal"] == "free"
+        _, out, _ = run(capsys, "fit", table, *arguments, "--no-guarantee")
+        assert "on instances spread as these are" in out
+        assert "of which only labels change, with 95% confidence" in out
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--marginal", "known")
+        assert status == 2
+        assert "--marginal" in err
+
     def test_options_reach_the_classifier(self, table, capsys, tmp_path):
         options = ["--radius", "bootstrap", "--confidence", "0.8", "--solver", "constraint-generation"]
         options += ["--coding", "one-hot", "--class-weight", "balanced", "--seed", "7"]
+        options += ["--marginal", "empirical"]
         out = tmp_path / "m.skops"
         fit_json(capsys, table, "--target", "diagnosis", *options, "--out", out)
         model = load_model(out).classifier
@@ -143,6 +182,7 @@ class TestFit:
             confidence=0.8,
             solver="constraint-generation",
             coding="one-hot",
+            marginal="empirical",
             class_weight="balanced",
             random_state=7,
         ).fit(values(), labels())

@@ -16,7 +16,7 @@ from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, ve
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
 from minimaxrisk.guarantees.fitted_model import training_data_of
-from minimaxrisk.guarantees.guaranteed_error import _mean_excess
+from minimaxrisk.guarantees.guaranteed_error import mean_excess
 from minimaxrisk.problem.problem import build_features
 from problems import distinct_instances
 
@@ -241,10 +241,10 @@ def test_limits_of_the_exceedance_hold_as_often_as_they_say():
     rng = np.random.default_rng(0)
     excess = np.where(rng.random((2000, 300)) < 0.05, np.abs(rng.standard_normal((2000, 300))), 0.0)
     weights = np.ones(300)
-    uppers = np.array([_mean_excess(row, weights, 0.95, "new instances").upper for row in excess])
+    uppers = np.array([mean_excess(row, weights, 0.95, "new instances").upper for row in excess])
     truth = 0.05 * np.sqrt(2.0 / np.pi)
     assert 0.94 <= np.mean(uppers >= truth) <= 0.99
-    one = _mean_excess(excess[0], weights, 0.95, "new instances")
+    one = mean_excess(excess[0], weights, 0.95, "new instances")
     assert one.standard_error == pytest.approx(excess[0].std(ddof=1) / np.sqrt(300))
 
 
@@ -260,8 +260,8 @@ def test_limit_where_all_excesses_are_equal(two_points, X, n_exceeding, confiden
 
 def test_limit_counts_what_an_instance_adds_to_the_mean():
     """Excesses of 4, 2 and 1 with weights of 1, 2 and 4 are three equal terms."""
-    equal = _mean_excess(np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4), 0.95, "new instances")
-    weighted = _mean_excess(
+    equal = mean_excess(np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4), 0.95, "new instances")
+    weighted = mean_excess(
         np.array([4.0, 2.0, 1.0, 0.0]), np.array([1.0, 2.0, 4.0, 3.0]), 0.95, "cross-fitting"
     )
     assert weighted.mean == pytest.approx(1.2)
@@ -272,7 +272,7 @@ def test_standard_error_of_a_weighted_mean():
     """Of independent numbers of variance 1 it is the root of the sum of squared shares."""
     rng = np.random.default_rng(1)
     weights = np.repeat([1.0, 10.0], [150, 50])
-    found = [_mean_excess(rng.exponential(size=200), weights, 0.95, "").standard_error for _ in range(400)]
+    found = [mean_excess(rng.exponential(size=200), weights, 0.95, "").standard_error for _ in range(400)]
     share = weights / weights.sum()
     assert np.sqrt(np.mean(np.square(found))) == pytest.approx(np.sqrt(np.sum(share**2)), rel=0.03)
 

@@ -19,6 +19,7 @@ from experiments.guarantees import (
     permutation_time,
     radii_and_truth,
     radius_rules,
+    smallest_bound,
 )
 from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
@@ -38,6 +39,8 @@ from minimaxrisk import (
     permutation_test,
 )
 from minimaxrisk.datasets import make_expression
+
+TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound")
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +66,8 @@ def test_every_item_writes_its_table_figures_and_the_summary(small_run):
         assert {row["status"] for row in rows} == {"ok"}
         # The page says nothing that does not follow from the CSV.
         assert text_again(small_run / name, item) in summary
-        # Some of them are tables alone.
-        assert list((small_run / name).glob("*.svg")) or name in ("bounds", "radii", "rejections")
+        # Some are tables alone.
+        assert list((small_run / name).glob("*.svg")) or name in TABLES_ALONE
     assert "(paper:" not in summary
 
 
@@ -174,6 +177,26 @@ def test_bounds_stand_beside_each_other_as_one_computes_them():
     smallest = min(found, key=lambda name: found[name]["value"])
     assert report.claims[1].evidence == f"Smallest: wine: {smallest}."
     assert report.tables[0].lines[0].count(f"**{found[smallest]['value']:.3f}**") == 1
+
+
+def test_the_smallest_bound_is_held_against_the_error_of_its_own_model():
+    settings = {"law": "independent", "n_samples": 60, "fit": "s = 1", "count": 3, "seed": 0}
+    (row,) = smallest_bound.work({**settings, "confidence": 0.9})
+    assert (row["hold-out"], row["radii"], row["majority class"]) == (3, 0, 0)
+    assert 0.0 < row["error"] < row["bound"] < 0.5
+    # A level of nearly nothing makes the limit of a hold-out zero where no error was counted.
+    (row,) = smallest_bound.work({**settings, "confidence": 1e-9})
+    assert row["n_wrong"] > 0
+    (noise,) = smallest_bound.work({**settings, "law": "noise", "confidence": 0.9})
+    assert noise["error"] == 0.5
+
+
+@pytest.mark.parametrize(("n_wrong", "words"), [(2, "holds"), (30, "does not hold")])
+def test_the_claim_on_the_smallest_bound_can_fail(n_wrong, words):
+    row = {"law": "noise", "n_samples": 60, "fit": "s = 1", "count": 100, "n_wrong": n_wrong, "status": "ok"}
+    row |= {"bound": 0.5, "error": 0.5, "hold-out": 100, "radii": 0, "majority class": 0}
+    (claim,) = smallest_bound.report(Settings(), Sources(()), [row]).claims
+    assert claim.verdict == words
 
 
 @pytest.mark.parametrize("law", radii_and_truth.CASES)

@@ -16,8 +16,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import (
+    BestGuarantee,
     ClippedScaler,
     MinimaxRiskClassifier,
+    best_guarantee,
     error_bounds,
     minimax_risk_path,
     permutation_test,
@@ -38,7 +40,7 @@ from minimaxrisk.report import (
 from minimaxrisk.report.bound_figures import radius_figure
 from minimaxrisk.report.figures import comparison_figure, permutation_figure
 from minimaxrisk.report.scripts import json_island, vega_bundle
-from minimaxrisk.report.tables import feature_rows, number, suspect_table
+from minimaxrisk.report.tables import feature_rows, guarantee_table, number, suspect_table
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -57,6 +59,7 @@ HOSTILE = [
     "line\u2028break",
 ]
 SMALL = {"n_permutations": 19, "n_folds": 3, "n_radii": 5}
+NOTHING = {"n_permutations": 0, "n_folds": 0, "n_radii": 0}
 
 
 @pytest.fixture(scope="module")
@@ -306,6 +309,59 @@ def test_weights_of_classes_make_r_star_another_error(study, weights, name):
     assert "not comparable with R*" in page
     assert "is not below" not in page
     assert "bounds the error" not in page
+
+
+def test_known_instances_are_told_of_wherever_the_set_is(study):
+    X, y = study
+    model = MinimaxRiskClassifier(marginal="empirical", radius="bootstrap")
+    found = gather(model, X, y)
+    page = text_of(render_report(found, PROVENANCE))
+    assert page.count("labels may change, instances may not") == 2
+    assert page.count("for instances spread as in the training data, where labels alone may change") == 3
+    assert "samples like those of the training data" not in page
+    assert "difference between a sample’s two weights" not in page
+    assert "Every sample keeps its share of the whole here" in page
+    path = minimax_risk_path(X, y, found.path.x, marginal="empirical")
+    np.testing.assert_allclose(found.path.upper, path.worst_case_error, atol=1e-6)
+    at = int(np.argmin(np.abs(found.path.x - found.radius.factor)))
+    assert found.path.upper[at] == pytest.approx(found.fit.upper, abs=1e-6)
+
+
+def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, findings):
+    X, y = study
+    own = best_guarantee(MinimaxRiskClassifier().fit(X, y), X, y, n_folds=3, random_state=0)
+    page = text_of(render_report(findings, PROVENANCE))
+    best = own.best
+    said = (
+        f"For new samples: with 95% confidence, the error of the class named by a model like this one that "
+        f"learned from {best.n_train} of the samples is at most {best.value:.3f}: {best.evidence}."
+    )
+    assert page.index(said) < page.index("What the numbers mean Worst-case")
+    rows = guarantee_table(findings).rows
+    assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.statements]
+    assert [row[2] for row in rows] == ["95%"] * 2 + ["not stated"] * 4
+    assert "Without a confidence, to compare: cross-fitting takes for granted" in page
+    given = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=own)
+    assert given.guarantee.statements == own.statements
+    assert given.to_dict()["guarantee"]["statements"][0]["value"] == best.value
+
+
+def test_a_guarantee_that_says_nothing_says_so(noise_data):
+    found = gather(MinimaxRiskClassifier(), *noise_data)
+    assert found.guarantee.says_nothing
+    assert "That is no better than a toss of a fair coin, so it says nothing." in wording.guaranteed(found)[0]
+
+
+def test_without_a_guarantee(study):
+    X, y = study
+    found = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=False)
+    assert found.guarantee is None
+    assert "For new samples:" not in (page := text_of(render_report(found, PROVENANCE)))
+    assert "Not computed: leave out the option --no-guarantee to add it." in page
+    none = replace(found, guarantee=BestGuarantee((), {"hold-out": "too few samples."}, 0.95, 2))
+    page = text_of(render_report(none, PROVENANCE))
+    assert "No bound on the error for new samples comes with a confidence." in page
+    assert "Left out, hold-out: too few samples." in page
 
 
 def test_a_confidence_keeps_its_digits(study):

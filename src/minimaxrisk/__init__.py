@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.estimators.stability_selection import FalseSelectionBounds
+    from minimaxrisk.guarantees.best_guarantee import BestGuarantee, ErrorStatement, best_guarantee
     from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
     from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
+    "BestGuarantee": "guarantees.best_guarantee",
     "Certificate": "guarantees.verification",
     "ClippedScaler": "estimators.clipped_scaler",
     "Comparison": "analysis.comparison",
     "CoverageWarning": "_utils.notices",
     "ErrorBounds": "guarantees.error_bounds",
+    "ErrorStatement": "guarantees.best_guarantee",
     "Exceedance": "guarantees.guaranteed_error",
     "FalseSelectionBounds": "estimators.stability_selection",
     "GuaranteedError": "guarantees.guaranteed_error",
@@ -48,6 +51,7 @@ _MODULE_OF = {
     "PermutationTestResult": "analysis.permutation_test",
     "RandomFourierFeatures": "estimators.fourier",
     "UninformativeRadiusWarning": "_utils.notices",
+    "best_guarantee": "guarantees.best_guarantee",
     "compare": "analysis.comparison",
     "error_bounds": "guarantees.error_bounds",
     "minimax_risk_path": "analysis.minimax_risk_path",
@@ -57,11 +61,13 @@ _MODULE_OF = {
 }
 
 __all__ = [
+    "BestGuarantee",
     "Certificate",
     "ClippedScaler",
     "Comparison",
     "CoverageWarning",
     "ErrorBounds",
+    "ErrorStatement",
     "Exceedance",
     "FalseSelectionBounds",
     "GuaranteedError",
@@ -74,6 +80,7 @@ __all__ = [
     "PermutationTestResult",
     "RandomFourierFeatures",
     "UninformativeRadiusWarning",
+    "best_guarantee",
     "compare",
     "datasets",
     "error_bounds",

@@ -14,7 +14,7 @@ from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.reporting import make_report
 from minimaxrisk.cli.results import fit_as_json, fit_as_text
-from minimaxrisk.cli.training import permutation_of, saved_model, train
+from minimaxrisk.cli.training import guarantee_of, permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -54,12 +54,20 @@ def fit_and_write(
         study = read_training_study(data, target=target, labels=labels, ignore=ignore, options=reading)
     trained = train(study, classifier, scaler=scaler, impute=impute, console=console)
     test = permutation_of(trained, effort, console)
+    guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
     model = saved_model(trained, reading=reading, command=command)
     written: dict[str, Path] = {}
     findings = None
     if results.report is not None:
         findings, page = make_report(
-            model, study, trained.X, effort, command=command, console=console, permutation_result=test
+            model,
+            study,
+            trained.X,
+            effort,
+            command=command,
+            console=console,
+            permutation_result=test,
+            guarantee=guarantee,
         )
         write_whole(results.report, page)
         written["report"] = results.report
@@ -70,9 +78,9 @@ def fit_and_write(
         write_back_fit(data, trained)
         written["data"] = data
     typer.echo(
-        as_json(fit_as_json(trained, test, findings, written=written, notes=console.notes))
+        as_json(fit_as_json(trained, test, findings, guarantee, written=written, notes=console.notes))
         if results.as_json
-        else fit_as_text(trained, test, findings, written=written)
+        else fit_as_text(trained, test, findings, guarantee, written=written)
     )
     if not trained.certificate.valid:
         raise typer.Exit(1)

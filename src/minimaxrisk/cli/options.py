@@ -145,7 +145,7 @@ Folds: TypeAlias = Annotated[
     typer.Option(
         metavar="N",
         min=0,
-        help="Folds of the cross-validation, 0 for none: --folds 5",
+        help="Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
         callback=_refuse_one,
         rich_help_panel=REPORTING,
     ),
@@ -162,6 +162,17 @@ Radii: TypeAlias = Annotated[
 ]
 
 
+Guarantee: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--guarantee/--no-guarantee",
+        help="Bound the error for new samples, for which half of the samples are fitted once more: "
+        "--no-guarantee",
+        rich_help_panel=REPORTING,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Effort:
     """How much a report computes, and how."""
@@ -171,6 +182,7 @@ class Effort:
     n_radii: int
     n_jobs: int | None
     seed: int
+    has_guarantee: bool
 
 
 def check_extras(*, saves: bool, reports: bool) -> None:

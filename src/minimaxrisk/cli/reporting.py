@@ -8,6 +8,7 @@ from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.files import Study
+from minimaxrisk.guarantees.best_guarantee import BestGuarantee
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
 from minimaxrisk.storage.model_file import SavedModel
 
@@ -21,6 +22,7 @@ def make_report(
     command: str,
     console: Console,
     permutation_result: PermutationTestResult | None = None,
+    guarantee: BestGuarantee | None = None,
 ) -> tuple[Findings, str]:
     """The numbers and the page as HTML; ``X`` is that of the study without gaps."""
     with console.progress("report") as show, console.warnings_as_notes():
@@ -38,6 +40,7 @@ def make_report(
             random_state=effort.seed,
             progress=show,
             permutation_result=permutation_result,
+            guarantee=guarantee or effort.has_guarantee,
         )
     provenance = Provenance(
         command=command,

@@ -11,6 +11,7 @@ import numpy as np
 
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.training import Trained
+from minimaxrisk.guarantees.best_guarantee import BestGuarantee
 from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.report import Findings
 from minimaxrisk.report.phrases import clipping, outward
@@ -26,6 +27,7 @@ def fit_as_text(
     trained: Trained,
     test: PermutationTestResult | None,
     findings: Findings | None,
+    guarantee: BestGuarantee | None,
     *,
     written: Mapping[str, Path],
 ) -> str:
@@ -48,6 +50,8 @@ def fit_as_text(
     lines.append(
         _line("to compare", f"always predicting {most_common!r} errs for {majority_error(trained):.1%}")
     )
+    if guarantee is not None:
+        lines += _guarantee(guarantee)
     lines += _selection(trained)
     lines += [_line(what, str(path)) for what, path in written.items()]
     return "\n".join(lines)
@@ -57,6 +61,7 @@ def fit_as_json(
     trained: Trained,
     test: PermutationTestResult | None,
     findings: Findings | None,
+    guarantee: BestGuarantee | None,
     *,
     written: Mapping[str, Path],
     notes: Sequence[str],
@@ -79,6 +84,7 @@ def fit_as_json(
         "majority_error": majority_error(trained),
         "radius": model.radius_,
         "coverage": model.coverage_,
+        "marginal": model.marginal,
         "solver": model.solver_,
         "coding": model.coding_,
         "scale": scale_name(trained),
@@ -107,6 +113,7 @@ def fit_as_json(
             "randomized_error": folds.errors[0],
             "argmax_error": folds.errors[1],
         },
+        "guarantee": guarantee and _guarantee_as_json(guarantee),
         "written": {what: str(path) for what, path in written.items()},
         "notes": list(notes),
     }
@@ -171,10 +178,54 @@ def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
         noise = [] if is_tested else ["noise can score low too: --permutations 199 shows how low"]
         return [f"a score, not a bound on the {error}: --radius bootstrap gives a bound", *noise]
     doubt = ", with the doubts noted above" if model.coverage_remarks_ else ""
+    confidence = f"with {100 * model.confidence:g}% confidence{doubt};"
+    bounds = [f"bounds its {error} on samples like these {confidence}"]
+    if model.marginal == "empirical":
+        bounds = [
+            f"bounds its {error} on instances spread as these are,",
+            f"of which only labels change, {confidence}",
+        ]
     return [
-        f"bounds its {error} on samples like these with {100 * model.confidence:g}% confidence{doubt};",
+        *bounds,
         f"{model.deterministic_error_bound_:.4f} bounds that of predict, which names the most probable class",
     ]
+
+
+def _guarantee(found: BestGuarantee) -> list[str]:
+    """The best statement; the report has the others."""
+    best = found.best
+    if best is None:
+        return [_line("new samples", "no bound on the error with a probability can be given")]
+    says_nothing = ["no better than guessing"] if found.says_nothing else []
+    return [
+        _line("new samples", f"error at most {best.value:.4f} with {100 * found.confidence:g}% confidence,"),
+        _line("", f"of {best.subject}:"),
+        _line("", best.evidence),
+        *(_line("", line) for line in says_nothing),
+    ]
+
+
+def _guarantee_as_json(found: BestGuarantee) -> dict[str, Any]:
+    return {
+        "value": found.value,
+        "confidence": found.confidence,
+        "sentence": found.sentence,
+        "statements": [
+            {
+                "value": one.value,
+                "kind": one.kind,
+                "rule": one.rule,
+                "marginal": one.marginal,
+                "n_train": one.n_train,
+                "valid": one.valid,
+                "reason": one.reason,
+                "assumption": one.assumption,
+                "statement": one.statement,
+            }
+            for one in found.statements
+        ],
+        "left_out": dict(found.left_out),
+    }
 
 
 def _noise(test: PermutationTestResult) -> list[str]:

@@ -16,7 +16,9 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
+from minimaxrisk.guarantees.best_guarantee import BestGuarantee
 from minimaxrisk.guarantees.verification import Certificate, verify
+from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel, current_versions
 
@@ -94,6 +96,23 @@ def permutation_of(trained: Trained, effort: Effort, console: Console) -> Permut
         random_state=effort.seed,
         verbose=int(console.shows_progress),
     )
+
+
+def guarantee_of(
+    trained: Trained, effort: Effort, console: Console, *, has_report: bool
+) -> BestGuarantee | None:
+    """What can be said about new samples; a report compares it with bounds that take longer."""
+    if not (effort.has_guarantee and trained.certificate.valid):
+        return None
+    with console.progress("guarantee"):
+        return guarantee_of_model(
+            trained.classifier,
+            trained.X,
+            trained.y,
+            trained.scaler,
+            n_folds=effort.n_folds if has_report else 0,
+            random_state=effort.seed,
+        )
 
 
 def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> SavedModel:

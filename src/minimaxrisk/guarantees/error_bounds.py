@@ -69,7 +69,9 @@ def error_bounds(
     check_model(model)
     check_rule(rule)
     data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)
-    posed, loss = _posed_with_loss(model, data, rule)
+    check_classes(model, data)
+    posed = pose_as_fitted(model, data)
+    loss = _loss(model, data, posed, rule)
     largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
     return ErrorBounds(
         lower=max(0.0, -smallest.upper),
@@ -92,29 +94,33 @@ class WorstCaseOfRule:
     lower: float
     affine: LinearRule
     constant: float  # the threshold, or the mean of those of the instances
+    smallest: float  # of the thresholds that instances of the program need
 
 
-def worst_case_of_rule(model: Any, data: TrainingData, rule: str) -> WorstCaseOfRule:
-    """The largest error of the rule over the uncertainty set of ``data``."""
-    return _worst_case(model, *_posed_with_loss(model, data, rule))
-
-
-def _posed_with_loss(model: Any, data: TrainingData, rule: str) -> tuple[PosedProblem, FloatArray]:
-    """The uncertainty set, and what the rule loses at each of its instances with each label (K x n)."""
+def worst_case_of_rule(
+    model: Any, data: TrainingData, rule: str, posed: PosedProblem | None = None
+) -> WorstCaseOfRule:
+    """The largest error of the rule over the model's uncertainty set, or over another one of ``data``."""
     check_classes(model, data)
-    posed = pose_as_fitted(model, data)
+    posed = pose_as_fitted(model, data) if posed is None else posed
+    return _worst_case(model, posed, _loss(model, data, posed, rule))
+
+
+def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
+    """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return posed, 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
+    return 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
 
 
 def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
     problem = posed.problem
     solution = _extreme_loss(model, posed, loss, linear_rule_of(model).to_mu(problem.scale))
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
-    constant = ExpectedLoss(loss, problem.marginal).conjugate(problem.scores_of(solution.mu))
+    needed = np.max(loss + problem.scores_of(solution.mu), axis=0)
+    constant = problem.marginal.largest_mean(needed)
     threshold = None if problem.marginal.is_known else constant
     affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
-    return WorstCaseOfRule(solution.upper, solution.lower, affine, constant)
+    return WorstCaseOfRule(solution.upper, solution.lower, affine, constant, float(needed.min()))
 
 
 def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:

@@ -40,7 +40,14 @@ def check_rule(rule: str) -> None:
 
 
 def training_data_of(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, *, groups: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    X_unlabeled: Any = None,
+    *,
+    groups: Any = None,
+    with_class_weight: bool = True,
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
     return check_training_data(
@@ -48,7 +55,7 @@ def training_data_of(
         X,
         y,
         sample_weight=sample_weight,
-        class_weight=model.class_weight,
+        class_weight=model.class_weight if with_class_weight else None,
         weight_kind=model.weight_kind,
         X_unlabeled=X_unlabeled,
         groups=groups,
@@ -58,12 +65,19 @@ def training_data_of(
 
 def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
     """The uncertainty set of the data by the factor that the fit has found."""
-    return _pose(model, data, model.coding_, _rule_as_fitted(model))
+    rule, is_known = _rule_as_fitted(model), model.marginal == "empirical"
+    return _pose(model, data, model.coding_, rule, marginal_is_known=is_known)
 
 
 def pose_anew(model: Any, data: TrainingData) -> PosedProblem:
     """The problem that a fit would pose: what the parameters say, with the same draws."""
-    return _pose(model, data, model.coding, radius_rule_of(model, model.radius_seed_))
+    rule, is_known = radius_rule_of(model, model.radius_seed_), model.marginal == "empirical"
+    return _pose(model, data, model.coding, rule, marginal_is_known=is_known)
+
+
+def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    """An uncertainty set on the features of the model with other radii, and a free marginal."""
+    return _pose(model, data, model.coding_, rule, marginal_is_known=False)
 
 
 def coverage_of(model: Any) -> float | None:
@@ -71,14 +85,16 @@ def coverage_of(model: Any) -> float | None:
     return float(model.confidence) if isinstance(model.radius, str) else None
 
 
-def _pose(model: Any, data: TrainingData, coding: str, rule: RadiusRule) -> PosedProblem:
+def _pose(
+    model: Any, data: TrainingData, coding: str, rule: RadiusRule, *, marginal_is_known: bool
+) -> PosedProblem:
     return pose(
         data,
         coding=coding,
         rule=rule,
         standardize=model.standardize,
         fit_intercept=model.fit_intercept,
-        marginal_is_known=model.marginal == "empirical",
+        marginal_is_known=marginal_is_known,
     )
 
 

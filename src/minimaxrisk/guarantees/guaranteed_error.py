@@ -10,8 +10,9 @@ moments lie within the radii
 * Randomized rule: the function is ``1 + phi - s_y(x)``. With ``d_x = sum_y (s_y(x) - phi)_+ > 1`` the rule is
   ``(s_y - phi)_+ / d_x``, and ``1 - h(y|x)`` exceeds the function by at most ``d_x - 1``. The excess is
   ``(d_x - 1)_+``.
-* Arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of the linear program of its
-  worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``.
+* Any fixed rule, such as the arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of
+  the linear program of its worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``. The set
+  need not be the one that the rule was learned on.
 
 * Known masses of instances (``marginal="empirical"``): the function has a constant of its own at every
   instance, phi_x or ``max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst case knows
@@ -24,6 +25,7 @@ are models like the one at hand, on fewer samples.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +34,10 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
+from minimaxrisk.guarantees.error_bounds import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.guarantees.fitted_model import (
     check_model,
     check_rule,
@@ -126,15 +128,15 @@ def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
     return _positive_part(rules.total_excess(fitted.scores(X), fitted.threshold) - 1.0)
 
 
-def excess_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
+def excess_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
     assert affine.threshold is not None
-    return _positive_part(constants_of_argmax_rule(fitted, affine, X) - affine.threshold)
+    return _positive_part(constants_of_rule(fitted, rule, affine, X) - affine.threshold)
 
 
-def constants_of_argmax_rule(fitted: LinearRule, affine: LinearRule, X: DataMatrix) -> FloatArray:
+def constants_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - Phi(x, y)' nu)``: the smallest constant that proves the loss at each row."""
-    short = 1.0 - rule_probabilities(fitted, X, "argmax") - affine.scores(X)
+    short = 1.0 - rule_probabilities(fitted, X, rule) - affine.scores(X)
     largest: FloatArray = short.max(axis=0)
     return largest
 
@@ -175,7 +177,7 @@ def guaranteed_error(
     judged = _judge(model, data, rule)
     if X is not None:
         new = check_new_data(model, X)
-        exceedance = _mean_excess(
+        exceedance = mean_excess(
             judged.excess(new), np.ones(new.shape[0]), level, NEW_INSTANCES, known=judged.known
         )
     else:
@@ -217,14 +219,15 @@ def _check_same_data(model: Any, training_data: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class JudgedRule:
     """A rule with its worst case, and the affine function that proves it if that is not the rule's own."""
 
     fitted: LinearRule
+    rule: str
     worst_case_error: float
     affine: LinearRule | None = None
-    # Where every instance has a constant of its own: the mean of those that the worst case knows, less the
-    # smallest that a constant can be if scores of the classes add up to zero.
+    # Where every instance has a constant of its own: the mean of those that the worst case knows, less a
+    # number that hardly any constant is below.
     known: float | None = None
     smallest: float = 0.0
 
@@ -235,51 +238,90 @@ class _Judged:
             return _positive_part(self._constants(X) - self.smallest)
         if self.affine is None:
             return excess_of_randomized_rule(self.fitted, X)
-        return excess_of_argmax_rule(self.fitted, self.affine, X)
+        return excess_of_rule(self.fitted, self.rule, self.affine, X)
 
     def _constants(self, X: DataMatrix) -> FloatArray:
         if self.affine is None:
             return rules.instance_thresholds(self.fitted.scores(X))
-        return constants_of_argmax_rule(self.fitted, self.affine, X)
+        return constants_of_rule(self.fitted, self.rule, self.affine, X)
 
 
-def _judge(model: Any, data: TrainingData | None, rule: str) -> _Judged:
-    fitted, uniform = linear_rule_of(model), 1.0 / len(model.classes_)
-    is_known = fitted.threshold is None
+def _judge(model: Any, data: TrainingData | None, rule: str) -> JudgedRule:
+    """By the model's own uncertainty set."""
     if rule == "randomized":
-        smallest = -uniform
-        known = model.threshold_ - smallest if is_known else None
-        return _Judged(fitted, float(model.worst_case_error_), known=known, smallest=smallest)
+        fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
+        known = model.threshold_ - smallest if fitted.threshold is None else None
+        return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
     assert data is not None
-    worst, smallest = worst_case_of_rule(model, data, "argmax"), 1.0 - uniform
-    known = worst.constant - smallest if is_known else None
-    return _Judged(fitted, worst.upper, worst.affine, known=known, smallest=smallest)
+    return judged_by_program(model, worst_case_of_rule(model, data, rule), rule)
+
+
+def judged_by_program(model: Any, worst: WorstCaseOfRule, rule: str) -> JudgedRule:
+    """By the linear program of the rule's worst case over any set.
+
+    Where the scores s of the classes add up to zero, ``max_y (1 - h(y|x) - s_y)`` is no smaller than its mean
+    over the classes, ``1 - 1/K``. Elsewhere it can be, as on the training instances.
+    """
+    smallest = min(1.0 - 1.0 / len(model.classes_), worst.smallest)
+    known = worst.constant - smallest if worst.affine.threshold is None else None
+    return JudgedRule(linear_rule_of(model), rule, worst.upper, worst.affine, known=known, smallest=smallest)
 
 
 def _by_cross_fitting(
     model: Any, data: TrainingData, rule: str, confidence: float, n_folds: int
 ) -> Exceedance:
     """Models fitted on all folds but one, applied to that one."""
-    rows = np.flatnonzero(data.weights > 0)
-    X, labels, weights = data.X[rows], data.labels[rows], data.weights[rows]
+    excess = np.zeros(len(data.weights))
+    known: list[float] = []
+    for part in cross_fitted(model, data, n_folds):
+        judged = _judge(part.model, part.data, rule)
+        excess[part.left_out] = judged.excess(data.X[part.left_out])
+        if judged.known is not None:
+            known.append(judged.known)
+    return mean_excess(
+        *by_unit(data, excess), confidence, CROSS_FITTING, known=float(np.mean(known)) if known else None
+    )
+
+
+def by_unit(data: TrainingData, excess: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Excess and weight of independent samples: of rows, or the mean and the sum over those of a group."""
+    used = np.flatnonzero(data.weights > 0)
+    excess, weights = excess[used], data.weights[used]
+    if data.groups is None:
+        return excess, weights
+    of_group = np.bincount(data.groups[used], weights).astype(np.float64)
+    return np.bincount(data.groups[used], weights * excess) / of_group, of_group
+
+
+@dataclass(frozen=True)
+class Part:
+    """A model like another one, of part of its data; ``rows`` and ``left_out`` are rows of the whole."""
+
+    model: Any
+    data: TrainingData
+    rows: IntArray
+    left_out: IntArray
+
+
+def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]:
+    """Models like ``model`` on all folds but one; their classes are positions in those of the data."""
+    used = np.flatnonzero(data.weights > 0)
+    labels = data.labels[used]
     # The models on parts see the instances without labels too, as the model itself did.
     unlabeled = data.X[data.X.shape[0] - data.n_unlabeled :] if data.n_unlabeled else None
-    groups = None if data.groups is None else data.groups[rows]
     # Whole groups go into a fold; all samples of one have the same label.
-    unit = np.arange(len(rows)) if groups is None else groups
+    unit = np.arange(len(used)) if data.groups is None else data.groups[used]
     label_of_unit = labels[np.unique(unit, return_index=True)[1]]
     smallest = int(np.bincount(label_of_unit).min())
     if smallest < 2:
         rare = data.classes.tolist()[int(np.argmin(np.bincount(label_of_unit)))]
         raise ValueError(
-            f"cross-fitting needs at least 2 {'samples' if groups is None else 'groups'} of every class, got "
-            f"1 of {rare!r}; pass new instances, which need no labels, as X."
+            f"cross-fitting needs at least 2 {'samples' if data.groups is None else 'groups'} of every "
+            f"class, got 1 of {rare!r}; pass new instances, which need no labels, instead."
         )
     folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=0)
-    excess = np.empty(len(rows))
-    known: list[float] = []
-    for train_units, test_units in folds.split(np.zeros(len(label_of_unit)), label_of_unit):
-        train, test = (np.flatnonzero(np.isin(unit, units)) for units in (train_units, test_units))
+    for learned, left_out in folds.split(np.zeros(len(label_of_unit)), label_of_unit):
+        rows, test = (used[np.isin(unit, units)] for units in (learned, left_out))
         # The weights hold the class weights already.
         part = clone(model).set_params(
             class_weight=None,
@@ -287,23 +329,15 @@ def _by_cross_fitting(
             callback=None,
             verbose=0,
         )
-        more = {"sample_weight": weights[train], "X_unlabeled": unlabeled}
-        more["groups"] = None if groups is None else groups[train]
+        more: dict[str, Any] = {"sample_weight": data.weights[rows], "X_unlabeled": unlabeled}
+        more["groups"] = None if data.groups is None else data.groups[rows]
         with quiet_fits():
-            part.fit(X[train], labels[train], **more)
-        judged = _judge(part, training_data_of(part, X[train], labels[train], **more), rule)
-        excess[test] = judged.excess(X[test])
-        if judged.known is not None:
-            known.append(judged.known)
-    if groups is not None:
-        of_group = np.bincount(groups, weights).astype(np.float64)
-        excess, weights = np.bincount(groups, weights * excess) / of_group, of_group
-    return _mean_excess(
-        excess, weights, confidence, CROSS_FITTING, known=float(np.mean(known)) if known else None
-    )
+            part.fit(data.X[rows], data.labels[rows], **more)
+        seen = training_data_of(part, data.X[rows], data.labels[rows], **more)
+        yield Part(part, seen, rows, test)
 
 
-def _mean_excess(
+def mean_excess(
     excess: FloatArray, weights: FloatArray, confidence: float, source: str, *, known: float | None = None
 ) -> Exceedance:
     """Their mean and its limit, less what is ``known`` already."""

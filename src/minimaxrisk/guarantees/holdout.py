@@ -145,13 +145,11 @@ def _split(y: np.ndarray, groups: Any, test_size: Any, random: Any) -> tuple[Int
     """Rows to fit on, and rows to count errors on: one of each unit that is held out."""
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
     n_units = int(unit.max()) + 1
-    n_test = _n_held_out(test_size, n_units, "samples" if groups is None else "groups")
+    n_test = n_held_out(test_size, n_units, "samples" if groups is None else "groups")
     held_out = np.zeros(n_units, dtype=np.bool_)
     held_out[random.permutation(n_units)[:n_test]] = True
     train = np.flatnonzero(~held_out[unit])
-    # The first of each unit in a random order of the rows.
-    order = random.permutation(len(y))
-    first = order[np.unique(unit[order], return_index=True)[1]]
+    first = one_of_each(unit, random)
     test = np.sort(first[held_out[unit[first]]])
     absent = np.setdiff1d(y, y[train])
     if len(absent):
@@ -162,7 +160,15 @@ def _split(y: np.ndarray, groups: Any, test_size: Any, random: Any) -> tuple[Int
     return train, test
 
 
-def _n_held_out(test_size: Any, n_units: int, kind: str) -> int:
+def one_of_each(unit: IntArray, random: Any) -> IntArray:
+    """A row of each unit, drawn: the first one in a random order of the rows."""
+    order = random.permutation(len(unit))
+    first: IntArray = order[np.unique(unit[order], return_index=True)[1]]
+    return first
+
+
+def n_held_out(test_size: Any, n_units: int, kind: str) -> int:
+    """How many of ``n_units`` samples or groups ``test_size`` means."""
     if is_integer(test_size):
         n_test = int(test_size)
     elif is_number(test_size) and 0.0 < test_size < 1.0:

@@ -30,8 +30,9 @@ class WorstCaseDistributionDisplay:
     """Stacked bars: per sample the mass of the worst-case distribution on other labels and on its own.
 
     A sample with no less mass on other labels than on its own is one whose label the adversary can make a
-    toss of a coin. With the signed coding the worst case fixes only the difference of the two masses; what
-    is left over is spread evenly, so that many samples share the same mass on the other label.
+    toss of a coin. With the signed coding and a free marginal the worst case fixes only the difference of the
+    two masses; what is left over is spread evenly, so that many samples share the same mass on the other
+    label.
 
     Parameters
     ----------

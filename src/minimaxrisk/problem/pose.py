@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.hinge import HingeLoss
+from minimaxrisk.problem.marginal import KnownMarginal
 from minimaxrisk.problem.problem import Problem, build_features, build_problem
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
@@ -22,6 +23,11 @@ class PosedProblem:
     problem: Problem
     instances: Instances
     radii: Radii
+
+    def with_known_marginal(self) -> PosedProblem:
+        """The same set without the distributions that move instances; all must have weight."""
+        known = KnownMarginal(self.instances.weights)
+        return replace(self, problem=replace(self.problem, marginal=known))
 
     def relabelled(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
         """The problem of the same rows and weights with other labels: the scaled features stay."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from minimaxrisk.analysis.cross_validation import (
 from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.guarantees.best_guarantee import BestGuarantee, best_guarantee
 from minimaxrisk.guarantees.error_bounds import error_bounds
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.inspection import (
@@ -68,6 +69,7 @@ class FitSummary:
     is_standardized: bool
     clip_limit: float | None  # where columns were clipped, in robust standard deviations
     class_weight: str | None  # "balanced", "given", or None where samples count alike
+    marginal: str  # "free" or "empirical"
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Findings:
     cross_validation: CrossValidatedError | None
     cross_validation_skipped: str | None
     comparison: ErrorComparisonDisplay | None
+    guarantee: BestGuarantee | None
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionaries, lists, numbers and strings, ready for JSON; what is not finite becomes None."""
@@ -111,6 +114,7 @@ def gather_findings(
     n_jobs: int | None = None,
     random_state: Any = 0,
     permutation_result: PermutationTestResult | None = None,
+    guarantee: bool | BestGuarantee = True,
     progress: Callable[[str], object] | None = None,
 ) -> Findings:
     """Compute what the report shows of a fitted ``MinimaxRiskClassifier``.
@@ -127,11 +131,15 @@ def gather_findings(
         Fitted on ``X``: what clipped the columns before the model saw them. Cross-validation fits it anew
         in every fold.
     n_permutations, n_folds, n_radii : int
-        Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out.
+        Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out. The
+        folds are those of the guarantee's comparisons as well.
     n_jobs, random_state
-        For the permutation test and the cross-validation.
+        For the permutation test, the cross-validation and the hold-out.
     permutation_result : PermutationTestResult or None, default=None
         The outcome of a permutation test that was done before, instead of a new one.
+    guarantee : bool or BestGuarantee, default=True
+        Whether to bound the error for new samples, at the model's confidence, or the bounds found before. A
+        model whose certificate does not hold gets none.
     progress : callable or None, default=None
         Told in a few words what is being computed.
     """
@@ -150,6 +158,10 @@ def gather_findings(
     folds, no_folds = _cross_validated(learner, X, y, n_folds, n_jobs=n_jobs, seed=random_state)
     tell("path over radii")
     path, no_path = _path_around(model, seen, y, n_radii)
+    bounds = guarantee if isinstance(guarantee, BestGuarantee) else None
+    if guarantee is True and fit.certificate_valid:
+        tell("guarantee")
+        bounds = guarantee_of_model(model, X, y, scaler, n_folds=n_folds, random_state=random_state)
     tell("tables")
     wrong, own_probability = training_predictions(model, seen, own)
     worst = WorstCaseDistributionDisplay.from_estimator(
@@ -174,6 +186,7 @@ def gather_findings(
         cross_validation=folds,
         cross_validation_skipped=no_folds,
         comparison=None if folds is None else ErrorComparisonDisplay.from_result(model, folds),
+        guarantee=_without_models(bounds),
     )
 
 
@@ -205,6 +218,7 @@ def _summarise_fit(model: Any, X: DataMatrix, y: Any, scaler: ClippedScaler | No
         is_standardized=bool(model.standardize),
         clip_limit=None if scaler is None else float(scaler.limit),
         class_weight=_weighting(model.class_weight),
+        marginal=model.marginal,
     )
 
 
@@ -212,6 +226,34 @@ def _weighting(class_weight: Any) -> str | None:
     if class_weight is None:
         return None
     return "balanced" if isinstance(class_weight, str) else "given"
+
+
+def guarantee_of_model(
+    model: Any,
+    X: DataMatrix,
+    y: Any,
+    scaler: ClippedScaler | None = None,
+    *,
+    n_folds: int,
+    random_state: Any,
+) -> BestGuarantee:
+    """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
+    return best_guarantee(
+        model,
+        X,
+        y,
+        transformer=scaler,
+        confidence=model.confidence,
+        n_folds=n_folds or None,
+        random_state=random_state,
+    )
+
+
+def _without_models(found: BestGuarantee | None) -> BestGuarantee | None:
+    """What a page can say; the models behind it are no numbers."""
+    if found is None:
+        return None
+    return replace(found, statements=tuple(replace(one, model=None) for one in found.statements))
 
 
 def _permuted(
@@ -256,6 +298,7 @@ def _path_around(
             standardize=model.standardize,
             fit_intercept=model.fit_intercept,
             class_weight=model.class_weight,
+            marginal=model.marginal,
         )
     return BoundPathDisplay.from_result(path), None
 

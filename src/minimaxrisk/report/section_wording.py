@@ -7,8 +7,8 @@ is spread evenly, so that all samples whose own label weighs more share one weig
 from __future__ import annotations
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import clipping, count, misclassified, quoted, share
-from minimaxrisk.report.verdicts import all_tie, in_doubt, learned_nothing, noise_verdict
+from minimaxrisk.report.phrases import clipping, count, misclassified, percent, quoted, share
+from minimaxrisk.report.verdicts import all_tie, in_doubt, knows_instances, learned_nothing, noise_verdict
 
 # A 95% interval for the error that is wider than this makes it a rough guide.
 WIDE = 0.1
@@ -71,6 +71,25 @@ def about_path(findings: Findings) -> str:
     )
 
 
+def about_guarantee(findings: Findings) -> list[str]:
+    """How the bounds for new samples come about, and which of them hold."""
+    found = findings.guarantee
+    if found is None:
+        return ["Not computed: leave out the option --no-guarantee to add it."]
+    texts = [
+        "Bounds on errors for samples to come, the smallest first. Those with a confidence hold all at once "
+        f"with {percent(found.confidence)} confidence, so that the smallest may be picked: what may go wrong "
+        "was shared out among them beforehand. They are about different classifiers; a hold-out tells of one "
+        "that learned from the samples that were not held out."
+    ]
+    for reason in dict.fromkeys(one.reason for one in found.statements if not one.valid):
+        texts.append(f"Without a confidence, to compare: {reason}.")
+    texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
+    if found.best is not None and findings.fit.class_weight:
+        texts.append("These are errors among samples as common as here, without weights of classes.")
+    return texts
+
+
 def caution(findings: Findings) -> list[str]:
     """For those who read a section on its own."""
     if noise_verdict(findings) != "noise":
@@ -95,7 +114,9 @@ def about_suspects(findings: Findings) -> list[str]:
         "of samples to check, not as proof of a mistake."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
-    if findings.fit.coding == "signed":
+    if knows_instances(findings):
+        texts.append("Every sample keeps its share of the whole here; labels alone may change.")
+    elif findings.fit.coding == "signed":
         texts.append(_about_ties(findings))
     if shown.n_unlabeled:
         without = count(shown.n_unlabeled, "sample")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import clipping, count, isolate, share
+from minimaxrisk.report.phrases import clipping, count, isolate, percent, share
+from minimaxrisk.report.wording import shown_by, whose_error
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,22 @@ def suspect_table(findings: Findings) -> PageTable:
         for one in findings.suspects
     ]
     return PageTable("Weights of samples in the worst case", headers, rows)
+
+
+def guarantee_table(findings: Findings) -> PageTable | None:
+    found = findings.guarantee
+    if found is None or not found.statements:
+        return None
+    rows = [
+        [
+            whose_error(findings, one).rstrip(","),
+            share(one.value),
+            percent(found.confidence) if one.valid else "not stated",
+            shown_by(findings, one),
+        ]
+        for one in found.statements
+    ]
+    return PageTable("Bounds for new samples", ["error of", "at most", "confidence", "because"], rows)
 
 
 def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]:

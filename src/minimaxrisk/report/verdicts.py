@@ -40,6 +40,11 @@ def standing(findings: Findings) -> str:
     return "bound" if findings.radius.covers else "score"
 
 
+def knows_instances(findings: Findings) -> bool:
+    """Whether the worst case may change labels alone."""
+    return findings.fit.marginal == "empirical"
+
+
 def in_doubt(findings: Findings) -> str:
     """Whether ``no``, ``few`` or ``many`` samples weigh no less on other labels than on their own."""
     shown = findings.worst_case

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minimaxrisk.guarantees.best_guarantee import HOLDOUT, ErrorStatement
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import (
     clipping,
@@ -26,6 +27,7 @@ from minimaxrisk.report.phrases import (
 from minimaxrisk.report.verdicts import (
     ROUNDING,
     is_no_better_than_majority,
+    knows_instances,
     learned_nothing,
     noise_verdict,
     selected_nothing,
@@ -70,8 +72,7 @@ def headline(findings: Findings) -> str:
         return "No feature was selected; only the sizes of the classes were learned."
     r, is_bound = share(findings.fit.upper), standing(findings) == "bound"
     limit = (
-        f"R* = {r} bounds the {error_name(findings)} of the randomized rule, for samples like those of the "
-        f"training data, "
+        f"R* = {r} bounds the {error_name(findings)} of the randomized rule, {for_whom(findings)}, "
         f"with {_confidence(findings)} confidence"
     )
     if findings.radius.remarks:
@@ -85,6 +86,23 @@ def headline(findings: Findings) -> str:
         if is_bound
         else f"R* is {r}; what noise would score was not computed, so it cannot be judged yet.",
     }[noise_verdict(findings)]
+
+
+def for_whom(findings: Findings) -> str:
+    """The samples that a worst case speaks of."""
+    if knows_instances(findings):
+        return "for instances spread as in the training data, where labels alone may change"
+    return "for samples like those of the training data"
+
+
+def _the_set(findings: Findings) -> str:
+    """The distributions that a worst case is over."""
+    if knows_instances(findings):
+        return (
+            "all distributions of labels on the instances of the training data, which keep their shares: "
+            "labels may change, instances may not, as long as the feature means"
+        )
+    return "all distributions of samples like those of the training data whose feature means"
 
 
 def error_name(findings: Findings) -> str:
@@ -133,16 +151,52 @@ def summary(findings: Findings) -> list[str]:
     if selected_nothing(findings):
         return [f"{learned} It uses none of the features, and names the same class for every sample. {rules}"]
     worst = (
-        "Over all distributions of samples like those of the training data whose feature means agree with "
-        f"the data within the chosen radii, the {error_name(findings)} of the randomized rule is at most "
-        f"R* = {share(fit.upper)}. {_in_short(findings)}"
+        f"Over {_the_set(findings)} agree with the data within the chosen radii, the {error_name(findings)} "
+        f"of the randomized rule is at most R* = {share(fit.upper)}. {_in_short(findings)}"
     )
     uses = "It uses all features."
     if fit.n_selected < data.n_features:
         uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others."
     more = [_beside_majority(findings)] if is_no_better_than_majority(findings) else []
     more += [_about_weights(findings)] if findings.fit.class_weight else []
-    return [f"{learned} {uses} {rules}", worst, *more]
+    return [f"{learned} {uses} {rules}", *guaranteed(findings), worst, *more]
+
+
+def guaranteed(findings: Findings) -> list[str]:
+    """The tightest bound for new samples in a sentence, if bounds were computed."""
+    found = findings.guarantee
+    if found is None:
+        return []
+    best = found.best
+    if best is None:
+        return ["No bound on the error for new samples comes with a confidence."]
+    text = (
+        f"For new samples: with {percent(found.confidence)} confidence, the error of "
+        f"{whose_error(findings, best)} is at most {share(best.value)}: {shown_by(findings, best)}."
+    )
+    if found.says_nothing:
+        text += f" That is no better than {fair(findings)}, so it says nothing."
+    return [f"{text} {best.assumption}"]
+
+
+def whose_error(findings: Findings, one: ErrorStatement) -> str:
+    """What a bound is about, in the words of the page."""
+    if one.rule == "constant":
+        return f"always naming {quoted(findings.data.largest_class)}, the most common class,"
+    rule = {"argmax": "the class named by", "randomized": "the randomized rule of"}[one.rule]
+    if one.kind == HOLDOUT:
+        return f"{rule} a model like this one that learned from {one.n_train:,} of the samples"
+    return f"{rule} this model"
+
+
+def shown_by(findings: Findings, one: ErrorStatement) -> str:
+    """The evidence; majorities are told by their numbers."""
+    if one.rule == "constant":
+        data = findings.data
+        return (
+            f"{data.n_samples - max(data.class_sizes):,} of {data.n_samples:,} samples are of other classes"
+        )
+    return one.evidence
 
 
 def _beside_majority(findings: Findings) -> str:
@@ -172,14 +226,17 @@ def _in_short(findings: Findings) -> str:
 
 def _beyond_training(findings: Findings) -> str:
     """Where the error for new samples is told."""
+    who = "For samples unlike them it can be larger"
+    if knows_instances(findings):
+        who = "R* was made small on these instances, so for new ones it is usually larger"
     if findings.radius.coverage is None:
         return (
-            "For samples unlike them it can be larger: for a model fitted with a named radius, such as "
-            "--radius bootstrap, the command minimaxrisk predict prints the error guaranteed for new samples."
+            f"{who}: for a model fitted with a named radius, such as --radius bootstrap, the command "
+            "minimaxrisk predict prints the error guaranteed for new samples."
         )
     return (
-        "For samples unlike them it can be larger: the command minimaxrisk predict prints the error "
-        "guaranteed for the new samples that it is given."
+        f"{who}: the command minimaxrisk predict prints the error guaranteed for the new samples that it is "
+        "given."
     )
 
 
@@ -187,10 +244,10 @@ def r_star_note(findings: Findings) -> str:
     """What R* is worth, for the card with the number."""
     doubt = ", which is in doubt" if findings.radius.remarks else ""
     note = {
-        "bound": f"bounds the {error_name(findings)} of the randomized rule, for samples like those of the "
-        f"training data, with {_confidence(findings)} confidence{doubt}",
+        "bound": f"bounds the {error_name(findings)} of the randomized rule, {for_whom(findings)}, with "
+        f"{_confidence(findings)} confidence{doubt}",
         "score": "a score, not a bound on the error",
-        "given": "a bound for samples like those of the training data, if the given radii hold",
+        "given": f"a bound {for_whom(findings)}, if the given radii hold",
     }[standing(findings)]
     if learned_nothing(findings):
         note = "the same as guessing"
@@ -229,18 +286,17 @@ def meaning(findings: Findings) -> list[Entry]:
 def _about_r_star(findings: Findings) -> Entry:
     kind = {
         "bound": f"Here it is a bound, with {_confidence(findings)} confidence if the assumptions of the "
-        f"rule that chose the radii hold: for samples like those of the training data, the true "
-        f"{error_name(findings)} of the randomized rule is at most R*. {_beyond_training(findings)}",
+        f"rule that chose the radii hold: {for_whom(findings)}, the true {error_name(findings)} of the "
+        f"randomized rule is at most R*. {_beyond_training(findings)}",
         "score": f"Here it is a score and not a bound on the error: {_outside(findings)}, and the true error "
         "can be larger than R*.",
-        "given": "It bounds the error for samples like those of the training data if the true means lie "
-        "within the radii that were given. The data cannot tell whether they do.",
+        "given": f"It bounds the error {for_whom(findings)}, if the true means lie within the radii that "
+        "were given. The data cannot tell whether they do.",
     }[standing(findings)]
     if learned_nothing(findings):
         kind = "At this value it guarantees nothing: no rule does better than guessing on all of them."
     text = (
-        "The worst-case error of the randomized rule over all distributions of samples like those of the "
-        f"training data whose feature means lie within the radii. {kind}"
+        f"The worst-case error of the randomized rule over {_the_set(findings)} lie within the radii. {kind}"
     )
     return Entry("Worst-case error R*", share(findings.fit.upper), text)
 

@@ -19,6 +19,7 @@ from minimaxrisk.cli.options import (
     Data,
     Effort,
     Folds,
+    Guarantee,
     Ignore,
     Jobs,
     Json,
@@ -48,6 +49,11 @@ class Coding(StrEnum):
     AUTO = "auto"
     SIGNED = "signed"
     ONE_HOT = "one-hot"
+
+
+class Marginal(StrEnum):
+    FREE = "free"
+    EMPIRICAL = "empirical"
 
 
 class Impute(StrEnum):
@@ -123,7 +129,7 @@ def fit_command(
         float,
         typer.Option(
             metavar="P",
-            help="Confidence of the named radii: --confidence 0.9",
+            help="Confidence of the named radii and of the guarantee: --confidence 0.9",
             callback=_confidence,
             rich_help_panel=FITTING,
         ),
@@ -144,6 +150,14 @@ def fit_command(
         Coding,
         typer.Option(help="How features are combined with labels: --coding one-hot", rich_help_panel=FITTING),
     ] = Coding.AUTO,
+    marginal: Annotated[
+        Marginal,
+        typer.Option(
+            help="What the worst case may change: instances and labels, or with empirical the labels alone: "
+            "--marginal empirical",
+            rich_help_panel=FITTING,
+        ),
+    ] = Marginal.FREE,
     class_weight: Annotated[
         ClassWeight | None,
         typer.Option(
@@ -160,6 +174,7 @@ def fit_command(
             rich_help_panel=REPORTING,
         ),
     ] = None,
+    guarantee: Guarantee = True,
     folds: Folds = FOLDS,
     radii: Radii = RADII,
     jobs: Jobs = None,
@@ -173,6 +188,7 @@ def fit_command(
       minimaxrisk fit genes.csv --target diagnosis --report report.html
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
+      minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
       minimaxrisk fit cells.h5ad --target cell_type --write-back
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
@@ -200,10 +216,11 @@ def fit_command(
             "confidence": confidence,
             "solver": solver.value,
             "coding": coding.value,
+            "marginal": marginal.value,
             "class_weight": class_weight and class_weight.value,
             "random_state": seed,
         },
-        effort=Effort(permutations, folds, radii, jobs, seed),
+        effort=Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee),
         results=Results(model=out, report=report, write_back=write_back, as_json=json),
         command=context.ensure_object(Options).command,
         console=console,

@@ -18,6 +18,7 @@ from minimaxrisk.cli.options import (
     Data,
     Effort,
     Folds,
+    Guarantee,
     Ignore,
     Jobs,
     Labels,
@@ -55,6 +56,7 @@ def report_command(
             rich_help_panel=REPORTING,
         ),
     ] = PERMUTATIONS,
+    guarantee: Guarantee = True,
     folds: Folds = FOLDS,
     radii: Radii = RADII,
     jobs: Jobs = None,
@@ -93,7 +95,7 @@ def report_command(
         message = f"{not_training_data(study)} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
-    effort = Effort(permutations, folds, radii, jobs, seed)
+    effort = Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee)
     command = context.ensure_object(Options).command
     _, html = make_report(saved, study, X, effort, command=command, console=console)
     write_whole(page, html)
