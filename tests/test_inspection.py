@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.stats import binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from minimaxrisk import (
     FalseSelectionBounds,
@@ -162,7 +162,7 @@ def test_the_choice_of_a_radius(pyplot):
 @pytest.mark.parametrize("scoring", [None, "roc_auc_ovr"])
 def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
     """Without a standard error, and of scores, which are negative as losses."""
-    splitter = ShuffleSplit(1, random_state=0)
+    splitter = StratifiedShuffleSplit(1, test_size=0.5, random_state=0)
     model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=splitter, rule="best", scoring=scoring).fit(*wide)
     display = RadiusChoiceDisplay.from_estimator(model).plot()
     display.figure_.canvas.draw()
