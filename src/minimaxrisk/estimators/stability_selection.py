@@ -22,7 +22,6 @@ from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import without_radius_warnings
-from minimaxrisk.samples.validation import TrainingData
 
 # Relative; 0.55 * 100 is a little more than 55.
 ROUNDING = 1e-12
@@ -68,6 +67,34 @@ class FalseSelectionBounds:
 
 
 @dataclass(frozen=True)
+class SelectionStability:
+    """What a selection from many parts of the sample comes to.
+
+    The fields are the fitted attributes of the estimators that select so, without the underscore.
+    """
+
+    selection_frequencies: FloatArray
+    n_selected_per_subsample: IntArray
+    average_selected: float
+    false_selection_bounds: FalseSelectionBounds
+
+    @classmethod
+    def of(cls, selections: list[IntArray], n_features: int, *, threshold: float) -> SelectionStability:
+        """From the columns that each half selects; the halves come in complementary pairs."""
+        votes = np.bincount(np.concatenate(selections), minlength=n_features)
+        n_selected = np.array([len(columns) for columns in selections])
+        average = float(n_selected.mean())
+        return cls(
+            selection_frequencies=votes / len(selections),
+            n_selected_per_subsample=n_selected,
+            average_selected=average,
+            false_selection_bounds=false_selection_bounds(
+                average, n_features, threshold=threshold, n_subsamples=len(selections)
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class SelectionFromRows:
     """What the estimator selects from some of the rows; an object, so that it can go to other processes."""
 
@@ -101,20 +128,13 @@ def most_important(fitted: Any, max_features: int | None) -> IntArray:
     return selected[order[:max_features]]
 
 
-def complementary_halves(data: TrainingData, n_subsamples: int, random: Any) -> list[IntArray]:
-    """Rows of ``n_subsamples`` halves, the two of a pair one after the other.
-
-    Both halves of a pair hold the same number of samples of each class. Of an odd number one sample, another
-    one each time, is in neither: halves of different sizes would not select with the same probabilities.
-    Rows of weight zero are in none.
-    """
-    if n_subsamples % 2:
+def check_pairs(argument: str, n_halves: int) -> None:
+    """Refuse an odd number of halves."""
+    if n_halves % 2:
         raise ValueError(
-            f"n_subsamples must be even, since halves come in complementary pairs; got {n_subsamples}. Use "
-            f"{n_subsamples + 1}."
+            f"{argument} must be even, since halves come in complementary pairs; got {n_halves}. Use "
+            f"{n_halves + 1}."
         )
-    members = _members_of_classes(data)
-    return [np.sort(half) for _ in range(n_subsamples // 2) for half in _pair(members, random)]
 
 
 def false_selection_bounds(
@@ -129,26 +149,6 @@ def false_selection_bounds(
         meinshausen_buhlmann=low * average_selected / (2 * attained - 1),
         shah_samworth=low * average_selected * _unimodal_constant(attained, low, n_subsamples),
     )
-
-
-def _members_of_classes(data: TrainingData) -> list[IntArray]:
-    used = data.weights > 0
-    members = [np.flatnonzero(used & (data.labels == k)) for k in range(len(data.classes))]
-    for label, rows in zip(data.classes.tolist(), members, strict=True):
-        if len(rows) < 2:
-            raise ValueError(
-                f"stability=True needs at least 2 samples of every class, one for each half (samples of "
-                f"weight 0 do not count), but class {label!r} has {len(rows)}; add samples, leave the class "
-                "out, or use stability=False."
-            )
-    return members
-
-
-def _pair(members: list[IntArray], random: Any) -> tuple[IntArray, IntArray]:
-    shuffled = [random.permutation(rows) for rows in members]
-    first = np.concatenate([rows[: len(rows) // 2] for rows in shuffled])
-    second = np.concatenate([rows[len(rows) // 2 : 2 * (len(rows) // 2)] for rows in shuffled])
-    return first, second
 
 
 def _attainable_threshold(threshold: float, n_subsamples: int) -> float:
