@@ -18,7 +18,8 @@ from minimaxrisk import (
     MinimaxRiskSelector,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.stability_selection import false_selection_bounds, most_important
+from minimaxrisk.estimators.stability_selection import most_important
+from minimaxrisk.guarantees.false_selections import false_selection_bounds
 from minimaxrisk.samples.subsamples import Purpose, Units, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 

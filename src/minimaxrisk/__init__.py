@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+    from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
-    from minimaxrisk.estimators.stability_selection import FalseSelectionBounds
     from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
+    from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
     from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
     from minimaxrisk.guarantees.verification import Certificate, verify
@@ -32,11 +33,12 @@ _MODULE_OF = {
     "CoverageWarning": "_utils.notices",
     "ErrorBounds": "guarantees.error_bounds",
     "Exceedance": "guarantees.guaranteed_error",
-    "FalseSelectionBounds": "estimators.stability_selection",
+    "FalseSelectionBounds": "guarantees.false_selections",
     "GuaranteedError": "guarantees.guaranteed_error",
     "L1SVMClassifier": "estimators.l1_svm",
     "HoldoutBound": "guarantees.holdout",
     "MinimaxRiskClassifier": "estimators.classifier",
+    "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
     "MinimaxRiskPath": "analysis.minimax_risk_path",
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
@@ -59,6 +61,7 @@ __all__ = [
     "HoldoutBound",
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
+    "MinimaxRiskEnsembleClassifier",
     "MinimaxRiskPath",
     "MinimaxRiskSelector",
     "PermutationTestResult",

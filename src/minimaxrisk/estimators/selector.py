@@ -21,12 +21,11 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.parameters import take_over_columns
 from minimaxrisk.estimators.stability_selection import (
     SelectionFromRows,
-    SelectionStability,
-    check_pairs,
     fit_clone,
     most_important,
 )
-from minimaxrisk.samples.subsamples import Purpose, Units, complementary_halves
+from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.samples.subsamples import Purpose, Units, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
 
 STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")

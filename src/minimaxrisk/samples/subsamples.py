@@ -34,7 +34,7 @@ class Units:
 
     @classmethod
     def of(cls, data: TrainingData, purpose: Purpose, groups: Any = None) -> Units:
-        unit = _unit_of_row(data, groups)
+        unit = unit_of_row(data, groups)
         first = np.unique(unit[unit >= 0])
         of_class = tuple(first[data.labels[first] == k] for k in range(len(data.classes)))
         kind = "samples" if groups is None else "groups"
@@ -52,6 +52,15 @@ class Units:
         chosen = np.zeros(len(self.unit_of_row) + 1, dtype=np.bool_)  # the last entry is asked for by -1
         chosen[units] = True
         return np.flatnonzero(chosen[self.unit_of_row])
+
+
+def check_pairs(argument: str, n_halves: int) -> None:
+    """Refuse an odd number of halves."""
+    if n_halves % 2:
+        raise ValueError(
+            f"{argument} must be even, since halves come in complementary pairs; got {n_halves}. Use "
+            f"{n_halves + 1}."
+        )
 
 
 def complementary_halves(units: Units, n_halves: int, random: Any) -> list[IntArray]:
@@ -85,7 +94,8 @@ def independent_parts(units: Units, n_parts: int, fraction: float, random: Any) 
     return parts
 
 
-def _unit_of_row(data: TrainingData, groups: Any) -> IntArray:
+def unit_of_row(data: TrainingData, groups: Any = None) -> IntArray:
+    """For each row the first one of its group, itself without groups; -1 for rows of weight zero."""
     used = data.weights > 0
     if groups is None:
         return np.where(used, np.arange(len(used)), -1)

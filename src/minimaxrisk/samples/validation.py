@@ -34,6 +34,16 @@ class TrainingData:
     # For how many samples a row stands; None where that is its weight.
     counts: FloatArray | None = None
 
+    def part(self, rows: IntArray) -> TrainingData:
+        """Some of the labelled rows; every class must be among them."""
+        return TrainingData(
+            X=self.X[rows],
+            classes=self.classes,
+            labels=self.labels[rows],
+            weights=self.weights[rows],
+            counts=None if self.counts is None else self.counts[rows],
+        )
+
 
 def check_training_data(
     estimator: Any,
