@@ -16,6 +16,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.stored import has_training_values, prepared, read_for_model
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, Study, are_generated
 from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
 from minimaxrisk.storage.model_file import SavedModel, load_model
@@ -126,7 +127,11 @@ def _prepared_columns(saved: SavedModel, study: Study, columns: np.ndarray, cons
 def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
     classifier = saved.classifier
     # The training data would show no excess: a bound for samples to come must be made of others.
-    is_bounded = classifier.coverage_ is not None and not has_training_values(saved, X)
+    is_bounded = (
+        isinstance(classifier, MinimaxRiskClassifier)
+        and classifier.coverage_ is not None
+        and not has_training_values(saved, X)
+    )
     return Predictions(
         samples=study.sample_names,
         labels=classifier.predict(X),

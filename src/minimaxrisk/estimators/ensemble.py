@@ -53,7 +53,7 @@ from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of its largest one, for columns at unit variance, are taken for zero.
-SMALL_COEFFICIENT = 0.01
+SMALL_COEFFICIENT = 0.03
 # From inside fit past scikit-learn's decorator to the line that called it.
 CALLER_OF_FIT = 3
 # What a fit with certify=False does not have.
@@ -87,16 +87,17 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : MinimaxRiskClassifier or None, default=None
-        What the members are; it is cloned, and all its parameters count but ``deterministic``, ``verbose`` and
-        ``callback``. ``None`` is ``MinimaxRiskClassifier()``.
+        What the members are; it is cloned, and all its parameters count but ``deterministic``, ``gap_tol``,
+        ``verbose`` and ``callback``. ``None`` is ``MinimaxRiskClassifier()``.
     n_estimators : int, default=50
         Number of members; even with ``complementary=True``.
-    subsample : float, default=0.5
+    subsample : float, default=0.8
         The share of the samples of each class that a member sees, rounded down.
-    complementary : bool, default=True
-        Whether the parts are halves that come in pairs without a common sample; needs ``subsample=0.5``. Of an
-        odd number of samples one is left out of both halves. Then ``false_selection_bounds_`` says how many
-        false selections to expect at most. False draws every part by itself.
+    complementary : bool, default=False
+        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``; of an odd
+        number of samples one is left out of both halves. Then ``false_selection_bounds_`` says how many
+        false selections to expect at most, but members that see more samples predict better. False draws
+        every part by itself.
     radius : float, {"bonferroni", "bootstrap"}, array-like or None, default=None
         The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
@@ -104,7 +105,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Whether to compute the worst case. Without it there are no bounds and nothing to verify.
     threshold : float, default=0.6
         The share of members that have to select a column, for ``false_selection_bounds_``.
-    gap_tol : float, default=1e-3
+    gap_tol : float, default=1e-2
         The certified gap at which the members' solver stops, in place of the estimator's own.
     n_jobs : int or None, default=None
         Processes among which the fits are shared, as in joblib: None is 1 unless a context says otherwise,
@@ -125,11 +126,12 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     estimator_ : MinimaxRiskClassifier
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
-        For each sample the mean rule of the members that have not seen it; NaN where every member has, which
-        does not happen with ``complementary=True``.
+        For each sample the mean rule of the members that have not seen it; NaN where every member has, of
+        which a warning tells. With ``complementary=True`` that does not happen.
     oob_error_ : float
-        The share, by weight, of samples that the arg-max of ``oob_proba_`` misclassifies; those with NaN do not
-        count. About an ensemble with fewer members, so that it is rather too large.
+        The share, by weight (class weights included), of samples that the arg-max of ``oob_proba_``
+        misclassifies; those with NaN do not count. It is about an ensemble with fewer members and so rather
+        too large.
     oob_error_interval_ : tuple of float
         An approximate 95% interval of the error: Clopper and Pearson's, as if errors on different samples (or
         groups) were independent.
@@ -142,7 +144,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         deviation (its root mean square with ``standardize=False``).
     selection_frequencies_ : ndarray of shape (n_features,)
         The share of members that use each column. A member uses a column if its coefficient, at unit
-        variance, is at least a hundredth of the member's largest.
+        variance, is at least 3% of the member's largest; smaller ones are set to zero.
     n_selected_per_subsample_ : ndarray of shape (n_estimators,)
         How many columns each member uses.
     average_selected_ : float
@@ -158,8 +160,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     optimality_gap_ : float
         The difference of the two.
     deterministic_error_bound_ : float
-        ``min(1, 2 * worst_case_error_)``, a bound for ``predict``; ``error_bounds(..., rule="argmax")`` has its
-        own worst case, which is never larger.
+        ``min(1, 2 * worst_case_error_)``, a bound for ``predict``; ``error_bounds(..., rule="argmax")`` has
+        its own worst case, which is smaller.
     worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
         The distribution that proves ``worst_case_error_lower_``.
     worst_case_proof_ : LinearRule
@@ -208,12 +210,12 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         estimator: Any = None,
         *,
         n_estimators: int = 50,
-        subsample: float = 0.5,
-        complementary: bool = True,
+        subsample: float = 0.8,
+        complementary: bool = False,
         radius: Any = None,
         certify: bool = True,
         threshold: float = 0.6,
-        gap_tol: float = 1e-3,
+        gap_tol: float = 1e-2,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -246,8 +248,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
             Weights. A sample goes to a part with all of its weight; one of weight 0 is no sample.
         groups : array-like of shape (n_samples,) or None, default=None
             Samples of one group, such as the replicates of a patient, share a label and go to a part
-            together, so that the members that judge a sample have not seen its like. Parts then hold shares of
-            the groups. The radii know nothing of groups.
+            together, so that the members that judge a sample have not seen its like. Parts then hold shares
+            of the groups. The radii know nothing of groups.
 
         Returns
         -------
@@ -307,7 +309,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest mean probability, the first one of several."""
-        return self.classes_[rule.arg_max(self._probabilities(X))]
+        decided = rule.arg_max(self._probabilities(X))
+        return self.classes_[decided]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``predict_proba``, or for two classes the second column less the first.
@@ -329,8 +332,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
             return independent_parts(units, self.n_estimators, self.subsample, random)
         if self.subsample != 0.5:
             raise ValueError(
-                f"complementary=True needs subsample=0.5, got {self.subsample!r}: the two parts of a pair are "
-                "halves. Use complementary=False for parts of another size."
+                f"complementary=True needs subsample=0.5, since the two parts of a pair are halves; got "
+                f"{self.subsample!r}. Use complementary=False for parts of another size."
             )
         check_pairs("n_estimators", self.n_estimators)
         return complementary_halves(units, self.n_estimators, random)

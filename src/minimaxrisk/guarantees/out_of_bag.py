@@ -2,8 +2,8 @@
 
 Each sample is judged by the members that did not learn from it. Their decisions on different samples are not
 independent, as the members share samples, and the ensemble itself has more members than judge any one sample.
-So the estimate is about an ensemble of fewer members, and the interval, which takes the errors as independent,
-is approximate.
+So the estimate is about an ensemble of fewer members, and the interval, which takes the errors as
+independent, is approximate.
 """
 
 from __future__ import annotations

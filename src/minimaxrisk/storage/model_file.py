@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
@@ -29,12 +30,15 @@ from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk._utils.extras import require
 from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 
 MANIFEST = "minimaxrisk.json"
 FORMAT = 2
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
+    "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
+    "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.linear_rule.LinearRule",
     "numpy.dtype",  # of an imputer
 )
@@ -47,7 +51,7 @@ class SavedModel:
 
     Attributes
     ----------
-    classifier : MinimaxRiskClassifier
+    classifier : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
         Fitted on an array whose columns are ``feature_names``.
     feature_names : ndarray of str
         Names of the columns, in the order of ``coef_``.
@@ -67,7 +71,7 @@ class SavedModel:
         With which versions it was made.
     """
 
-    classifier: MinimaxRiskClassifier
+    classifier: MinimaxRiskClassifier | MinimaxRiskEnsembleClassifier
     feature_names: np.ndarray
     target: str
     fingerprint: str
@@ -83,7 +87,7 @@ class SavedModel:
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
-    """Write the file, whole or not at all. The classifier's ``callback`` is not part of it."""
+    """Write the file, whole or not at all. A ``callback`` is not part of it."""
     write_whole(path, _packed(model))
 
 
@@ -125,7 +129,7 @@ AGAIN = "fit the model again, or get the file again"
 
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
-    classifier = copy.copy(model.classifier).set_params(callback=None)
+    classifier = _without_callback(model.classifier)
     content = skops.dumps(
         {"classifier": classifier, "imputer": model.imputer}, compression=zipfile.ZIP_DEFLATED
     )
@@ -134,7 +138,7 @@ def _packed(model: SavedModel) -> bytes:
         "versions": dict(model.versions),
         "target": model.target,
         "classes": np.asarray(classifier.classes_).tolist(),
-        "certificate": {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_},
+        "certificate": _certificate(classifier),
         "fingerprint": model.fingerprint,
         "fingerprint_of_used": model.fingerprint_of_used,
         "reading": dict(model.reading),
@@ -148,9 +152,27 @@ def _packed(model: SavedModel) -> bytes:
     return file.getvalue()
 
 
+def _without_callback(classifier: Any) -> Any:
+    """The same fitted model; whatever a callback refers to does not belong in a file."""
+    stored = copy.copy(classifier)
+    if isinstance(stored, MinimaxRiskEnsembleClassifier):
+        for name in ("estimator", "estimator_"):
+            part = getattr(stored, name)
+            setattr(stored, name, None if part is None else clone(part).set_params(callback=None))
+        return stored
+    return stored.set_params(callback=None)
+
+
 def current_versions() -> dict[str, str]:
     """What a result was made with."""
     return {"python": platform.python_version()} | package_versions(PACKAGES)
+
+
+def _certificate(classifier: Any) -> dict[str, float] | None:
+    """The bounds; an ensemble may have been fitted without."""
+    if not hasattr(classifier, "worst_case_error_"):
+        return None
+    return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
 
 
 def _checked_manifest(content: bytes, path: Path) -> dict[str, Any]:
@@ -208,8 +230,9 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
-    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), MinimaxRiskClassifier):
-        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier; {AGAIN}.")
+    kinds = (MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier)
+    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
+        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
     return parts
 
 

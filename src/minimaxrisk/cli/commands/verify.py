@@ -64,7 +64,8 @@ def verify_command(
         typer.echo(as_json(verdict))
     elif holds:
         lower, upper = outward(certificate.lower, certificate.upper, digits=9)
-        interval = f"{lower} <= R* <= {upper}"
+        is_classifier = isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier)
+        interval = f"{lower} <= {'R*' if is_classifier else 'worst-case error'} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
     else:
         typer.echo("the certificate does NOT hold for these data:")
