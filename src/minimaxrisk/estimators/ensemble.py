@@ -178,12 +178,12 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
     >>> from minimaxrisk import MinimaxRiskEnsembleClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = MinimaxRiskEnsembleClassifier(n_estimators=10, random_state=0).fit(X, y)
-    >>> round(model.worst_case_error_, 2)
-    0.29
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(60, 200, effect=0.8, random_state=0)
+    >>> model = MinimaxRiskEnsembleClassifier(random_state=0).fit(study.data, study.target)
+    >>> round(model.worst_case_error_, 2), round(model.oob_error_, 2)
+    (0.24, 0.02)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
