@@ -82,7 +82,7 @@ def test_members_are_classifiers_on_their_parts(wide, marginal):
     for seen, member in zip(model.in_bag_, model.members_, strict=True):
         fitted = clone(estimator).fit(X[seen], y[seen])
         size = np.abs(fitted.coef_) * X[seen].std(axis=0)
-        small = size < 0.03 * size.max()
+        small = size < 0.1 * size.max()
         np.testing.assert_allclose(member.full_coef, np.where(small, 0.0, fitted.coef_), atol=1e-9)
         if not fitted.coef_[small].any():
             np.testing.assert_allclose(member.probabilities(X).T, fitted.predict_proba(X), atol=1e-9)
@@ -346,6 +346,12 @@ def test_numbers_that_are_none_and_other_data(three_classes):
     broken.worst_case_proof_.coef[:] = np.inf
     assert "worst_case_proof_ is not finite" in verify(broken, X, y).problems
     broken = deepcopy(model)
+    broken.worst_case_proof_ = replace(
+        model.worst_case_proof_, threshold=model.worst_case_proof_.threshold - 1e-6
+    )
+    (problem,) = verify(broken, X, y).problems
+    assert problem.startswith("the threshold of worst_case_proof_ is")
+    broken = deepcopy(model)
     broken.in_bag_ = model.in_bag_[:, :-1]
     assert any("in_bag_ has shape (10, 29)" in problem for problem in verify(broken, X, y).problems)
 
@@ -434,8 +440,8 @@ def test_selections_resemble_those_of_the_selector():
     model = ensemble(n_estimators=20).fit(data.data, data.target)
     selector = MinimaxRiskSelector(stability=True, n_subsamples=20, random_state=0)
     selector.fit(data.data, data.target)
-    assert np.corrcoef(model.selection_frequencies_, selector.selection_frequencies_)[0, 1] > 0.95
-    assert model.average_selected_ == pytest.approx(selector.average_selected_, rel=0.25)
+    assert np.corrcoef(model.selection_frequencies_, selector.selection_frequencies_)[0, 1] > 0.9
+    assert model.average_selected_ == pytest.approx(selector.average_selected_, rel=0.4)
 
 
 def test_bounds_on_false_selections_need_pairs(wide, pyplot):
