@@ -230,7 +230,7 @@ def test_the_start_of_the_program_does_not_matter(wide):
     data = training_data_of(model, X, y)
     problem, fitted = pose_as_fitted(model, data).problem, AverageRule(model.members_)
     start = features_to_start_with(fitted, problem)
-    assert 0 < len(start) <= 2 * 40 * 3
+    assert 0 < len(start) <= 4 * 40 * 3
     loss = 1.0 - fitted.probabilities(X[pose_as_fitted(model, data).instances.rows])
     again = largest_expected_loss(problem, loss, start=start[:0], n_max=20, epsilon=1e-9)
     assert again.upper == pytest.approx(model.worst_case_error_, abs=1e-8)
@@ -441,7 +441,8 @@ def test_selections_resemble_those_of_the_selector():
     selector = MinimaxRiskSelector(stability=True, n_subsamples=20, random_state=0)
     selector.fit(data.data, data.target)
     assert np.corrcoef(model.selection_frequencies_, selector.selection_frequencies_)[0, 1] > 0.9
-    assert model.average_selected_ == pytest.approx(selector.average_selected_, rel=0.4)
+    # They clear small coefficients, of which a vertex has some.
+    assert 6 < model.average_selected_ < selector.average_selected_
 
 
 def test_bounds_on_false_selections_need_pairs(wide, pyplot):

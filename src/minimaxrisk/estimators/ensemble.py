@@ -106,8 +106,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     threshold : float, default=0.6
         The share of members that have to select a column, for ``false_selection_bounds_``.
     gap_tol : float, default=0.05
-        The certified gap at which the members' solver stops, in place of the estimator's own. Members nearer to
-        their optimum do not make a better average.
+        The certified gap at which the members' solver stops, in place of the estimator's own. Members closer
+        to their optimum do not make a better average.
     n_jobs : int or None, default=None
         Processes among which the fits are shared, as in joblib: None is 1 unless a context says otherwise,
         -1 all cores. The result does not depend on it.

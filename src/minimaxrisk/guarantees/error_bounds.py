@@ -26,8 +26,8 @@ from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import TrainingData
 
-# Components of the first program, per instance and block: a vertex has one per instance.
-STARTS_PER_INSTANCE = 2
+# Components of the first program, per instance and block: a vertex has one at most, an average many more.
+STARTS_PER_INSTANCE = 4
 
 
 @dataclass(frozen=True)
