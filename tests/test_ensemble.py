@@ -28,7 +28,9 @@ from minimaxrisk import (
     error_bounds,
     verify,
 )
+from minimaxrisk.cli import main
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines import dispatch
 from minimaxrisk.guarantees.error_bounds import features_to_start_with, largest_expected_loss
 from minimaxrisk.guarantees.fitted_model import pose_as_fitted, training_data_of
 from minimaxrisk.inspection import StabilityDisplay
@@ -652,3 +654,66 @@ def test_model_files(wide, tmp_path, parameters):
     if model.certify:
         same_bits(model, again)
         assert verify(again, X, y).valid
+
+
+# ---- where the solver has trouble
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_rare_columns_are_constant_on_many_parts(coding, container):
+    """They are zero there and no second intercept, whatever they are elsewhere."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = np.column_stack([(rng.random((40, 30)) < 0.05).astype(float), y + rng.standard_normal(40)])
+    model = ensemble(MinimaxRiskClassifier(coding=coding)).fit(container(X), y)
+    for seen, member in zip(model.in_bag_, model.members_, strict=True):
+        assert not set(np.flatnonzero(X[seen].std(axis=0) == 0.0)) & set(member.columns)
+    assert verify(model, container(X), y).valid
+    assert model.oob_error_ < 0.5
+
+
+def test_where_the_interior_point_gets_stuck_members_are_exact(wide, monkeypatch):
+    X, y = wide
+    exact = ensemble(gap_tol=1e-6, n_estimators=4).fit(X, y)
+    monkeypatch.setattr(dispatch, "interior_approach", lambda problem, settings: None)
+    model = ensemble(n_estimators=4).fit(X, y)
+    near = [member.probabilities(X) for member in exact.members_]
+    for one, other in zip(model.members_, near, strict=True):
+        np.testing.assert_allclose(one.probabilities(X), other, atol=0.05)
+
+
+def test_an_interrupt_leaves_the_old_model(wide, monkeypatch):
+    X, y = wide
+    model = ensemble().fit(X, y)
+    before = model.predict_proba(X)
+
+    def interrupted(problem, settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dispatch, "interior_approach", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[::-1], y[::-1])
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+# ---- the command line
+
+
+def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
+    pytest.importorskip("skops.io", reason="model files need skops")
+    data = study(30, 20)
+    names = np.array([f"gene_{j}" for j in range(20)], dtype=object)
+    table = pd.DataFrame(data.data, columns=names).assign(kind=np.where(data.target, "ill", "well"))
+    table.to_csv(tmp_path / "genes.csv", index=False)
+    X, y = data.data, table["kind"].to_numpy()
+    model = ensemble(radius="bonferroni").fit(X, y)
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
+    path, genes = str(tmp_path / "model.skops"), str(tmp_path / "genes.csv")
+    save_model(saved, path)
+    assert main(["verify", path, genes]) == 0
+    assert "<= worst-case error <=" in capsys.readouterr().out
+    assert main(["predict", path, genes]) == 0
+    assert capsys.readouterr().out.count("\n") == 31
+    assert main(["report", path, genes]) == 2
+    assert "holds an ensemble; a report is about a single" in capsys.readouterr().err
