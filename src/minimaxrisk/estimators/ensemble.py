@@ -257,6 +257,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """
         estimator = clone(MinimaxRiskClassifier() if self.estimator is None else self.estimator)
         estimator._validate_params()
+        estimator.set_params(callback=None)  # nobody calls it, and it need not go to other processes
         # On a copy, so that a failed fit leaves the old model whole.
         checked = copy(self)
         data = check_training_data(

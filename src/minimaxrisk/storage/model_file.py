@@ -155,12 +155,11 @@ def _packed(model: SavedModel) -> bytes:
 def _without_callback(classifier: Any) -> Any:
     """The same fitted model; whatever a callback refers to does not belong in a file."""
     stored = copy.copy(classifier)
-    if isinstance(stored, MinimaxRiskEnsembleClassifier):
-        for name in ("estimator", "estimator_"):
-            part = getattr(stored, name)
-            setattr(stored, name, None if part is None else clone(part).set_params(callback=None))
-        return stored
-    return stored.set_params(callback=None)
+    if not isinstance(stored, MinimaxRiskEnsembleClassifier):
+        return stored.set_params(callback=None)
+    if stored.estimator is not None:
+        stored.estimator = clone(stored.estimator).set_params(callback=None)
+    return stored
 
 
 def current_versions() -> dict[str, str]:
