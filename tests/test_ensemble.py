@@ -72,6 +72,14 @@ def same_bits(a, b):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
 
 
+def interval(model, n, rows=slice(None)):
+    """Clopper and Pearson's, for n reduced by the correction of Nadeau and Bengio."""
+    share = model.in_bag_[:, rows].mean()
+    n = n / (1 / (len(model.members_) * (1 - share)) + 1 / share)
+    k = model.oob_error_ * n
+    return beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k)
+
+
 # ---- the rule
 
 
@@ -153,10 +161,9 @@ def test_groups_stay_together_and_count_as_one(cancer):
         assert (seen == seen[:, :1]).all(), name
     weight = pd.Series(np.ones(90)).groupby(groups).sum().to_numpy()
     n = weight.sum() ** 2 / (weight**2).sum()
-    k = model.oob_error_ * n
-    assert n < 90
+    assert n < 45
     np.testing.assert_allclose(
-        model.oob_error_interval_, (beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k)), rtol=1e-9
+        model.oob_error_interval_, interval(model, n, np.unique(groups, return_index=True)[1]), rtol=1e-9
     )
     assert verify(model, X, y, groups=groups).valid
     assert any("oob_error_interval_" in problem for problem in verify(model, X, y).problems)
@@ -312,7 +319,7 @@ def changed_a_little(value):  # noqa: PLR0911
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
 @pytest.mark.parametrize("parts", [PAIRS, SINGLE])
 def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal, parts):
-    data = make_expression(40, 200, n_informative=5, effect=2.0, correlation=0.9, random_state=0)
+    data = make_expression(40, 60, n_informative=5, effect=2.0, correlation=0.9, random_state=0)
     X, y = data.data, data.target
     model = ensemble(MinimaxRiskClassifier(marginal=marginal, random_state=3), radius=radius, **parts)
     with warnings.catch_warnings():
@@ -385,11 +392,8 @@ def test_out_of_bag_by_brute_force(wide, parts):
         np.testing.assert_allclose(model.oob_proba_[i], each[unseen, i].mean(axis=0), atol=1e-14)
     wrong = model.classes_[np.argmax(model.oob_proba_, axis=1)] != y
     assert model.oob_error_ == pytest.approx(wrong.mean())
-    k = wrong.sum()
-    np.testing.assert_allclose(
-        model.oob_error_interval_,
-        (beta.ppf(0.025, k, 41 - k) if k else 0.0, beta.ppf(0.975, k + 1, 40 - k)),
-    )
+    np.testing.assert_allclose(model.oob_error_interval_, interval(model, 40), rtol=1e-9)
+    assert model.oob_error_interval_[0] < model.oob_error_ < model.oob_error_interval_[1]
 
 
 def test_samples_that_all_members_have_seen(wide):
@@ -408,15 +412,15 @@ def test_samples_that_all_members_have_seen(wide):
 def test_the_out_of_bag_error_is_near_the_true_one():
     """Over studies: nearly always within two standard errors, and not systematically below."""
     differences, near = [], 0
-    for seed in range(20):
-        data = study(50, 100, effect=1.0, n_informative=10, random_state=seed)
+    for seed in range(12):
+        data = study(50, 60, effect=1.0, n_informative=8, random_state=seed)
         model = ensemble(**SINGLE, certify=False).fit(data.data, data.target)
         X_new, y_new = data.law.sample(1000, random_state=seed + 500)
         truth = np.mean(model.predict(X_new) != y_new)
         differences.append(model.oob_error_ - truth)
         near += abs(differences[-1]) <= 2 * np.sqrt(truth * (1 - truth) / 50)
-    assert near >= 17
-    assert -0.02 < np.mean(differences) < 0.06
+    assert near >= 10
+    assert -0.03 < np.mean(differences) < 0.05
 
 
 # ---- selections

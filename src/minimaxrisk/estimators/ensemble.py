@@ -133,8 +133,9 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         The share, by weight (class weights included), of samples that the arg-max of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
     oob_error_interval_ : tuple of float
-        An approximate 95% interval of the error: Clopper and Pearson's, as if errors on different samples (or
-        groups) were independent. They are not, and it covers less often, the more so the fewer the samples.
+        An approximate 95% interval of the error: Clopper and Pearson's for fewer samples (or groups) than
+        there are, since errors of members that share samples are not independent (Nadeau and Bengio's
+        correction).
     selected_features_ : ndarray of int
         Columns that at least one member uses.
     n_features_selected_ : int

@@ -1,9 +1,14 @@
 """How often an ensemble errs on samples that its members have not seen.
 
-Each sample is judged by the members that did not learn from it. Their decisions on different samples are not
-independent, as the members share samples, and the ensemble itself has more members than judge any one sample.
-So the estimate is about an ensemble of fewer members, and the interval, which takes the errors as
-independent, is approximate.
+Each sample is judged by the members that did not learn from it; so the estimate is about an ensemble of fewer
+members. Errors on different samples are not independent, as members share samples. The interval takes
+account of that by the correction of Nadeau and Bengio: with B members that see n_1 samples each and leave n_2
+out, the variance of the mean is ``1 / (B n_2) + 1 / n_1`` times that of one error, where B n_2 independent
+errors would have the first term alone. It is a rule of thumb, and the interval approximate.
+
+References
+----------
+C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ def out_of_bag(fitted: AverageRule, data: TrainingData, in_bag: BoolArray, units
     """Judge each sample by the members that have not seen it (``in_bag`` is members x samples).
 
     ``units`` says which samples belong together (-1: weight zero); the interval counts units, by their
-    weight.
+    weight. Parts hold some of every class and leave some out, so that the share seen is neither 0 nor 1.
     """
     total = np.zeros((len(data.classes), len(data.labels)))
     for seen, probabilities in zip(in_bag, fitted.probabilities_of_members(data.X), strict=True):
@@ -50,7 +55,10 @@ def out_of_bag(fitted: AverageRule, data: TrainingData, in_bag: BoolArray, units
     error = float(weights @ errs / weights.sum())
     unit_weight = np.bincount(units[judged], weights)
     # As many independent samples of equal weight would say as much.
-    n = float(unit_weight.sum() ** 2 / np.sum(unit_weight**2))
+    n_units = float(unit_weight.sum() ** 2 / np.sum(unit_weight**2))
+    # A unit has the number of its first sample.
+    n_members, share_seen = len(in_bag), float(in_bag[:, np.unique(units[units >= 0])].mean())
+    n = n_units / (1.0 / (n_members * (1.0 - share_seen)) + 1.0 / share_seen)
     return OutOfBag(average.T, error, approximate_interval(error, n))
 
 
