@@ -10,16 +10,18 @@ from minimaxrisk import (
     L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
     RandomFourierFeatures,
 )
 
 # Two copies of a sample could get into both halves of a pair, which would no longer be independent.
-NOT_TWICE_THE_ROW = "stability selection takes a sample of weight 2 as one sample"
+NOT_TWICE_THE_ROW = "whoever draws parts of the samples takes a sample of weight 2 as one sample"
 
 
 def expected_failures(estimator):
-    if not getattr(estimator, "stability", False):
+    draws_parts = isinstance(estimator, MinimaxRiskEnsembleClassifier)
+    if not (draws_parts or getattr(estimator, "stability", False)):
         return {}
     kinds = ("dense", "sparse")
     return {f"check_sample_weight_equivalence_on_{kind}_data": NOT_TWICE_THE_ROW for kind in kinds}
@@ -35,6 +37,13 @@ def expected_failures(estimator):
         MinimaxRiskClassifierCV(radii=[0.5, 1.0], criterion="noise-floor", n_permutations=2, random_state=0),
         L1SVMClassifier(),
         L1SVMClassifier(0.5, solver="full-lp", standardize=False),
+        MinimaxRiskEnsembleClassifier(n_estimators=20, subsample=0.5),
+        MinimaxRiskEnsembleClassifier(
+            MinimaxRiskClassifier(marginal="empirical"),
+            n_estimators=4,
+            subsample=0.5,
+            complementary=True,
+        ),
         MinimaxRiskSelector(),
         MinimaxRiskSelector(L1SVMClassifier()),
         MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),

@@ -18,11 +18,9 @@ from minimaxrisk import (
     MinimaxRiskSelector,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.stability_selection import (
-    complementary_halves,
-    false_selection_bounds,
-    most_important,
-)
+from minimaxrisk.estimators.stability_selection import most_important
+from minimaxrisk.guarantees.false_selections import false_selection_bounds
+from minimaxrisk.samples.subsamples import Purpose, Units, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
 
@@ -37,10 +35,11 @@ def study(n_samples=80, n_features=150, **parameters):
     return make_expression(n_samples, n_features, correlation=0.0, **parameters)
 
 
-def training_data(labels, weights=None):
+def halves_of(labels, n_halves, weights=None):
     labels = np.asarray(labels)
     weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
-    return TrainingData(np.zeros((len(labels), 1)), np.unique(labels), labels, weights)
+    data = TrainingData(np.zeros((len(labels), 1)), np.unique(labels), labels, weights)
+    return complementary_halves(Units.of(data, Purpose("", "")), n_halves, np.random.RandomState(0))
 
 
 def same_result(a, b):
@@ -54,7 +53,7 @@ def same_result(a, b):
 
 def test_halves_come_in_disjoint_pairs_with_equal_shares_of_each_class():
     labels = np.repeat([0, 1, 2], [10, 7, 2])
-    halves = complementary_halves(training_data(labels), 6, np.random.RandomState(0))
+    halves = halves_of(labels, 6)
     assert len(halves) == 6
     for half in halves:
         assert np.bincount(labels[half]).tolist() == [5, 3, 1]
@@ -66,16 +65,14 @@ def test_halves_come_in_disjoint_pairs_with_equal_shares_of_each_class():
 
 def test_every_sample_is_left_out_at_some_time_and_in_halves_equally_often():
     labels = np.repeat([0, 1], [4, 3])
-    halves = complementary_halves(training_data(labels), 6000, np.random.RandomState(0))
+    halves = halves_of(labels, 6000)
     often = np.bincount(np.concatenate(halves), minlength=7) / 6000
     np.testing.assert_allclose(often, np.repeat([1 / 2, 1 / 3], [4, 3]), atol=0.02)
 
 
 def test_rows_of_weight_zero_are_in_no_half():
     weights = [1, 0, 2, 1, 0, 3, 1, 1]
-    halves = complementary_halves(
-        training_data([0, 0, 0, 1, 1, 1, 0, 0], weights), 4, np.random.RandomState(0)
-    )
+    halves = halves_of([0, 0, 0, 1, 1, 1, 0, 0], 4, weights)
     assert all(len(half) == 3 for half in halves)
     assert not {1, 4} & set(np.concatenate(halves))
 

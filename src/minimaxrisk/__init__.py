@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+    from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
-    from minimaxrisk.estimators.stability_selection import FalseSelectionBounds
     from minimaxrisk.guarantees.best_guarantee import BestGuarantee, ErrorStatement, best_guarantee
     from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
+    from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
     from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
     from minimaxrisk.guarantees.verification import Certificate, verify
@@ -40,12 +41,13 @@ _MODULE_OF = {
     "ErrorBounds": "guarantees.error_bounds",
     "ErrorStatement": "guarantees.best_guarantee",
     "Exceedance": "guarantees.guaranteed_error",
-    "FalseSelectionBounds": "estimators.stability_selection",
+    "FalseSelectionBounds": "guarantees.false_selections",
     "GuaranteedError": "guarantees.guaranteed_error",
     "L1SVMClassifier": "estimators.l1_svm",
     "HoldoutBound": "guarantees.holdout",
     "MinimaxRiskClassifier": "estimators.classifier",
     "MinimaxRiskClassifierCV": "estimators.classifier_cv",
+    "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
     "MinimaxRiskPath": "analysis.minimax_risk_path",
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
@@ -75,6 +77,7 @@ __all__ = [
     "L1SVMClassifier",
     "MinimaxRiskClassifier",
     "MinimaxRiskClassifierCV",
+    "MinimaxRiskEnsembleClassifier",
     "MinimaxRiskPath",
     "MinimaxRiskSelector",
     "PermutationTestResult",

@@ -16,6 +16,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.stored import filled, has_training_values, read_for_model
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, Study, are_generated
 from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
 from minimaxrisk.storage.model_file import SavedModel, load_model
@@ -123,7 +124,11 @@ def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, consol
 def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
     classifier, features = saved.classifier, saved.scaled(X)
     # The training data would show no excess: a bound for samples to come must be made of others.
-    is_bounded = classifier.coverage_ is not None and not has_training_values(saved, X)
+    is_bounded = (
+        isinstance(classifier, MinimaxRiskClassifier)
+        and classifier.coverage_ is not None
+        and not has_training_values(saved, X)
+    )
     return Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.engines.interior_point.engine import interior_bound, interior_point
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.engine import (
+    interior_approach,
+    interior_bound,
+    interior_point,
+)
 from minimaxrisk.engines.linear_programs import starts
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
@@ -32,6 +36,21 @@ def bound_minimax_risk(problem: Problem, settings: EngineSettings, monitor: Moni
     if solution.interrupted:
         raise KeyboardInterrupt
     return solution.upper
+
+
+def approach_minimax_risk(problem: Problem, settings: EngineSettings) -> FloatArray:
+    """Coefficients whose bound is within ``settings.gap_tol`` of R*, or better where that is not dearer.
+
+    Those of the interior point are at no vertex, and few of them are exactly zero.
+    """
+    if settings.solver in ("auto", "interior-point"):
+        near = interior_approach(problem, settings)
+        if near is not None:
+            return near.mu
+    solution = solve_minimax_risk(problem, settings)
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    return solution.mu
 
 
 def solve_by_simplex(

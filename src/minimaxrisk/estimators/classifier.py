@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning, warn
+from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CALLER_OF_FIT,
     CallbackSupportMixin,
@@ -26,13 +26,15 @@ from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.estimators.parameters import (
+    describe_set,
     engine_settings_of,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
     take_over_columns,
+    warn_about_radius,
 )
 from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
-from minimaxrisk.guarantees.fitted_model import coverage_of, linear_rule_of
+from minimaxrisk.guarantees.fitted_model import linear_rule_of
 from minimaxrisk.guarantees.guaranteed_error import (
     GuaranteedError,
     excess_of_randomized_rule,
@@ -42,11 +44,8 @@ from minimaxrisk.problem import rule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.problem.problem import Problem
-from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
+from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
-
-# Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
-MANY_COPIES = 10
 
 
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -359,7 +358,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.radius_seed_ = radius_seed
         if solution.interrupted:
             raise KeyboardInterrupt
-        self._warn_about_radius(data, posed)
+        warn_about_radius(self, self.n_features_in_, data, posed.radii, stacklevel=CALLER_OF_FIT + 1)
         if solution.remark:
             warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
         elif not (solution.converged or solution.stopped):
@@ -476,31 +475,6 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return rule.probabilities(scores, linear_rule_of(self).threshold)
 
-    def _warn_about_radius(self, data: TrainingData, posed: PosedProblem) -> None:
-        for remark in posed.radii.remarks:
-            warn(f"{remark}.", CoverageWarning, stacklevel=CALLER_OF_FIT + 1)
-        n_samples = int((data.weights > 0).sum())
-        n_counted = data.weights.sum() if data.counts is None else n_samples
-        if self.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
-            warn(
-                f"sample_weight holds whole numbers, so that {n_samples} rows count as "
-                f"{n_counted:.4g} samples. If they say how much a sample matters, as survey weights "
-                "do, pass weight_kind='importance': the radii are far too small otherwise. "
-                "weight_kind='counts' says that they are counts.",
-                CoverageWarning,
-                stacklevel=CALLER_OF_FIT + 1,
-            )
-        is_plain = np.ndim(self.radius) == 0 and not isinstance(self.radius, str)
-        if is_plain and not posed.radii.covers:
-            warn(
-                f"with {self.n_features_in_} features, {n_samples} samples and the plain number "
-                f"{self.radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
-                "it can be small even if the labels are pure noise. Use radius='bootstrap' for a bound, or "
-                "minimaxrisk.permutation_test to see what noise would score.",
-                UninformativeRadiusWarning,
-                stacklevel=CALLER_OF_FIT + 1,
-            )
-
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
         final = _rule_of(problem, solution.mu)
@@ -515,16 +489,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)
-        self.tau_, self.lambda_ = problem.tau, problem.lam
-        if not self.standardize:
-            self.tau_, self.lambda_ = (
-                problem.scale.rescaled(problem.tau),
-                problem.scale.rescaled(problem.lam),
-            )
-        self.radius_ = posed.radii.factor
-        self.coverage_ = coverage_of(self)
-        self.coverage_remarks_ = posed.radii.remarks
-        self.coding_ = problem.coding.name
+        describe_set(self, posed)
         self.solver_ = solution.solver
         self.converged_ = solution.converged
         self.n_iter_ = len(solution.history)

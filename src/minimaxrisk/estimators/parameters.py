@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning, warn
 from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.guarantees.fitted_model import coverage_of, parameters_of
+from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.radius import Radii
+
+# Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
+MANY_COPIES = 10
 
 
 def radius_seed_of(model: Any) -> int:
@@ -33,6 +41,47 @@ def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
         raise ValueError(
             "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
             "other instances; pass new instances to guaranteed_error instead, or use marginal='free'."
+        )
+
+
+def describe_set(model: Any, posed: PosedProblem) -> None:
+    """Store what the uncertainty set is."""
+    problem = posed.problem
+    model.tau_, model.lambda_ = problem.tau, problem.lam
+    if not parameters_of(model).standardize:
+        model.tau_, model.lambda_ = problem.scale.rescaled(problem.tau), problem.scale.rescaled(problem.lam)
+    model.radius_ = posed.radii.factor
+    model.coverage_ = coverage_of(model)
+    model.coverage_remarks_ = posed.radii.remarks
+    model.coding_ = problem.coding.name
+
+
+def warn_about_radius(
+    parameters: Any, n_features: int, data: TrainingData, radii: Radii, *, stacklevel: int
+) -> None:
+    """What a caller should know about the radii of the set that a bound is about."""
+    for remark in radii.remarks:
+        warn(f"{remark}.", CoverageWarning, stacklevel=stacklevel)
+    n_samples = int((data.weights > 0).sum())
+    n_counted = data.weights.sum() if data.counts is None else n_samples
+    if parameters.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
+        warn(
+            f"sample_weight holds whole numbers, so that {n_samples} rows count as {n_counted:.4g} samples. "
+            "If they say how much a sample matters, as survey weights do, pass weight_kind='importance': the "
+            "radii are far too small otherwise. weight_kind='counts' says that they are counts.",
+            CoverageWarning,
+            stacklevel=stacklevel,
+        )
+    radius = parameters.radius
+    is_plain = np.ndim(radius) == 0 and not isinstance(radius, str)
+    if is_plain and not radii.covers:
+        warn(
+            f"with {n_features} features, {n_samples} samples and the plain number "
+            f"{radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
+            "it can be small even if the labels are pure noise. Use radius='bootstrap' for a bound, or "
+            "minimaxrisk.permutation_test to see what noise would score.",
+            UninformativeRadiusWarning,
+            stacklevel=stacklevel,
         )
 
 

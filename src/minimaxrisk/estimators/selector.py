@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,20 +21,14 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.parameters import take_over_columns
 from minimaxrisk.estimators.stability_selection import (
     SelectionFromRows,
-    complementary_halves,
-    false_selection_bounds,
     fit_clone,
     most_important,
 )
+from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.samples.subsamples import Purpose, Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
 
-# What a fit without stability selection does not have.
-STABILITY_ATTRIBUTES = (
-    "selection_frequencies_",
-    "n_selected_per_subsample_",
-    "average_selected_",
-    "false_selection_bounds_",
-)
+STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")
 
 
 class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
@@ -155,7 +150,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     ) -> tuple[SelectionFromRows, list[IntArray]]:
         """What is to be done with each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight)
-        halves = complementary_halves(data, self.n_subsamples, check_random_state(self.random_state))
+        check_pairs("n_subsamples", self.n_subsamples)
+        units = Strata.of(data, STABILITY_SELECTION)
+        halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
         select = SelectionFromRows(
             estimator=estimator,
             X=data.X,
@@ -171,20 +168,12 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
 
     def _store(self, selections: list[IntArray] | None) -> None:
         """Keep what the halves selected; None forgets what an earlier fit kept."""
-        if selections is None:
-            for name in STABILITY_ATTRIBUTES:
-                self.__dict__.pop(name, None)
-            return
-        votes = np.bincount(np.concatenate(selections), minlength=self.n_features_in_)
-        self.selection_frequencies_ = votes / len(selections)
-        self.n_selected_per_subsample_ = np.array([len(columns) for columns in selections])
-        self.average_selected_ = float(self.n_selected_per_subsample_.mean())
-        self.false_selection_bounds_ = false_selection_bounds(
-            self.average_selected_,
-            self.n_features_in_,
-            threshold=self.threshold,
-            n_subsamples=len(selections),
-        )
+        for field in fields(SelectionStability):
+            self.__dict__.pop(f"{field.name}_", None)
+        if selections is not None:
+            found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
+            for name, value in vars(found).items():
+                setattr(self, f"{name}_", value)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "estimator_")

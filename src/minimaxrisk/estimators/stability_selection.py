@@ -1,19 +1,7 @@
-"""Stability selection: columns that are selected from half of the samples again and again.
-
-The halves come in complementary pairs. The two of a pair have no sample in common, so that what they select
-is independent, and a column that is selected with a small probability p is selected by both with p squared
-only. The bounds on false selections rest on this.
-
-References
-----------
-N. Meinshausen, P. Bühlmann, "Stability selection", Journal of the Royal Statistical Society B 72, 2010.
-R. D. Shah, R. J. Samworth, "Variable selection with error control: another look at stability selection",
-Journal of the Royal Statistical Society B 75, 2013.
-"""
+"""Stability selection: columns that are selected from half of the samples again and again."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,49 +10,6 @@ from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import without_radius_warnings
-from minimaxrisk.samples.validation import TrainingData
-
-# Relative; 0.55 * 100 is a little more than 55.
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class FalseSelectionBounds:
-    """Bounds on how many columns a stability selection expects to select without good reason.
-
-    Both are about the expected number, over data sets like the one at hand, of selected columns that one run
-    on half of the samples selects with a probability of at most ``low_probability`` = q / d: no more often
-    than a column picked at random, where q is the average number selected from a half and d the number of
-    columns. These are all the columns unrelated to the label if the estimator treats such columns alike
-    (their selections are exchangeable) and is not worse than guessing; then the bounds are about false
-    selections. A column that is related to the label only through another one is no such column.
-
-    Samples have to be independent, and identically distributed within their class. q is an average over the
-    halves at hand; with ``max_features`` it cannot exceed that number, whatever the data. A bound that is
-    not below the number of selected columns says nothing.
-
-    Attributes
-    ----------
-    threshold : float
-        The smallest multiple of 1 / ``n_subsamples`` that is not below the threshold asked for (and above
-        1/2). It selects the same columns, and the bounds are those for it.
-    low_probability : float
-        q / d.
-    meinshausen_buhlmann : float
-        q^2 / ((2 threshold - 1) d). Theorem 1 of Meinshausen and Bühlmann (2010), under the two conditions
-        above. By Theorem 1 of Shah and Samworth (2013) it holds without them, for the columns of low
-        selection probability and any number of pairs.
-    shah_samworth : float
-        C q^2 / d, Theorem 2 of Shah and Samworth (2013), for the columns of low selection probability. It
-        assumes that the share of pairs of which both halves select such a column has a unimodal
-        distribution; C is then the best possible constant. NaN where the theorem does not apply: for q / d
-        above 1/sqrt(3), or a threshold too close to 1/2 for q / d.
-    """
-
-    threshold: float
-    low_probability: float
-    meinshausen_buhlmann: float
-    shah_samworth: float
 
 
 @dataclass(frozen=True)
@@ -99,70 +44,3 @@ def most_important(fitted: Any, max_features: int | None) -> IntArray:
     # Stable, so that of two equally important columns the first one stays.
     order = np.argsort(-fitted.feature_importances_[selected], kind="stable")
     return selected[order[:max_features]]
-
-
-def complementary_halves(data: TrainingData, n_subsamples: int, random: Any) -> list[IntArray]:
-    """Rows of ``n_subsamples`` halves, the two of a pair one after the other.
-
-    Both halves of a pair hold the same number of samples of each class. Of an odd number one sample, another
-    one each time, is in neither: halves of different sizes would not select with the same probabilities.
-    Rows of weight zero are in none.
-    """
-    if n_subsamples % 2:
-        raise ValueError(
-            f"n_subsamples must be even, since halves come in complementary pairs; got {n_subsamples}. Use "
-            f"{n_subsamples + 1}."
-        )
-    members = _members_of_classes(data)
-    return [np.sort(half) for _ in range(n_subsamples // 2) for half in _pair(members, random)]
-
-
-def false_selection_bounds(
-    average_selected: float, n_features: int, *, threshold: float, n_subsamples: int
-) -> FalseSelectionBounds:
-    """The bounds for an average of ``average_selected`` columns per half out of ``n_features``."""
-    attained = _attainable_threshold(threshold, n_subsamples)
-    low = average_selected / n_features
-    return FalseSelectionBounds(
-        threshold=attained,
-        low_probability=low,
-        meinshausen_buhlmann=low * average_selected / (2 * attained - 1),
-        shah_samworth=low * average_selected * _unimodal_constant(attained, low, n_subsamples),
-    )
-
-
-def _members_of_classes(data: TrainingData) -> list[IntArray]:
-    used = data.weights > 0
-    members = [np.flatnonzero(used & (data.labels == k)) for k in range(len(data.classes))]
-    for label, rows in zip(data.classes.tolist(), members, strict=True):
-        if len(rows) < 2:
-            raise ValueError(
-                f"stability=True needs at least 2 samples of every class, one for each half (samples of "
-                f"weight 0 do not count), but class {label!r} has {len(rows)}; add samples, leave the class "
-                "out, or use stability=False."
-            )
-    return members
-
-
-def _pair(members: list[IntArray], random: Any) -> tuple[IntArray, IntArray]:
-    shuffled = [random.permutation(rows) for rows in members]
-    first = np.concatenate([rows[: len(rows) // 2] for rows in shuffled])
-    second = np.concatenate([rows[len(rows) // 2 : 2 * (len(rows) // 2)] for rows in shuffled])
-    return first, second
-
-
-def _attainable_threshold(threshold: float, n_subsamples: int) -> float:
-    n_needed = math.ceil(threshold * n_subsamples * (1 - ROUNDING))
-    return max(n_needed, n_subsamples // 2 + 1) / n_subsamples
-
-
-def _unimodal_constant(threshold: float, low: float, n_subsamples: int) -> float:
-    """C(threshold, B) of Shah and Samworth's Theorem 2, with 1 / (2 B) = 1 / n_subsamples."""
-    step = 1 / n_subsamples
-    if low > 1 / math.sqrt(3):
-        return math.nan
-    if threshold > 0.75:
-        return 4 * (1 - threshold + step) / (1 + 2 * step)
-    if threshold <= 0.5 + min(low**2, step + 0.75 * low**2):
-        return math.nan
-    return 1 / (2 * (2 * threshold - 1 - step))

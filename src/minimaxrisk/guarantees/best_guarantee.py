@@ -45,7 +45,7 @@ from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
-from minimaxrisk.guarantees.fitted_model import check_model, pose_with, training_data_of
+from minimaxrisk.guarantees.fitted_model import check_model, is_ensemble, pose_with, training_data_of
 from minimaxrisk.guarantees.guaranteed_error import (
     CROSS_FITTING,
     NEW_INSTANCES,
@@ -265,6 +265,11 @@ def best_guarantee(
     ('hold-out', 100)
     """
     check_model(model)
+    if is_ensemble(model):
+        raise ValueError(
+            "model must be a MinimaxRiskClassifier and no ensemble; holdout_bound bounds the error of any "
+            "classifier, and oob_error_ estimates that of an ensemble."
+        )
     if not (is_number(confidence) and 0.0 < confidence < 1.0):
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
     if n_folds is not None and not (is_integer(n_folds) and n_folds >= 2):
@@ -536,7 +541,8 @@ def _by_cross_fitting(
     excess = np.zeros((len(JUDGED), len(plain.weights)))
     known: list[list[float | None]] = []
     for part in cross_fitted(model, data, n_folds):
-        sample = _rows_of(plain, part.rows)
+        # Models on parts have positions for classes.
+        sample = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
         judged = _judge_all(part.model, sample, pose_with(part.model, sample, rule))
         excess[:, part.left_out] = [one.excess(plain.X[part.left_out]) for one in judged]
         known.append([one.known for one in judged])
@@ -549,18 +555,6 @@ def _by_cross_fitting(
 def _mean(constants: Sequence[float | None]) -> float | None:
     there = [constant for constant in constants if constant is not None]
     return float(np.mean(there)) if there else None
-
-
-def _rows_of(data: TrainingData, rows: IntArray) -> TrainingData:
-    """A part of the data, with positions for classes as the models on parts have them."""
-    return TrainingData(
-        X=data.X[rows],
-        classes=np.arange(len(data.classes)),
-        labels=data.labels[rows],
-        weights=data.weights[rows],
-        counts=None if data.counts is None else data.counts[rows],
-        groups=None if data.groups is None else np.unique(data.groups[rows], return_inverse=True)[1],
-    )
 
 
 def _statement_by_radii(

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.engines.solution import Solution
 from minimaxrisk.guarantees.fitted_model import (
+    FittedRule,
     check_classes,
     check_model,
     check_rule,
-    linear_rule_of,
+    fitted_rule_of,
+    parameters_of,
     pose_as_fitted,
     rule_probabilities,
     training_data_of,
@@ -22,7 +23,11 @@ from minimaxrisk.guarantees.fitted_model import (
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import TrainingData
+
+# Components of the first program, per instance and block: a vertex has one at most, an average many more.
+STARTS_PER_INSTANCE = 4
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,8 @@ def error_bounds(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier
-        A fitted classifier.
+    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+        A fitted classifier or ensemble.
     X, y, sample_weight, X_unlabeled, groups
         The data that define the uncertainty set, normally those that the model was fitted on.
     rule : {"randomized", "argmax"}, default="randomized"
@@ -95,6 +100,7 @@ class WorstCaseOfRule:
     affine: LinearRule
     constant: float  # the threshold, or the mean of those of the instances
     smallest: float  # of the thresholds that instances of the program need
+    distribution: FloatArray  # of the set, on which the rule loses ``lower`` (K x n)
 
 
 def worst_case_of_rule(
@@ -109,29 +115,49 @@ def worst_case_of_rule(
 def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
     """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return 1.0 - rule_probabilities(linear_rule_of(model), data.X[posed.instances.rows], rule)
+    return 1.0 - rule_probabilities(fitted_rule_of(model), data.X[posed.instances.rows], rule)
 
 
 def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
-    problem = posed.problem
-    solution = _extreme_loss(model, posed, loss, linear_rule_of(model).to_mu(problem.scale))
+    parameters = parameters_of(model)
+    return largest_expected_loss(
+        posed.problem,
+        loss,
+        start=features_to_start_with(fitted_rule_of(model), posed.problem),
+        n_max=parameters.max_features_per_iter,
+        epsilon=parameters.tol,
+    )
+
+
+def largest_expected_loss(
+    problem: Problem, loss: FloatArray, *, start: IntArray, n_max: int, epsilon: float
+) -> WorstCaseOfRule:
+    """Of all distributions of the set the one on which ``loss`` (K x n) is largest in the mean.
+
+    By constraint generation from the components ``start``, to violations of at most ``epsilon``.
+    """
+    objective = ExpectedLoss(loss, problem.marginal)
+    solution = constraint_generation(problem, objective, start, n_max=n_max, epsilon=epsilon)
+    if solution.interrupted:
+        raise KeyboardInterrupt
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
     needed = np.max(loss + problem.scores_of(solution.mu), axis=0)
     constant = problem.marginal.largest_mean(needed)
     threshold = None if problem.marginal.is_known else constant
     affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
-    return WorstCaseOfRule(solution.upper, solution.lower, affine, constant, float(needed.min()))
-
-
-def _extreme_loss(model: Any, posed: PosedProblem, loss: FloatArray, mu: FloatArray) -> Solution:
-    """The largest expected loss over the set, from the features that the model uses."""
-    solution = constraint_generation(
-        posed.problem,
-        ExpectedLoss(loss, posed.problem.marginal),
-        np.flatnonzero(mu),
-        n_max=model.max_features_per_iter,
-        epsilon=model.tol,
+    return WorstCaseOfRule(
+        upper=solution.upper,
+        lower=solution.lower,
+        affine=affine,
+        constant=constant,
+        smallest=float(needed.min()),
+        distribution=solution.distribution,
     )
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution
+
+
+def features_to_start_with(fitted: FittedRule, problem: Problem) -> IntArray:
+    """The components that the rule uses, or of very many those that it uses most."""
+    use = fitted.use_of_components(problem.scale).ravel()
+    n_most = STARTS_PER_INSTANCE * problem.n_instances * problem.coding.n_blocks
+    used = np.flatnonzero(use)
+    return used[np.argsort(-use[used], kind="stable")[:n_most]]

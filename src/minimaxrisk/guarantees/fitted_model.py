@@ -1,14 +1,21 @@
-"""A fitted model read again: what kind it is, the problem it was posed, the rule it stores."""
+"""A fitted model read again: what kind it is, the problem it was posed, the rule it stores.
+
+There are two kinds. A classifier stores one linear rule, an ensemble (``members_``) several whose average it
+takes. Both store the same about the uncertainty set. What the set is, the parameters of a classifier say: the
+model's own, or those of the ``estimator_`` that an ensemble is made of.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem import rule as rules
+from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData, check_training_data
@@ -17,13 +24,40 @@ from minimaxrisk.uncertainty.radius import RadiusRule, split_level
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 
+class FittedRule(Protocol):
+    """What may be asked of the rule of either kind."""
+
+    def probabilities(self, X: DataMatrix) -> FloatArray:
+        """h(y|x) of the randomized rule (K x n)."""
+        ...
+
+    def scores(self, X: DataMatrix) -> FloatArray:
+        """The numbers of which the arg-max rule takes the largest (K x n)."""
+        ...
+
+    def use_of_components(self, scale: ColumnScale) -> FloatArray:
+        """Sizes of the coefficients of the inner columns (B x d)."""
+        ...
+
+
+def is_ensemble(model: Any) -> bool:
+    return hasattr(model, "members_")
+
+
+def parameters_of(model: Any) -> Any:
+    """The classifier whose parameters say what the uncertainty set is."""
+    return model.estimator_ if is_ensemble(model) else model
+
+
 def check_model(model: Any) -> None:
     check_is_fitted(model)
+    if is_ensemble(model) and not hasattr(model, "worst_case_distribution_"):
+        raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
     if not hasattr(model, "worst_case_distribution_"):
         raise ValueError(
-            f"model must be a fitted MinimaxRiskClassifier, got {type(model).__name__}; for a pipeline pass "
-            "its last step and the transformed X, for a search its best_estimator_, for a selector or "
-            "a MinimaxRiskClassifierCV its estimator_."
+            f"model must be a fitted MinimaxRiskClassifier or an ensemble of them, got "
+            f"{type(model).__name__}; for a pipeline pass its last step and the transformed X, for a search "
+            "its best_estimator_, for a selector or a MinimaxRiskClassifierCV its estimator_."
         )
 
 
@@ -55,8 +89,8 @@ def training_data_of(
         X,
         y,
         sample_weight=sample_weight,
-        class_weight=model.class_weight if with_class_weight else None,
-        weight_kind=model.weight_kind,
+        class_weight=parameters_of(model).class_weight if with_class_weight else None,
+        weight_kind=parameters_of(model).weight_kind,
         X_unlabeled=X_unlabeled,
         groups=groups,
         reset=False,
@@ -65,14 +99,15 @@ def training_data_of(
 
 def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
     """The uncertainty set of the data by the factor that the fit has found."""
-    rule, is_known = _rule_as_fitted(model), model.marginal == "empirical"
+    rule, is_known = _rule_as_fitted(model), parameters_of(model).marginal == "empirical"
     return _pose(model, data, model.coding_, rule, marginal_is_known=is_known)
 
 
 def pose_anew(model: Any, data: TrainingData) -> PosedProblem:
     """The problem that a fit would pose: what the parameters say, with the same draws."""
-    rule, is_known = radius_rule_of(model, model.radius_seed_), model.marginal == "empirical"
-    return _pose(model, data, model.coding, rule, marginal_is_known=is_known)
+    parameters = parameters_of(model)
+    rule, is_known = radius_rule_of(parameters, model.radius_seed_), parameters.marginal == "empirical"
+    return _pose(model, data, parameters.coding, rule, marginal_is_known=is_known)
 
 
 def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
@@ -82,29 +117,32 @@ def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
 
 def coverage_of(model: Any) -> float | None:
     """The probability that goes with the radius rule."""
-    return float(model.confidence) if isinstance(model.radius, str) else None
+    parameters = parameters_of(model)
+    return float(parameters.confidence) if isinstance(parameters.radius, str) else None
 
 
 def _pose(
     model: Any, data: TrainingData, coding: str, rule: RadiusRule, *, marginal_is_known: bool
 ) -> PosedProblem:
+    parameters = parameters_of(model)
     return pose(
         data,
         coding=coding,
         rule=rule,
-        standardize=model.standardize,
-        fit_intercept=model.fit_intercept,
+        standardize=parameters.standardize,
+        fit_intercept=parameters.fit_intercept,
         marginal_is_known=marginal_is_known,
     )
 
 
 def _rule_as_fitted(model: Any) -> RadiusRule:
     """The radii that the model's factor makes, without looking for the factor again."""
+    parameters = parameters_of(model)
     if model.radius_ is None:
-        return GivenRadii(model.lambda_, model.standardize)
-    if not isinstance(model.radius, str):
+        return GivenRadii(model.lambda_, parameters.standardize)
+    if not isinstance(parameters.radius, str):
         return Multiple(model.radius_)
-    _, intercept_level = split_level(model.confidence, has_intercept=model.fit_intercept)
+    _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
     return Multiple(model.radius_, intercept_level=intercept_level)
 
 
@@ -113,9 +151,12 @@ def linear_rule_of(model: Any) -> LinearRule:
     return LinearRule.from_full(model.coef_, model.intercept_, threshold)
 
 
-def rule_probabilities(fitted: LinearRule, X: DataMatrix, rule: str) -> FloatArray:
+def fitted_rule_of(model: Any) -> FittedRule:
+    return AverageRule(model.members_) if is_ensemble(model) else linear_rule_of(model)
+
+
+def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:
     """h(y|x) of the rule by name (K x n)."""
-    scores = fitted.scores(X)
     if rule == "randomized":
-        return rules.probabilities(scores, fitted.threshold)
-    return rules.arg_max_probabilities(scores)
+        return fitted.probabilities(X)
+    return rules.arg_max_probabilities(fitted.scores(X))

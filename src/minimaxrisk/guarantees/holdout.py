@@ -134,7 +134,7 @@ def holdout_bound(
     return HoldoutBound(value, n_errors, len(test), len(train), float(confidence), model, statement)
 
 
-def clopper_pearson_limit(n_errors: int, n: int, confidence: float) -> float:
+def clopper_pearson_limit(n_errors: float, n: float, confidence: float) -> float:
     """The probability of an error at which ``n_errors`` or fewer among n have probability 1 - confidence."""
     if n_errors >= n:
         return 1.0

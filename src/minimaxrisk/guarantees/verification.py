@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.fitted_model import (
     check_model,
     coverage_of,
+    is_ensemble,
     linear_rule_of,
+    parameters_of,
     pose_anew,
     training_data_of,
 )
+from minimaxrisk.guarantees.out_of_bag import OutOfBag, out_of_bag
+from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
 from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.samples.subsamples import unit_of_row
+from minimaxrisk.samples.validation import TrainingData
 
 # How closely a stored number must agree with the one recomputed.
 AGREEMENT = 1e-9
@@ -25,6 +34,8 @@ AGREEMENT = 1e-9
 @dataclass(frozen=True)
 class Certificate:
     """Bounds on R* recomputed from data, coefficients and distribution, and whether they bear the model out.
+
+    Of an ensemble they are bounds on the worst case of its own rule.
 
     ``valid`` is True when everything is finite, the stored distribution is one, ``lower <= upper``, and the
     stored bounds, radii, coverage and all that is derived from them are confirmed; ``problems`` says what is
@@ -50,8 +61,10 @@ def verify(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier
-        A fitted classifier.
+    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+        A fitted classifier or ensemble. Of an ensemble's members no more is asked than that all it states
+        follows from them; that they have not seen the samples which ``in_bag_`` leaves out, no data can
+        confirm.
     X, y, sample_weight, X_unlabeled, groups
         The data that it was fitted on. With other data the certificate is not valid.
 
@@ -66,12 +79,18 @@ def verify(
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
     posed = pose_anew(model, data)
     problems: list[str] = []
-    upper = _recompute_upper(model, posed, problems)
-    lower = _recompute_lower(model, posed, problems)
+    if is_ensemble(model):
+        upper, lower = _recompute_ensemble(model, data, posed, unit_of_row(data), problems)
+    else:
+        upper = _recompute_upper(model, posed, problems)
+        lower = _recompute_lower(model, posed, posed.problem.objective, problems)
+        _check_derived(model, posed, problems)
     if lower > upper + 1e-12:  # rounding may cross the bounds at R*; NaN has its own entry already
         problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
     _check_radii(model, posed, problems)
-    _check_derived(model, posed, problems)
+    _confirm("optimality_gap_", model.optimality_gap_, _stored_gap(model), problems)
+    doubled = min(1.0, 2.0 * model.worst_case_error_)
+    _confirm("deterministic_error_bound_", model.deterministic_error_bound_, doubled, problems)
     return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
 
 
@@ -79,7 +98,7 @@ def _check_radii(model: Any, posed: PosedProblem, problems: list[str]) -> None:
     """Moments, radii and the probability that goes with them."""
     problem, scale = posed.problem, posed.problem.scale
     tau, lam = problem.tau, problem.lam
-    if not model.standardize:
+    if not parameters_of(model).standardize:
         tau, lam = scale.rescaled(tau), scale.rescaled(lam)
     _confirm("tau_", model.tau_, tau, problems)
     _confirm("lambda_", model.lambda_, lam, problems)
@@ -95,13 +114,9 @@ def _check_derived(model: Any, posed: PosedProblem, problems: list[str]) -> None
     scale, coef = posed.problem.scale, np.asarray(model.coef_)
     importance = np.abs(linear_rule_of(model).to_mu(scale)[:, scale.n_leading :]).sum(axis=0)
     used = np.flatnonzero(coef.any(axis=0))
-    gap = model.worst_case_error_ - model.worst_case_error_lower_
     _confirm("feature_importances_", model.feature_importances_, importance, problems)
     _confirm("selected_features_", model.selected_features_, used, problems)
     _confirm("n_features_selected_", model.n_features_selected_, len(used), problems)
-    _confirm("optimality_gap_", model.optimality_gap_, gap, problems)
-    doubled = min(1.0, 2.0 * model.worst_case_error_)
-    _confirm("deterministic_error_bound_", model.deterministic_error_bound_, doubled, problems)
     _confirm("n_iter_", model.n_iter_, len(model.history_), problems)
     for number, stage in enumerate(model.stages_):
         again = LinearRule.of_problem(stage.to_mu(scale), posed.problem)
@@ -124,7 +139,7 @@ def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> fl
     return upper
 
 
-def _recompute_lower(model: Any, posed: PosedProblem, problems: list[str]) -> float:
+def _recompute_lower(model: Any, posed: PosedProblem, objective: Objective, problems: list[str]) -> float:
     """L of the stored distribution."""
     stored = np.asarray(model.worst_case_distribution_)
     expected = (len(posed.instances.instance_of_row), len(model.classes_))
@@ -142,9 +157,83 @@ def _recompute_lower(model: Any, posed: PosedProblem, problems: list[str]) -> fl
     if not ((distribution >= 0.0).all() and abs(distribution.sum() - 1.0) <= AGREEMENT):
         problems.append("worst_case_distribution_ is not a distribution on these samples")
         return np.nan
-    lower = lower_bound(posed.problem, posed.problem.objective, distribution).bound
+    lower = lower_bound(posed.problem, objective, distribution).bound
     _confirm("worst_case_error_lower_", model.worst_case_error_lower_, lower, problems)
     return lower
+
+
+def _recompute_ensemble(
+    model: Any, data: TrainingData, posed: PosedProblem, units: IntArray, problems: list[str]
+) -> tuple[float, float]:
+    """U and L of the average of the members, and whatever else is said of it."""
+    fitted, scale = AverageRule(model.members_), posed.problem.scale
+    if not all(np.isfinite(rule.coef).all() and np.isfinite(rule.intercept).all() for rule in fitted.members):
+        problems.append("the coefficients in members_ are not finite")
+        return np.nan, np.nan
+    loss = 1.0 - fitted.probabilities(data.X[posed.instances.rows])
+    objective = ExpectedLoss(loss, posed.problem.marginal)
+    upper = _recompute_upper_of_loss(model, posed, objective, problems)
+    lower = _recompute_lower(model, posed, objective, problems)
+    importance = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
+    _confirm("feature_importances_", model.feature_importances_, importance, problems)
+    _confirm("selected_features_", model.selected_features_, fitted.columns, problems)
+    _confirm("n_features_selected_", model.n_features_selected_, len(fitted.columns), problems)
+    _check_selections(model, fitted, problems)
+    _check_out_of_bag(model, fitted, data, units, problems)
+    return upper, lower
+
+
+def _recompute_upper_of_loss(
+    model: Any, posed: PosedProblem, objective: ExpectedLoss, problems: list[str]
+) -> float:
+    """What the stored affine function proves about the loss."""
+    problem, stored = posed.problem, model.worst_case_proof_
+    if not (np.isfinite(stored.coef).all() and np.isfinite(stored.intercept).all()):
+        problems.append("worst_case_proof_ is not finite")
+        return np.nan
+    mu = -stored.to_mu(problem.scale)
+    constant = None if problem.marginal.is_known else objective.conjugate(problem.scores_of(mu))
+    _confirm("the threshold of worst_case_proof_", stored.threshold, constant, problems)
+    again = LinearRule.from_mu(-mu, stored.threshold, problem.coding, problem.scale)
+    _confirm("the intercept of worst_case_proof_", stored.intercept, again.intercept, problems)
+    upper = min(1.0, upper_bound(problem, objective, mu))
+    _confirm("worst_case_error_", model.worst_case_error_, upper, problems)
+    return upper
+
+
+def _check_selections(model: Any, fitted: AverageRule, problems: list[str]) -> None:
+    selections = [rule.columns for rule in fitted.members]
+    found = SelectionStability.of(selections, model.n_features_in_, threshold=model.threshold)
+    for name in ("selection_frequencies", "n_selected_per_subsample", "average_selected"):
+        _confirm(f"{name}_", getattr(model, f"{name}_"), getattr(found, name), problems)
+    if hasattr(model, "false_selection_bounds_"):
+        stored, again = (
+            _comparable(list(vars(bounds).values()))
+            for bounds in (model.false_selection_bounds_, found.false_selection_bounds)
+        )
+        _confirm("false_selection_bounds_", stored, again, problems)
+
+
+def _check_out_of_bag(
+    model: Any, fitted: AverageRule, data: TrainingData, units: IntArray, problems: list[str]
+) -> None:
+    in_bag, expected = np.asarray(model.in_bag_), (len(fitted.members), len(data.labels))
+    if in_bag.shape != expected or in_bag.dtype != np.bool_:
+        problems.append(f"in_bag_ has shape {in_bag.shape}, the members and the data need {expected}")
+        return
+    found = out_of_bag(fitted, data, in_bag, units)
+    for field in fields(OutOfBag):
+        stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
+        _confirm(f"{field.name}_", _comparable(stored), _comparable(again), problems)
+
+
+def _comparable(values: Any) -> np.ndarray:
+    """With a number that is none of theirs where there is no number, so that such places agree."""
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-1.0)
+
+
+def _stored_gap(model: Any) -> float:
+    return float(model.worst_case_error_ - model.worst_case_error_lower_)
 
 
 def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> None:

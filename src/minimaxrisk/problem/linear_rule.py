@@ -14,6 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.problem import rule
 from minimaxrisk.problem.problem import Problem
 
 
@@ -62,12 +63,20 @@ class LinearRule:
         sign = _orientation(len(self.coef))
         return scale.from_original(sign * self.full_coef, sign * self.intercept)
 
+    def use_of_components(self, scale: ColumnScale) -> FloatArray:
+        """Sizes of the coefficients of the inner columns (B x d)."""
+        return np.abs(self.to_mu(scale))
+
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         decision = safe_sparse_dot(X[:, self.columns], self.coef.T, dense_output=True) + self.intercept
         if len(self.coef) == 1:
             return np.vstack([-decision[:, 0], decision[:, 0]])
         return np.ascontiguousarray(decision.T)
+
+    def probabilities(self, X: DataMatrix) -> FloatArray:
+        """h(y|x) of the randomized rule for every row of X (K x n)."""
+        return rule.probabilities(self.scores(X), self.threshold)
 
 
 def _orientation(n_blocks: int) -> float:

@@ -36,6 +36,17 @@ class TrainingData:
     # Which rows belong together, as measurements of one patient do; None where every row stands for itself.
     groups: IntArray | None = None
 
+    def part(self, rows: IntArray) -> TrainingData:
+        """Some of the labelled rows; every class must be among them."""
+        return TrainingData(
+            X=self.X[rows],
+            classes=self.classes,
+            labels=self.labels[rows],
+            weights=self.weights[rows],
+            counts=None if self.counts is None else self.counts[rows],
+            groups=None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1],
+        )
+
 
 def check_training_data(
     estimator: Any,
@@ -75,7 +86,7 @@ def check_training_data(
         labels,
         weights,
         counts=None if counts is weights else counts,
-        groups=None if groups is None else _check_groups(groups, y, np.flatnonzero(used)),
+        groups=None if groups is None else _check_groups(groups, y, weights),
     )
     return data if X_unlabeled is None else _with_unlabeled(estimator, data, X_unlabeled)
 
@@ -161,9 +172,9 @@ def refuse_differences_within(
         )
 
 
-def _check_groups(groups: Any, y: np.ndarray, used: IntArray) -> IntArray:
-    """Codes of the groups; rows of weight zero take no part, whatever theirs."""
-    codes = np.zeros(len(y), dtype=np.intp)
+def _check_groups(groups: Any, y: np.ndarray, weights: FloatArray) -> IntArray | None:
+    """Codes of the groups; rows of weight zero take no part, whatever theirs. None where each is one row."""
+    codes, used = np.zeros(len(y), dtype=np.intp), np.flatnonzero(weights)
     codes[used] = np.unique(codes_of_groups(groups, len(y))[used], return_inverse=True)[1]
     if not codes.any():
         raise ValueError(
@@ -179,7 +190,9 @@ def _check_groups(groups: Any, y: np.ndarray, used: IntArray) -> IntArray:
         advice="a group holds measurements of one patient; correct the labels, and leave groups out where "
         "they stand for batches or hospitals",
     )
-    return codes
+    # A row of weight 2 is two samples of its group.
+    is_alone = codes.max() + 1 == len(used) and (weights[used] == 1.0).all()
+    return None if is_alone else codes
 
 
 def _explain_text_columns(X: Any, error: Exception) -> None:

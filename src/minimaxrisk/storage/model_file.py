@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
@@ -30,6 +31,7 @@ from minimaxrisk._utils.extras import require
 from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 
 MANIFEST = "minimaxrisk.json"
 FORMAT = 2
@@ -37,6 +39,8 @@ FORMAT = 2
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
     "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
+    "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
+    "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.linear_rule.LinearRule",
     "numpy.dtype",  # of an imputer
 )
@@ -49,7 +53,7 @@ class SavedModel:
 
     Attributes
     ----------
-    classifier : MinimaxRiskClassifier
+    classifier : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
         Fitted on an array whose columns are ``feature_names``, after the imputer and the scaler.
     feature_names : ndarray of str
         Names of the columns, in the order of ``coef_``.
@@ -71,7 +75,7 @@ class SavedModel:
         With which versions it was made.
     """
 
-    classifier: MinimaxRiskClassifier
+    classifier: MinimaxRiskClassifier | MinimaxRiskEnsembleClassifier
     feature_names: np.ndarray
     target: str
     fingerprint: str
@@ -96,7 +100,7 @@ class SavedModel:
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
-    """Write the file, whole or not at all. The classifier's ``callback`` is not part of it."""
+    """Write the file, whole or not at all. A ``callback`` is not part of it."""
     write_whole(path, _packed(model))
 
 
@@ -139,7 +143,7 @@ AGAIN = "fit the model again, or get the file again"
 
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
-    classifier = copy.copy(model.classifier).set_params(callback=None)
+    classifier = _without_callback(model.classifier)
     content = skops.dumps(
         {"classifier": classifier, "imputer": model.imputer, "scaler": model.scaler},
         compression=zipfile.ZIP_DEFLATED,
@@ -149,7 +153,7 @@ def _packed(model: SavedModel) -> bytes:
         "versions": dict(model.versions),
         "target": model.target,
         "classes": np.asarray(classifier.classes_).tolist(),
-        "certificate": {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_},
+        "certificate": _certificate(classifier),
         "fingerprint": model.fingerprint,
         "fingerprint_of_used": model.fingerprint_of_used,
         "reading": dict(model.reading),
@@ -163,9 +167,26 @@ def _packed(model: SavedModel) -> bytes:
     return file.getvalue()
 
 
+def _without_callback(classifier: Any) -> Any:
+    """The same fitted model; whatever a callback refers to does not belong in a file."""
+    stored = copy.copy(classifier)
+    if not isinstance(stored, MinimaxRiskEnsembleClassifier):
+        return stored.set_params(callback=None)
+    if stored.estimator is not None:
+        stored.estimator = clone(stored.estimator).set_params(callback=None)
+    return stored
+
+
 def current_versions() -> dict[str, str]:
     """What a result was made with."""
     return {"python": platform.python_version()} | package_versions(PACKAGES)
+
+
+def _certificate(classifier: Any) -> dict[str, float] | None:
+    """The bounds; an ensemble may have been fitted without."""
+    if not hasattr(classifier, "worst_case_error_"):
+        return None
+    return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
 
 
 def _checked_manifest(content: bytes, path: Path) -> dict[str, Any]:
@@ -223,8 +244,9 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
-    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), MinimaxRiskClassifier):
-        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier; {AGAIN}.")
+    kinds = (MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier)
+    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
+        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
     return parts
 
 

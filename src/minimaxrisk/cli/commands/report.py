@@ -89,6 +89,8 @@ def report_command(
     checked_destinations([page], sources=[model, data, labels])
     check_extras(saves=False, reports=True)
     saved = minimaxrisk.storage.load_model(model)
+    if not isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier):
+        raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
     X = filled(saved, study, console)
     if not is_training_data(saved, study, X):

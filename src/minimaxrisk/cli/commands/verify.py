@@ -66,7 +66,8 @@ def verify_command(
         typer.echo(as_json(verdict))
     elif holds:
         lower, upper = outward(certificate.lower, certificate.upper, digits=9)
-        interval = f"{lower} <= R* <= {upper}"
+        is_classifier = isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier)
+        interval = f"{lower} <= {'R*' if is_classifier else 'worst-case error'} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
         if saved.scaler is not None:
             typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")

@@ -91,6 +91,19 @@ def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor)
     return upper_bound(problem, problem.objective, best.mu)
 
 
+def interior_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
+    """A pair within ``settings.gap_tol`` of the optimum and no vertex of it; None where the loop gets stuck.
+
+    Where constraints were widened, the gap is that of the wider set.
+    """
+    best = Solution.trivial(problem, problem.objective)
+    best.solver = "interior-point"
+    search = _Search(problem, settings, best, seeks_vertex=False)
+    tolerance = max(settings.gap_tol, SMALLEST_GAP)
+    ended = search.run(lambda record: search.gap <= tolerance)
+    return None if ended == "stuck" else best
+
+
 class _Search:
     """The loop: iterate, certify, look for the vertex, report.
 

@@ -1,0 +1,452 @@
+"""The average of classifiers fitted on parts of the samples, with a certified bound of its own."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
+from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk.engines.dispatch import approach_minimax_risk
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.parameters import (
+    describe_set,
+    engine_settings_of,
+    radius_seed_of,
+    take_over_columns,
+    warn_about_radius,
+)
+from minimaxrisk.guarantees.error_bounds import (
+    WorstCaseOfRule,
+    features_to_start_with,
+    largest_expected_loss,
+)
+from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.guarantees.out_of_bag import OutOfBag, out_of_bag
+from minimaxrisk.problem import rule
+from minimaxrisk.problem.average_rule import AverageRule
+from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.samples.subsamples import (
+    Purpose,
+    Strata,
+    check_pairs,
+    complementary_halves,
+    independent_parts,
+)
+from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
+from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.uncertainty.radius import RadiusRule
+from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
+
+ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
+# A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
+# fraction of its largest one, for columns at unit variance, are taken for zero.
+SMALL_COEFFICIENT = 0.1
+# From inside fit past scikit-learn's decorator to the line that called it.
+CALLER_OF_FIT = 3
+# What a fit with certify=False does not have.
+OF_THE_CERTIFICATE = (
+    "worst_case_error_",
+    "worst_case_error_lower_",
+    "optimality_gap_",
+    "deterministic_error_bound_",
+    "worst_case_distribution_",
+    "worst_case_proof_",
+    "tau_",
+    "lambda_",
+    "radius_",
+    "radius_seed_",
+    "coverage_",
+    "coverage_remarks_",
+)
+
+
+class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
+    r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
+
+    Each member is a classifier fitted on a random part of the samples, with the same share of every class.
+    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` its arg-max. Averages vary less
+    from sample to sample than one rule does, and usually err less.
+
+    The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
+    distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty
+    set of *all* samples, by a linear program (see ``error_bounds``).
+
+    Parameters
+    ----------
+    estimator : MinimaxRiskClassifier or None, default=None
+        What the members are; it is cloned, and all its parameters count but ``deterministic``, ``gap_tol``,
+        ``verbose`` and ``callback``. ``None`` is ``MinimaxRiskClassifier()``.
+    n_estimators : int, default=50
+        Number of members; even with ``complementary=True``.
+    subsample : float, default=0.8
+        The share of the samples of each class that a member sees, rounded down.
+    complementary : bool, default=False
+        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``; of an odd
+        number of samples one is left out of both halves. Then ``false_selection_bounds_`` says how many
+        false selections to expect at most, but members that see more samples predict better. False draws
+        every part by itself.
+    radius : float, {"bonferroni", "bootstrap"}, array-like or None, default=None
+        The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
+        that of ``estimator``. Members that predict well often have a radius far below one that covers.
+    certify : bool, default=True
+        Whether to compute the worst case. Without it there are no bounds and nothing to verify.
+    threshold : float, default=0.6
+        The share of members that have to select a column, for ``false_selection_bounds_``.
+    gap_tol : float, default=0.05
+        The certified gap at which the members' solver stops, in place of the estimator's own. Members closer
+        to their optimum do not make a better average.
+    n_jobs : int or None, default=None
+        Processes among which the fits are shared, as in joblib: None is 1 unless a context says otherwise,
+        -1 all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the parts; an int gives the same ones every time.
+    verbose : int, default=0
+        If positive, a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    members_ : list of LinearRule
+        The rules of the members: the columns that each uses, their coefficients, intercepts and threshold.
+    in_bag_ : ndarray of bool of shape (n_estimators, n_samples)
+        Which samples each member has seen.
+    estimator_ : MinimaxRiskClassifier
+        Not fitted: its parameters say what the certified set is.
+    oob_proba_ : ndarray of shape (n_samples, n_classes)
+        For each sample the mean rule of the members that have not seen it; NaN where every member has, of
+        which a warning tells. With ``complementary=True`` that does not happen.
+    oob_error_ : float
+        The share, by weight (class weights included), of samples that the arg-max of ``oob_proba_``
+        misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
+    oob_error_interval_ : tuple of float
+        An approximate 95% interval of the error: Clopper and Pearson's for fewer samples (or groups) than
+        there are, since errors of members that share samples are not independent (Nadeau and Bengio's
+        correction).
+    selected_features_ : ndarray of int
+        Columns that at least one member uses.
+    n_features_selected_ : int
+        Their number.
+    feature_importances_ : ndarray of shape (n_features,)
+        The mean over members of the absolute coefficients, summed over classes, times the column's standard
+        deviation (its root mean square with ``standardize=False``).
+    selection_frequencies_ : ndarray of shape (n_features,)
+        The share of members that use each column. A member uses a column if its coefficient, at unit
+        variance, is at least a tenth of the member's largest; smaller ones are set to zero.
+    n_selected_per_subsample_ : ndarray of shape (n_estimators,)
+        How many columns each member uses.
+    average_selected_ : float
+        Their average, the q of the bounds.
+    false_selection_bounds_ : FalseSelectionBounds
+        With ``complementary=True``: bounds on the expected number of columns that reach ``threshold`` without
+        being related to the label.
+    worst_case_error_ : float
+        A certified upper bound on the error of the average over the uncertainty set of all samples.
+    worst_case_error_lower_ : float
+        A certified lower bound on the same: a distribution of the set on which the average errs so often.
+        (The classifier's is a bound for all rules; this one is about the rule at hand.)
+    optimality_gap_ : float
+        The difference of the two.
+    deterministic_error_bound_ : float
+        ``min(1, 2 * worst_case_error_)``, a bound for ``predict``; ``error_bounds(..., rule="argmax")`` has
+        its own worst case, which is smaller.
+    worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
+        The distribution that proves ``worst_case_error_lower_``.
+    worst_case_proof_ : LinearRule
+        The affine function above the loss that proves ``worst_case_error_``.
+    tau_, lambda_, radius_, radius_seed_, coverage_, coverage_remarks_, coding_
+        What the set is, as for ``MinimaxRiskClassifier``.
+    n_features_in_, feature_names_in_
+        Number and, where known, names of the columns.
+
+    Notes
+    -----
+    A sample of weight 2 goes to a part with all of its weight; the radii take it for two samples, unless
+    ``groups`` says that it is one. Rows that are repeated instead stay together if ``groups`` says so.
+
+    Examples
+    --------
+    >>> from minimaxrisk import MinimaxRiskEnsembleClassifier
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(60, 200, effect=0.8, random_state=0)
+    >>> model = MinimaxRiskEnsembleClassifier(random_state=0).fit(study.data, study.target)
+    >>> round(model.worst_case_error_, 2), round(model.oob_error_, 2)
+    (0.24, 0.03)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [MinimaxRiskClassifier, None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "subsample": [Interval(Real, 0, 1, closed="neither")],
+        "complementary": ["boolean"],
+        "radius": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"bonferroni", "bootstrap"}),
+            "array-like",
+            None,
+        ],
+        "certify": ["boolean"],
+        "threshold": [Interval(Real, 0.5, 1, closed="right")],
+        "gap_tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        subsample: float = 0.8,
+        complementary: bool = False,
+        radius: Any = None,
+        certify: bool = True,
+        threshold: float = 0.6,
+        gap_tol: float = 0.05,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.complementary = complementary
+        self.radius = radius
+        self.certify = certify
+        self.threshold = threshold
+        self.gap_tol = gap_tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> MinimaxRiskEnsembleClassifier:
+        """Fit the members, and certify their average.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training instances.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights. A sample goes to a part with all of its weight; one of weight 0 is no sample.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples of one group, such as the replicates of a patient, share a label and go to a part
+            together, so that the members that judge a sample have not seen its like. Parts then hold shares
+            of the groups, and radii count groups, as for ``MinimaxRiskClassifier``.
+
+        Returns
+        -------
+        self
+        """
+        estimator = clone(MinimaxRiskClassifier() if self.estimator is None else self.estimator)
+        estimator._validate_params()
+        estimator.set_params(callback=None)  # nobody calls it, and it need not go to other processes
+        # On a copy, so that a failed fit leaves the old model whole.
+        checked = copy(self)
+        data = check_training_data(
+            checked,
+            X,
+            y,
+            sample_weight=sample_weight,
+            class_weight=estimator.class_weight,
+            weight_kind=estimator.weight_kind,
+            groups=groups,
+        )
+        units = Strata.of(data, ENSEMBLE)
+        parts = self._parts(units)
+        radius_seed = radius_seed_of(estimator)
+        settings = engine_settings_of(estimator, checked.n_features_in_)
+        learn = RuleFromRows(
+            data,
+            estimator,
+            _silent(radius_rule_of(estimator, radius_seed)),
+            replace(settings, gap_tol=self.gap_tol),
+        )
+        with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
+            members = parallel_map(learn, parts, n_jobs=self.n_jobs, progress=progress)
+        fitted = AverageRule(members)
+        in_bag = _in_bag(parts, len(data.labels))
+        judged = out_of_bag(fitted, data, in_bag, units.unit_of_row)
+        certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
+        set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
+        with suitable_threads(len(data.labels)):
+            posed = _posed(data, certified, self._rule_of_set(certified, set_seed))
+            worst = _worst_case(fitted, data, posed, settings) if self.certify else None
+
+        take_over_columns(self, checked)
+        self.classes_, self.estimator_ = data.classes, certified
+        self.members_, self.in_bag_ = members, in_bag
+        self.coding_ = posed.problem.coding.name
+        self._store_use(fitted, posed)
+        self._store_certificate(posed, worst, set_seed)
+        for name, value in vars(judged).items():
+            setattr(self, f"{name}_", value)
+        self._warn(data, posed, judged)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The mean of the members' randomized rules, shape (n_samples, n_classes).
+
+        As those of ``MinimaxRiskClassifier`` these are probabilities of a decision: they do not estimate how
+        probable the label is.
+        """
+        return np.ascontiguousarray(self._probabilities(X).T)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest mean probability, the first one of several."""
+        decided = rule.arg_max(self._probabilities(X))
+        return self.classes_[decided]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """``predict_proba``, or for two classes the second column less the first.
+
+        Positive where ``predict`` says ``classes_[1]``.
+        """
+        probabilities = self._probabilities(X)
+        if len(self.classes_) > 2:
+            return np.ascontiguousarray(probabilities.T)
+        return probabilities[1] - probabilities[0]
+
+    def _probabilities(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "members_")
+        return AverageRule(self.members_).probabilities(check_new_data(self, X))
+
+    def _parts(self, units: Strata) -> list[IntArray]:
+        random = check_random_state(self.random_state)
+        if not self.complementary:
+            return independent_parts(units, self.n_estimators, self.subsample, random)
+        if self.subsample != 0.5:
+            raise ValueError(
+                f"complementary=True needs subsample=0.5, since the two parts of a pair are halves; got "
+                f"{self.subsample!r}. Use complementary=False for parts of another size."
+            )
+        check_pairs("n_estimators", self.n_estimators)
+        return complementary_halves(units, self.n_estimators, random)
+
+    def _rule_of_set(self, certified: MinimaxRiskClassifier, seed: int) -> RadiusRule:
+        """Radii that nobody reads need not be bootstrapped."""
+        return radius_rule_of(certified, seed) if self.certify else Multiple(1.0)
+
+    def _store_use(self, fitted: AverageRule, posed: PosedProblem) -> None:
+        scale = posed.problem.scale
+        self.selected_features_ = fitted.columns
+        self.n_features_selected_ = len(self.selected_features_)
+        self.feature_importances_ = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
+        selections = [member.columns for member in fitted.members]
+        found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
+        for name, value in vars(found).items():
+            setattr(self, f"{name}_", value)
+        if not self.complementary:
+            del self.false_selection_bounds_
+
+    def _store_certificate(self, posed: PosedProblem, worst: WorstCaseOfRule | None, set_seed: int) -> None:
+        for name in OF_THE_CERTIFICATE:
+            self.__dict__.pop(name, None)
+        if worst is None:
+            return
+        describe_set(self, posed)
+        self.radius_seed_ = set_seed
+        self.worst_case_error_ = min(1.0, worst.upper)
+        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
+        self.worst_case_error_lower_ = min(worst.lower, self.worst_case_error_)
+        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
+        self.deterministic_error_bound_ = min(1.0, 2.0 * self.worst_case_error_)
+        self.worst_case_distribution_ = posed.instances.to_rows(worst.distribution)
+        self.worst_case_proof_ = worst.affine
+
+    def _warn(self, data: TrainingData, posed: PosedProblem, judged: OutOfBag) -> None:
+        level = CALLER_OF_FIT + 1
+        if self.certify:
+            warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii, stacklevel=level + 1)
+        unseen = int(np.isnan(judged.oob_proba[data.weights > 0, 0]).sum())
+        if unseen:
+            warn(
+                f"{unseen} samples were seen by all members, so that they are not in oob_error_; use more "
+                "members, smaller parts, or complementary=True.",
+                UserWarning,
+                stacklevel=level,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(frozen=True)
+class RuleFromRows:
+    """What a classifier learns from some of the rows; an object, so that it can go to other processes."""
+
+    data: TrainingData
+    estimator: MinimaxRiskClassifier
+    radius_rule: RadiusRule
+    settings: EngineSettings
+
+    def __call__(self, rows: IntArray) -> LinearRule:
+        with suitable_threads(len(rows)):
+            problem = _posed(self.data.part(rows), self.estimator, self.radius_rule).problem
+            mu = approach_minimax_risk(problem, self.settings)
+            return LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem)
+
+
+def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
+    """Coefficients of columns that are small beside the largest become zero; intercepts stay."""
+    size = np.abs(mu)
+    size[:, :n_leading] = 0.0
+    is_small = size < SMALL_COEFFICIENT * size.max()
+    is_small[:, :n_leading] = False
+    return np.where(is_small, 0.0, mu)
+
+
+def _silent(radius_rule: RadiusRule) -> RadiusRule:
+    """Members state no coverage, so nobody need look whether theirs has one."""
+    return replace(radius_rule, confidence=None) if isinstance(radius_rule, Multiple) else radius_rule
+
+
+def _posed(data: TrainingData, estimator: MinimaxRiskClassifier, radius_rule: RadiusRule) -> PosedProblem:
+    return pose(
+        data,
+        coding=estimator.coding,
+        rule=radius_rule,
+        standardize=estimator.standardize,
+        fit_intercept=estimator.fit_intercept,
+        marginal_is_known=estimator.marginal == "empirical",
+    )
+
+
+def _worst_case(
+    fitted: AverageRule, data: TrainingData, posed: PosedProblem, settings: EngineSettings
+) -> WorstCaseOfRule:
+    problem = posed.problem
+    return largest_expected_loss(
+        problem,
+        1.0 - fitted.probabilities(data.X[posed.instances.rows]),
+        start=features_to_start_with(fitted, problem),
+        n_max=settings.n_max,
+        epsilon=settings.epsilon,
+    )
+
+
+def _in_bag(parts: list[IntArray], n_samples: int) -> BoolArray:
+    in_bag = np.zeros((len(parts), n_samples), dtype=np.bool_)
+    for seen, rows in zip(in_bag, parts, strict=True):
+        seen[rows] = True
+    return in_bag
