@@ -50,6 +50,7 @@ def test_columns_are_counted_where_a_model_tells(study):
         make_pipeline(StandardScaler(), L1SVMClassifier()), {"l1svmclassifier__alpha": [5.0]}
     )
     estimators = {"ours": MinimaxRiskClassifier(), "tree": DecisionTreeClassifier(), "search": search}
+    estimators["inner"] = inner
     found = compare(estimators | usual_rivals(3), X, labels, cv=StratifiedKFold(2))
     train = next(StratifiedKFold(2).split(X, labels))[0]
     assert found.n_features[0, 0] == MinimaxRiskClassifier().fit(X[train], labels[train]).n_features_selected_
@@ -57,7 +58,7 @@ def test_columns_are_counted_where_a_model_tells(study):
     assert np.isnan(used["tree"])
     assert np.isnan(used["random forest"])
     assert used["linear SVM"] == 60
-    for name in ("search", "L1 logistic regression", "nearest shrunken centroids"):
+    for name in ("search", "inner", "L1 logistic regression", "nearest shrunken centroids"):
         assert 0 < used[name] < 60
     table = str(found)
     assert table.count("\n") == len(found.names)

@@ -252,8 +252,9 @@ class _OneFit:
 
 def _n_used(fitted: Any) -> float:
     """How many columns a fitted classifier uses; NaN where it does not tell, or steps before it mix them."""
-    last = getattr(fitted, "best_estimator_", fitted)
-    last = last[-1] if isinstance(last, Pipeline) else last
+    last = fitted
+    while isinstance(last, Pipeline) or hasattr(last, "best_estimator_"):  # searches in pipelines, or around
+        last = last[-1] if isinstance(last, Pipeline) else last.best_estimator_
     if hasattr(last, "selected_features_"):
         return float(len(last.selected_features_))
     if hasattr(last, "estimators_") and hasattr(last.estimators_[0], "coef_"):
