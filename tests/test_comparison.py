@@ -50,7 +50,8 @@ def test_columns_are_counted_where_a_model_tells(study):
         make_pipeline(StandardScaler(), L1SVMClassifier()), {"l1svmclassifier__alpha": [5.0]}
     )
     estimators = {"ours": MinimaxRiskClassifier(), "tree": DecisionTreeClassifier(), "search": search}
-    estimators["inner"] = inner
+    searched = GridSearchCV(L1SVMClassifier(), {"alpha": [5.0]})
+    estimators["inner"] = make_pipeline(StandardScaler(), searched)
     found = compare(estimators | usual_rivals(3), X, labels, cv=StratifiedKFold(2))
     train = next(StratifiedKFold(2).split(X, labels))[0]
     assert found.n_features[0, 0] == MinimaxRiskClassifier().fit(X[train], labels[train]).n_features_selected_
