@@ -112,6 +112,10 @@ def _complete(errors: Errors, one: str, other: str) -> dict[str, float]:
     return found
 
 
+def _error_of_mean(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
 def _claims(errors: Errors) -> list[Claim]:
     rivals = [label(name, clip=clip) for name in OTHERS if name in TUNED for clip in (False, True)]
     means = {name: _complete(errors, BEST, name) for name in rivals}
@@ -127,7 +131,7 @@ def _claims(errors: Errors) -> list[Claim]:
         values = np.array(list(gaps[best].values()))
         if not values.size:
             continue
-        gap, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+        gap, error = float(values.mean()), _error_of_mean(values)
         claims.append(
             Claim(
                 f"The {ours} errs at least {AIM:.1%} less, on average, than the best of the tuned others.",
@@ -158,8 +162,8 @@ def _difference_table(errors: Errors) -> TextTable:
         for line in errors.values():
             cells.append(_difference(line[name], line[BEST]) if name in line and BEST in line else "–")
         found = list(_complete(errors, name, BEST).values())
-        spread = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
-        lines.append([name, f"{np.mean(found):+.4f} ± {spread:.4f}" if found else "–", *cells])
+        mean = f"{np.mean(found):+.4f} ± {_error_of_mean(np.array(found)):.4f}" if found else "–"
+        lines.append([name, mean, *cells])
     return TextTable(f"Errors less those of the {BEST}.", ["method", "mean", *errors], lines)
 
 
