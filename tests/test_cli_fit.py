@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, permutation_test
+from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.cli import main
 from minimaxrisk.cli.app import app
 from minimaxrisk.storage.model_file import load_model, save_model
@@ -155,6 +157,20 @@ class TestFit:
         text = page.read_text(encoding="utf-8")
         assert "For new samples: with 90% confidence, the error of" in text
         assert f"is at most {found['value']:.3f}: " in text
+
+    def test_left_out_samples_by_the_probability_stated_for_them(self, table, fitted, capsys, tmp_path):
+        page = tmp_path / "report.html"
+        few = ["--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee", "--report", page]
+        arguments = [table, "--target", "diagnosis", *few]
+        found = fit_json(capsys, *arguments)["cross_validation"]
+        bands = cross_validated_error(fitted, values(), labels(), n_folds=3).by_stated_probability()
+        assert found["by_stated_probability"] == [asdict(one) for one in bands]
+        sure = bands[0]
+        assert sure.n_samples > 1
+        words = f"f {sure.n_samples} left-out samples whose class was stated with probability 1, "
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert f"o{words}" in out
+        assert f"O{words}" in page.read_text(encoding="utf-8")
 
     def test_known_instances(self, table, capsys, tmp_path):
         arguments = ["--target", "diagnosis", "--marginal", "empirical", "--radius", "bootstrap"]

@@ -40,7 +40,13 @@ from minimaxrisk.report import (
 from minimaxrisk.report.bound_figures import radius_figure
 from minimaxrisk.report.figures import comparison_figure, permutation_figure
 from minimaxrisk.report.scripts import json_island, vega_bundle
-from minimaxrisk.report.tables import feature_rows, guarantee_table, number, suspect_table
+from minimaxrisk.report.tables import (
+    feature_rows,
+    guarantee_table,
+    number,
+    probability_table,
+    suspect_table,
+)
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -637,11 +643,50 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own=own,
         predicted=(np.arange(n_samples) < n_wrong).astype(int),
         own_probability=np.ones(n_samples),
+        stated=np.ones(n_samples),
     )
     text = " ".join(section_wording.about_cross_validation(replace(findings, cross_validation=folds)))
     assert ("rough guide" in text) == rough
     counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
     assert counted[n_wrong] in text
+
+
+@pytest.mark.parametrize(
+    ("n", "n_right", "words"),
+    [
+        (40, 38, "Of 40 left-out samples whose class was stated with probability 1, 38 were right."),
+        (40, 40, "Of 40 left-out samples whose class was stated with probability 1, all were right."),
+        (3, 1, "Of 3 left-out samples whose class was stated with probability 1, 1 was right."),
+        (3, 0, "Of 3 left-out samples whose class was stated with probability 1, none was right."),
+        (1, 0, "One left-out sample had its class stated with probability 1, which was wrong."),
+        (0, 0, "No left-out sample had its class stated with probability 1."),
+    ],
+)
+def test_probabilities_beside_what_became_of_them(findings, n, n_right, words):
+    """Samples without probability 1 have 0.6, and are right."""
+    own = np.zeros(60, dtype=int)
+    folds = replace(
+        findings.cross_validation,
+        own=own,
+        predicted=((np.arange(60) >= n_right) & (np.arange(60) < n)).astype(int),
+        stated=np.where(np.arange(60) < n, 1.0, 0.6),
+    )
+    found = replace(findings, cross_validation=folds)
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"What the probabilities are worth {words}" in page
+    mean, right = 0.6 + 0.4 * n / 60, 60 - n + n_right
+    assert (
+        f"a probability of {mean:.3f} on average, and {right} of them, {right / 60:.1%}, were right" in page
+    )
+    rows = [["0.5 to below 0.75", "0.600", f"{60 - n}", f"{60 - n}", "1.000"]]
+    if n:
+        rows.insert(0, ["exactly 1", "1.000", f"{n}", f"{n_right}", f"{n_right / n:.3f}"])
+    assert probability_table(found).rows == rows
+
+
+def test_without_folds_nothing_is_said_about_probabilities(study):
+    page = render_report(gather(MinimaxRiskClassifier(), *study, **NOTHING), PROVENANCE)
+    assert "What the probabilities are worth" not in page
 
 
 def test_printed_bounds_are_true():

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.guarantees.best_guarantee import BestGuarantee
 from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.report import Findings
-from minimaxrisk.report.phrases import clipping, outward
+from minimaxrisk.report.phrases import certain, clipping, outward
 from minimaxrisk.report.summaries import summarise_radius
 from minimaxrisk.report.wording import headline
 
@@ -42,10 +43,7 @@ def fit_as_text(
     if test is not None:
         lines += _noise(test)
     if findings is not None and findings.cross_validation is not None:
-        found = findings.cross_validation
-        lines.append(
-            _line("cross-validation", f"{found.n_wrong} of {n_samples} left-out samples misclassified")
-        )
+        lines += _left_out(findings.cross_validation)
     most_common = max(sizes, key=lambda label: sizes[label])
     lines.append(
         _line("to compare", f"always predicting {most_common!r} errs for {majority_error(trained):.1%}")
@@ -112,6 +110,7 @@ def fit_as_json(
             "n_wrong": folds.n_wrong,
             "randomized_error": folds.errors[0],
             "argmax_error": folds.errors[1],
+            "by_stated_probability": folds.by_stated_probability(),
         },
         "guarantee": guarantee and _guarantee_as_json(guarantee),
         "written": {what: str(path) for what, path in written.items()},
@@ -188,6 +187,14 @@ def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
     return [
         *bounds,
         f"{model.deterministic_error_bound_:.4f} bounds that of predict, which names the most probable class",
+    ]
+
+
+def _left_out(found: CrossValidatedError) -> list[str]:
+    first = found.by_stated_probability()[0]
+    return [
+        _line("cross-validation", f"{found.n_wrong} of {len(found.own)} left-out samples misclassified;"),
+        _line("", certain(first.n_samples, first.n_right)),
     ]
 
 

@@ -7,7 +7,7 @@ is spread evenly, so that all samples whose own label weighs more share one weig
 from __future__ import annotations
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import clipping, count, misclassified, percent, quoted, share
+from minimaxrisk.report.phrases import certain, clipping, count, misclassified, percent, quoted, share
 from minimaxrisk.report.verdicts import all_tie, in_doubt, knows_instances, learned_nothing, noise_verdict
 
 # A 95% interval for the error that is wider than this makes it a rough guide.
@@ -38,6 +38,23 @@ def about_cross_validation(findings: Findings) -> list[str]:
         "training samples, and no unbiased estimate of the variance exists. Choosing a radius, features or "
         "samples to leave out by looking at this number makes it too small.",
     ]
+
+
+def about_probabilities(findings: Findings) -> str:
+    """What the stated probabilities are worth; needs the cross-validation."""
+    result = findings.cross_validation
+    assert result is not None
+    first = result.by_stated_probability()[0]
+    sure = certain(first.n_samples, first.n_right)
+    n_right = len(result.own) - result.n_wrong
+    return (
+        f"{sure[0].upper()}{sure[1:]}. Over all {len(result.own):,} the class that was named had a "
+        f"probability of {share(float(result.stated.mean()))} on average, and {n_right:,} of them, "
+        f"{n_right / len(result.own):.1%}, were right. The probabilities are those with which the randomized "
+        "rule draws labels, chosen to make the worst case small. They are not made to agree with how often "
+        "a class is right, not even where they are 1. For that they would have to be calibrated, on "
+        "samples that were left out."
+    )
 
 
 def about_features(findings: Findings) -> str:
