@@ -113,6 +113,24 @@ def n_folds_possible(model: Any, y: Any, n_folds: Any) -> int:
     return min(int(n_folds), int(own.sum(axis=0).min()))
 
 
+def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any) -> StratifiedKFold:
+    """As many as asked for, or as the smallest class has samples."""
+    possible = n_folds_possible(model, y, n_folds)
+    if possible < 2:
+        raise ValueError(
+            "cross-validation needs at least two samples of every class; leave out classes with a single one."
+        )
+    return StratifiedKFold(possible, shuffle=True, random_state=random_state)
+
+
+def arg_max_copy(model: Any) -> Any:
+    """Not fitted, and silent; ``predict`` is the arg-max rule, also where the model itself draws labels."""
+    fresh = clone(model)
+    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
+    last.set_params(deterministic=True, callback=None, verbose=0)
+    return fresh
+
+
 def cross_validated_error(
     model: Any, X: DataMatrix, y: Any, *, n_folds: int = 10, random_state: Any = 0, n_jobs: int | None = None
 ) -> CrossValidatedError:
@@ -122,19 +140,10 @@ def cross_validated_error(
     With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
     """
     y = np.asarray(y)
-    possible = n_folds_possible(model, y, n_folds)
-    if possible < 2:
-        raise ValueError(
-            "cross-validation needs at least two samples of every class; leave out classes with a single one."
-        )
-    splitter = StratifiedKFold(possible, shuffle=True, random_state=random_state)
+    splitter = stratified_folds(model, y, n_folds, random_state)
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     folds = list(splitter.split(np.zeros(len(y)), own))
-    # predict is to be the arg-max rule, also where the model itself draws labels.
-    fresh = clone(model)
-    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
-    last.set_params(deterministic=True, callback=None, verbose=0)
-    outcomes = parallel_map(_LeftOut(fresh, X, y), folds, n_jobs=n_jobs)
+    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y), folds, n_jobs=n_jobs)
     predicted, own_probability, stated = np.empty(len(y), dtype=np.intp), np.empty(len(y)), np.empty(len(y))
     for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):
         predicted[test] = said
