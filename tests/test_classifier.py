@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, verify
 
 
 def reference_risk(X, y, *, coding, radius=1.0, weights=None):
@@ -92,6 +93,50 @@ def test_probabilities_follow_the_rule_with_the_stored_threshold(wide):
     # On the training instances d_x <= 1, so the worst-case distribution's error of h is R*.
     error = (model.worst_case_distribution_ * (1 - model.predict_proba(X))).sum()
     assert error == pytest.approx(model.worst_case_error_, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "estimator", [MinimaxRiskClassifier(), MinimaxRiskClassifierCV(radii=[1.0, 1.1], cv=2)]
+)
+def test_logarithms_of_zeros_come_with_a_warning(wide, estimator):
+    X, y = wide
+    model = estimator.fit(X, y)
+    h = model.predict_proba(X)
+    n_zeros = int((h == 0.0).sum())
+    assert n_zeros > 1
+    message = f"{n_zeros} of {h.size} entries are minus infinity.*CalibratedClassifierCV.*clip predict_proba"
+    with pytest.warns(UserWarning, match=message) as caught:
+        logarithms = model.predict_log_proba(X)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(np.isneginf(logarithms), h == 0.0)
+    np.testing.assert_allclose(np.exp(logarithms), h, rtol=1e-14)
+
+
+def test_logarithms_without_zeros_come_without(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(radius=40.0).fit(X, y)
+    h = model.predict_proba(X)
+    assert h.min() > 0.0
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(h))  # warnings are errors here
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scikit_learn_calibrates_the_scores(wide, n_classes):
+    X, y = wide
+    kept = np.isin(y, np.unique(y)[:n_classes])
+    X, y = X[kept], y[kept]
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert (model.predict_proba(X) == 0.0).any()
+    calibrated = CalibratedClassifierCV(MinimaxRiskClassifier(), cv=3, ensemble=False).fit(X, y)
+    probabilities = calibrated.predict_proba(X)
+    assert 0.0 < probabilities.min() < probabilities.max() < 1.0
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    (one,) = calibrated.calibrated_classifiers_
+    assert one.estimator.worst_case_error_ == model.worst_case_error_
+    # Of two classes the curve goes up with decision_function, and with nothing else of the model.
+    if n_classes == 2:
+        order = np.argsort(model.decision_function(X))
+        assert (np.diff(probabilities[order, 1]) >= 0.0).all()
 
 
 def test_randomized_predictions_are_draws_from_predict_proba(wide):

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 import typer
 from scipy import sparse
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, permutation_test
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, compare, permutation_test
+from minimaxrisk.analysis.comparison import usual_rivals
+from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.cli import main
 from minimaxrisk.cli.app import app
+from minimaxrisk.report import rivals
 from minimaxrisk.storage.model_file import load_model, save_model
 from tests import study_files
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
@@ -155,6 +161,20 @@ class TestFit:
         text = page.read_text(encoding="utf-8")
         assert "For new samples: with 90% confidence, the error of" in text
         assert f"is at most {found['value']:.3f}: " in text
+
+    def test_left_out_samples_by_the_probability_stated_for_them(self, table, fitted, capsys, tmp_path):
+        page = tmp_path / "report.html"
+        few = ["--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee", "--report", page]
+        arguments = [table, "--target", "diagnosis", *few]
+        found = fit_json(capsys, *arguments)["cross_validation"]
+        bands = cross_validated_error(fitted, values(), labels(), n_folds=3).by_stated_probability()
+        assert found["by_stated_probability"] == [asdict(one) for one in bands]
+        sure = bands[0]
+        assert sure.n_samples > 1
+        words = f"f {sure.n_samples} left-out samples whose class was stated with probability 1, "
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert f"o{words}" in out
+        assert f"O{words}" in page.read_text(encoding="utf-8")
 
     def test_known_instances(self, table, capsys, tmp_path):
         arguments = ["--target", "diagnosis", "--marginal", "empirical", "--radius", "bootstrap"]
@@ -659,6 +679,88 @@ class TestReport:
         assert status == 1
         assert "A report is about a model and its training data" in err
         assert not (tmp_path / "r.html").exists()
+
+
+class TestCompare:
+    @pytest.fixture(autouse=True)
+    def quick_forest(self, monkeypatch):
+        def few_trees(*arguments, **options):
+            estimators = usual_rivals(*arguments, **options)
+            estimators["random forest"].set_params(n_estimators=5)
+            return estimators
+
+        monkeypatch.setattr(rivals, "usual_rivals", few_trees)
+
+    FEW = ("--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee")
+
+    def test_terminal_json_and_page_agree(self, table, capsys, tmp_path):
+        page, model = tmp_path / "report.html", tmp_path / "m.skops"
+        arguments = [table, "--target", "diagnosis", *self.FEW, "--scale", "clip", "--compare", "--seed", 2]
+        found = fit_json(capsys, *arguments, "--report", page)["comparison"]
+        assert found["n_folds"] == 3
+        assert found["left_out"] == {}
+        ours = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
+        folds = StratifiedKFold(3, shuffle=True, random_state=2)
+        by_hand = compare({"this model": ours, **rivals.usual_rivals(2)}, values(), labels(), cv=folds)
+        assert [one["name"] for one in found["classifiers"]] == list(by_hand.names)
+        assert [one["error"] for one in found["classifiers"]] == by_hand.mean_errors.tolist()
+        assert [one["difference"] for one in found["classifiers"]] == [None, *by_hand.differences[1:]]
+        assert "difference" in found["sentence"]
+        assert found["sentence"] in html.unescape(page.read_text(encoding="utf-8"))
+        assert found["how"] in html.unescape(page.read_text(encoding="utf-8"))
+        _, out, _ = run(capsys, "fit", *arguments, "--report", page, "--out", model)
+        assert found["sentence"] in " ".join(out.split())
+        for one in found["classifiers"][1:]:
+            difference = f"{one['difference']:+.3f} ± {one['difference_error']:.3f}".replace("-", "−")
+            (line,) = [line for line in out.splitlines() if line.strip().startswith(one["name"])]
+            assert line.split(one["name"])[1].split()[0] == f"{one['error']:.3f}"
+            assert difference in line
+            assert difference in page.read_text(encoding="utf-8")
+        again = tmp_path / "again.html"
+        status, *_ = run(capsys, "report", model, table, *self.FEW, "--compare", "--seed", 2, "--out", again)
+        assert status == 0
+        assert found["sentence"] in html.unescape(again.read_text(encoding="utf-8"))
+
+    def test_off_unless_asked_for(self, table, capsys, tmp_path):
+        arguments = [table, "--target", "diagnosis", *self.FEW, "--report", tmp_path / "report.html"]
+        assert fit_json(capsys, *arguments)["comparison"] is None
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert "other classifiers" not in out
+
+    def test_gaps_are_filled_before_the_folds(self, tmp_path, capsys):
+        X = values()
+        X[3, 2] = np.nan
+        rows = [["" if cell == "nan" else cell for cell in row] for row in sample_rows(X)]
+        table, page = write_rows(tmp_path / "gaps.csv", rows), tmp_path / "report.html"
+        arguments = ["--target", "diagnosis", "--impute", "median", *self.FEW, "--compare", "--report", page]
+        how = fit_json(capsys, table, *arguments)["comparison"]["how"]
+        words = "Missing values were filled before, by medians of all samples and not fold by fold."
+        assert words in how
+        assert words in page.read_text(encoding="utf-8")
+
+    def test_a_class_of_one_sample(self, tmp_path, capsys):
+        rows = sample_rows()
+        rows = [row for row in rows if row[-1] != "ill"] + [row for row in rows if row[-1] == "ill"][:1]
+        table, page = write_rows(tmp_path / "lonely.csv", rows), tmp_path / "report.html"
+        arguments = [table, "--target", "diagnosis", *self.FEW, "--compare", "--report", page]
+        found = fit_json(capsys, *arguments)["comparison"]
+        assert found["classifiers"] == []
+        assert found["sentence"].startswith("Not computed: class ill has a single sample")
+        assert found["sentence"] in page.read_text(encoding="utf-8")
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert found["sentence"] in " ".join(out.split())
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [([], "is part of a report"), (["--report", "r.html", "--folds", 0], "needs folds to compare on")],
+    )
+    def test_what_it_needs(self, table, capsys, monkeypatch, options, message):
+        monkeypatch.chdir(table.parent)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--compare", *options)
+        assert status == 2
+        assert "--compare" in err
+        assert message in err
+        assert list(table.parent.iterdir()) == [table]
 
 
 class TestTerminal:

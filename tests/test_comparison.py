@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -82,6 +85,20 @@ def test_usual_rivals_take_sparse_columns():
     found = compare(usual_rivals(3, is_sparse=True), sparse.csr_array(X), y, cv=2)
     assert "nearest shrunken centroids" not in found.names
     assert (found.mean_errors < 0.2).all()
+
+
+def test_a_classifier_that_cannot_be_fitted_is_named():
+    X, y = np.ones((20, 3)), np.arange(20) % 2
+    estimators = {"dummy": DummyClassifier(), "centroids": NearestCentroid(shrink_threshold=0.5)}
+    message = r"estimators\['centroids'\] could not be fitted.*zero variance"
+    with (
+        pytest.warns(UserWarning, match="zero standard deviation"),
+        pytest.raises(ValueError, match=message) as raised,
+    ):
+        compare(estimators, X, y, cv=2)
+    # As it comes back from another process.
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (again.name, str(again)) == ("centroids", str(raised.value))
 
 
 @pytest.mark.parametrize(

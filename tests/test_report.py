@@ -20,11 +20,13 @@ from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
     best_guarantee,
+    compare,
     error_bounds,
     minimax_risk_path,
     permutation_test,
     verify,
 )
+from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.cli import tour as demo
 from minimaxrisk.datasets import make_expression
@@ -37,10 +39,18 @@ from minimaxrisk.report import (
     verdicts,
     wording,
 )
+from minimaxrisk.report import rivals as rivals_of_report
 from minimaxrisk.report.bound_figures import radius_figure
 from minimaxrisk.report.figures import comparison_figure, permutation_figure
+from minimaxrisk.report.rivals import ComparedClassifier, Rivals
 from minimaxrisk.report.scripts import json_island, vega_bundle
-from minimaxrisk.report.tables import feature_rows, guarantee_table, number, suspect_table
+from minimaxrisk.report.tables import (
+    feature_rows,
+    guarantee_table,
+    number,
+    probability_table,
+    suspect_table,
+)
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -637,11 +647,212 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own=own,
         predicted=(np.arange(n_samples) < n_wrong).astype(int),
         own_probability=np.ones(n_samples),
+        stated=np.ones(n_samples),
     )
     text = " ".join(section_wording.about_cross_validation(replace(findings, cross_validation=folds)))
     assert ("rough guide" in text) == rough
     counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
     assert counted[n_wrong] in text
+
+
+@pytest.mark.parametrize(
+    ("n", "n_right", "words"),
+    [
+        (40, 38, "Of 40 left-out samples whose class was stated with probability 1, 38 were right."),
+        (40, 40, "Of 40 left-out samples whose class was stated with probability 1, all were right."),
+        (3, 1, "Of 3 left-out samples whose class was stated with probability 1, 1 was right."),
+        (3, 0, "Of 3 left-out samples whose class was stated with probability 1, none was right."),
+        (1, 0, "One left-out sample had its class stated with probability 1, which was wrong."),
+        (0, 0, "No left-out sample had its class stated with probability 1."),
+    ],
+)
+def test_probabilities_beside_what_became_of_them(findings, n, n_right, words):
+    """Samples without probability 1 have 0.6, and are right."""
+    own = np.zeros(60, dtype=int)
+    folds = replace(
+        findings.cross_validation,
+        own=own,
+        predicted=((np.arange(60) >= n_right) & (np.arange(60) < n)).astype(int),
+        stated=np.where(np.arange(60) < n, 1.0, 0.6),
+    )
+    found = replace(findings, cross_validation=folds)
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"What the probabilities are worth {words}" in page
+    mean, right = 0.6 + 0.4 * n / 60, 60 - n + n_right
+    assert (
+        f"a probability of {mean:.3f} on average, and {right} of them, {right / 60:.1%}, were right" in page
+    )
+    rows = [["0.5 to below 0.75", "0.600", f"{60 - n}", f"{60 - n}", "1.000"]]
+    if n:
+        rows.insert(0, ["exactly 1", "1.000", f"{n}", f"{n_right}", f"{n_right / n:.3f}"])
+    assert probability_table(found).rows == rows
+
+
+def test_without_folds_nothing_is_said_about_probabilities(study):
+    page = render_report(gather(MinimaxRiskClassifier(), *study, **NOTHING), PROVENANCE)
+    assert "What the probabilities are worth" not in page
+
+
+# ---- beside other classifiers
+
+
+def few_trees(*arguments, **options):
+    """The usual rivals with a forest that does not take seconds."""
+    rivals = usual_rivals(*arguments, **options)
+    rivals["random forest"].set_params(n_estimators=5)
+    return rivals
+
+
+@pytest.fixture
+def quick_forest(monkeypatch):
+    monkeypatch.setattr(rivals_of_report, "usual_rivals", few_trees)
+
+
+@pytest.mark.usefixtures("quick_forest")
+@pytest.mark.parametrize("clips", [False, True])
+def test_rivals_are_compared_on_the_folds_of_the_cross_validation(study, clips):
+    X, y = study
+    X, y = X[:47] * np.random.default_rng(0).chisquare(1, X[:47].shape), y[:47]
+    scaler = ClippedScaler().fit(X) if clips else None
+    settings = {"radius": 1.5, "coding": "one-hot", "random_state": 0}
+    model = MinimaxRiskClassifier(**settings, deterministic=False).fit(scaler.transform(X) if clips else X, y)
+    told = []
+    found = gather_findings(
+        model,
+        X,
+        y,
+        scaler=scaler,
+        has_rivals=True,
+        random_state=4,
+        progress=told.append,
+        **(NOTHING | {"n_folds": 3}),
+    )
+    assert "other classifiers" in told
+    ours = MinimaxRiskClassifier(**settings)
+    learner = make_pipeline(ClippedScaler(), ours) if clips else ours
+    folds = StratifiedKFold(3, shuffle=True, random_state=4)
+    by_hand = compare({"this model": learner, **few_trees(2)}, X, y, cv=folds)
+    compared = found.rivals.compared
+    assert tuple(one.name for one in compared) == by_hand.names
+    np.testing.assert_array_equal([one.error for one in compared], by_hand.mean_errors)
+    assert compared[0].error == pytest.approx(found.cross_validation.fold_errors[1].mean())
+    np.testing.assert_array_equal([one.difference for one in compared[1:]], by_hand.differences[1:])
+    np.testing.assert_array_equal(
+        [one.difference_error for one in compared[1:]], by_hand.difference_errors[1:]
+    )
+    assert compared[0].n_features == np.median(by_hand.n_features[0])
+    assert compared[0].difference is compared[0].outcome is compared[-1].n_features is None
+    assert found.rivals.n_folds == 3
+    json.dumps(found.to_dict(), allow_nan=False)
+    page = render_report(found, PROVENANCE)
+    assert f"{compared[1].difference:+.3f} ± {compared[1].difference_error:.3f}".replace("-", "−") in page
+    assert "All were cross-validated on the same 3 folds" in page
+    assert "Missing values were filled before" not in page
+    assert "Missing values were filled before" in render_report(
+        found, replace(PROVENANCE, imputed="2 values")
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "its_error", "outcome"),
+    [
+        (0.0, 0.0, "none"),
+        (0.05, 0.03, "none"),
+        (-0.05, 0.03, "none"),
+        (0.07, 0.03, "more"),
+        (-0.07, 0.03, "fewer"),
+    ],
+)
+def test_a_difference_can_be_told_from_two_standard_errors_on(difference, its_error, outcome):
+    """Two folds whose differences have that mean and that standard error."""
+    spread = its_error / np.sqrt(0.5 + 1.0) / np.sqrt(2.0)
+    errors = np.array([[0.3, 0.3], [0.3 + difference - spread, 0.3 + difference + spread]])
+    found = Comparison(("this model", "other"), errors, np.full((2, 2), np.nan), np.ones((2, 2)), 1.0)
+    assert found.difference_errors[1] == pytest.approx(its_error)
+    ours, other = rivals_of_report._summarise(found)
+    assert ours.outcome is None
+    assert other.outcome == outcome
+
+
+def with_outcomes(*outcomes, left_out=None):
+    others = (
+        ComparedClassifier(f"{letter} forest", 0.2, None, 1.0, 0.1, 0.01, outcome)
+        for letter, outcome in zip("abc", outcomes, strict=False)
+    )
+    ours = ComparedClassifier("this model", 0.1, 12.0, 0.1, None, None, None)
+    return Rivals(3, (ours, *others), left_out or {})
+
+
+@pytest.mark.parametrize(
+    ("rivals", "words"),
+    [
+        (
+            with_outcomes("none", "none"),
+            "No difference between this model and the others can be told: none is larger than two of its "
+            "standard errors.",
+        ),
+        (
+            with_outcomes("more", "fewer", "none"),
+            "B forest made fewer errors than this model, by more than two standard errors of the difference. "
+            "A forest made more errors than this model, by more than two standard errors of the difference. "
+            "No difference from this model can be told for c forest: it is not larger than two standard "
+            "errors.",
+        ),
+        (
+            with_outcomes("more", "more", left_out={"tree": "No leaves."}),
+            "A forest and b forest made more errors than this model, by more than two standard errors of the "
+            "difference. Tree could not be fitted to these data; scikit-learn says: No leaves.",
+        ),
+    ],
+)
+def test_words_say_which_differences_can_be_told(findings, rivals, words):
+    assert section_wording.compared(rivals) == words
+    page = text_of(render_report(replace(findings, rivals=rivals), PROVENANCE))
+    assert f"Beside other classifiers {words} All were cross-validated" in page
+    assert "this model 0.100 12 0.100" in page
+    assert "a forest 0.200 +0.100 ± 0.010 not told 1.000" in page
+
+
+def test_weights_of_classes_are_not_those_of_the_rivals(findings):
+    found = replace(findings, rivals=with_outcomes("none"))
+    weights = "This model weights the classes and the others do not"
+    assert weights not in text_of(render_report(found, PROVENANCE))
+    weighted = replace(found, fit=replace(found.fit, class_weight="balanced"))
+    assert weights in text_of(render_report(weighted, PROVENANCE))
+
+
+@pytest.mark.usefixtures("quick_forest")
+def test_a_rival_that_cannot_be_fitted_is_left_out():
+    """Where most columns are constant within classes, shrunken centroids divide by zero, and warn."""
+    random = np.random.default_rng(0)
+    X, y = np.zeros((20, 9)), np.arange(20) % 2
+    X[:, :2] = random.standard_normal((20, 2)) + y[:, None]
+    found = gather(MinimaxRiskClassifier(), X, y, **NOTHING | {"n_folds": 2}, has_rivals=True)
+    assert list(found.rivals.left_out) == ["nearest shrunken centroids"]
+    names = [one.name for one in found.rivals.compared]
+    assert names == ["this model", "L1 logistic regression", "linear SVM", "random forest"]
+    assert "Nearest shrunken centroids could not be fitted" in render_report(found, PROVENANCE)
+
+
+def test_sparse_data_have_the_rivals_that_take_them(study, quick_forest):
+    X, y = study
+    thin = sparse.csr_matrix(np.where(X > 1.0, X, 0.0))
+    found = gather(MinimaxRiskClassifier(), thin, y, **NOTHING | {"n_folds": 2}, has_rivals=True)
+    assert [one.name for one in found.rivals.compared[1:]] == list(few_trees(2, is_sparse=True))
+    assert not found.rivals.left_out
+
+
+def test_rivals_that_were_not_compared(study, findings):
+    assert findings.rivals is findings.rivals_skipped is None
+    assert "Not computed: the option --compare adds it." in text_of(render_report(findings, PROVENANCE))
+    X, y = study
+    lonely = np.where(np.arange(60) == np.flatnonzero(y == "ill")[0], "ill", "healthy")
+    found = gather(MinimaxRiskClassifier(), X, lonely, n_permutations=0, has_rivals=True)
+    assert found.rivals is None
+    reason = "Not computed: class ill has a single sample"
+    assert f"Beside other classifiers {reason}" in text_of(render_report(found, PROVENANCE))
+    with pytest.raises(ValueError, match="has_rivals=True needs folds to compare on"):
+        gather(MinimaxRiskClassifier(), X, y, n_folds=0, has_rivals=True)
 
 
 def test_printed_bounds_are_true():

@@ -35,6 +35,17 @@ from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.samples.validation import check_label_values, codes_of_groups
 
 
+class CannotFitError(ValueError):
+    """A classifier could not be fitted on a fold, or not predict it."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name, self.reason = name, reason
+
+    def __str__(self) -> str:
+        return f"estimators[{self.name!r}] could not be fitted on a fold, or not predict it: {self.reason}"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What each of several classifiers did on the same folds.
@@ -243,10 +254,14 @@ class _OneFit:
         train, test = self.folds[fold]
         learn, left_out = rows_of(self.X, train), rows_of(self.X, test)
         begun = time.perf_counter()
-        with quiet_fits():
-            fitted = clone(self.estimators[name]).fit(learn, self.y[train])
-        seconds = time.perf_counter() - begun
-        error = float(np.mean(np.asarray(fitted.predict(left_out)) != self.y[test]))
+        try:
+            with quiet_fits():
+                fitted = clone(self.estimators[name]).fit(learn, self.y[train])
+            seconds = time.perf_counter() - begun
+            predicted = np.asarray(fitted.predict(left_out))
+        except ValueError as problem:
+            raise CannotFitError(name, str(problem)) from problem
+        error = float(np.mean(predicted != self.y[test]))
         return error, _n_used(fitted), seconds
 
 

@@ -17,6 +17,23 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 
 RULES = ("randomized", "argmax")
+# Probabilities of named classes are counted from each of these on, up to the one before; 1 on its own.
+BANDS = (1.0, 0.9, 0.75, 0.5, 0.0)
+
+
+@dataclass(frozen=True)
+class ProbabilityBand:
+    """Left-out samples whose named class had a probability of at least ``low`` and less than ``high``.
+
+    ``high`` is None for those with probability exactly 1. ``mean_stated`` is the mean of the probabilities,
+    None without samples.
+    """
+
+    low: float
+    high: float | None
+    n_samples: int
+    n_right: int
+    mean_stated: float | None
 
 
 @dataclass(frozen=True)
@@ -34,12 +51,15 @@ class CrossValidatedError:
         Position in ``classes_`` of the label that the arg-max rule gave to each sample when it was left out.
     own : ndarray of shape (n_samples,)
         Position of the sample's own label.
+    stated : ndarray of shape (n_samples,)
+        The probability that the randomized rule gave to the predicted label.
     """
 
     fold_errors: FloatArray
     own_probability: FloatArray
     predicted: IntArray
     own: IntArray
+    stated: FloatArray
 
     @property
     def n_folds(self) -> int:
@@ -72,6 +92,18 @@ class CrossValidatedError:
         """Share of the samples of a class that were given their own label."""
         return float((self.predicted == position)[self.own == position].mean())
 
+    def by_stated_probability(self) -> tuple[ProbabilityBand, ...]:
+        """How many predictions were right, by the probability stated for them, the highest first."""
+        bands = []
+        for low, high in zip(BANDS, (None, *BANDS[:-1]), strict=True):
+            inside = self.stated >= low
+            if high is not None:
+                inside &= self.stated < high
+            n, right = int(inside.sum()), int((self.predicted == self.own)[inside].sum())
+            mean = float(self.stated[inside].mean()) if n else None
+            bands.append(ProbabilityBand(low, high, n, right, mean))
+        return tuple(bands)
+
 
 def n_folds_possible(model: Any, y: Any, n_folds: Any) -> int:
     """No more than the smallest class has samples, so that every fold tests and trains every class."""
@@ -79,6 +111,24 @@ def n_folds_possible(model: Any, y: Any, n_folds: Any) -> int:
         raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
     own = np.asarray(y)[:, None] == model.classes_
     return min(int(n_folds), int(own.sum(axis=0).min()))
+
+
+def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any) -> StratifiedKFold:
+    """As many as asked for, or as the smallest class has samples."""
+    possible = n_folds_possible(model, y, n_folds)
+    if possible < 2:
+        raise ValueError(
+            "cross-validation needs at least two samples of every class; leave out classes with a single one."
+        )
+    return StratifiedKFold(possible, shuffle=True, random_state=random_state)
+
+
+def arg_max_copy(model: Any) -> Any:
+    """Not fitted, and silent; ``predict`` is the arg-max rule, also where the model itself draws labels."""
+    fresh = clone(model)
+    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
+    last.set_params(deterministic=True, callback=None, verbose=0)
+    return fresh
 
 
 def cross_validated_error(
@@ -90,26 +140,18 @@ def cross_validated_error(
     With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
     """
     y = np.asarray(y)
-    possible = n_folds_possible(model, y, n_folds)
-    if possible < 2:
-        raise ValueError(
-            "cross-validation needs at least two samples of every class; leave out classes with a single one."
-        )
-    splitter = StratifiedKFold(possible, shuffle=True, random_state=random_state)
+    splitter = stratified_folds(model, y, n_folds, random_state)
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     folds = list(splitter.split(np.zeros(len(y)), own))
-    # predict is to be the arg-max rule, also where the model itself draws labels.
-    fresh = clone(model)
-    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
-    last.set_params(deterministic=True, callback=None, verbose=0)
-    outcomes = parallel_map(_LeftOut(fresh, X, y), folds, n_jobs=n_jobs)
-    predicted, own_probability = np.empty(len(y), dtype=np.intp), np.empty(len(y))
+    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y), folds, n_jobs=n_jobs)
+    predicted, own_probability, stated = np.empty(len(y), dtype=np.intp), np.empty(len(y)), np.empty(len(y))
     for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):
         predicted[test] = said
         own_probability[test] = probabilities[np.arange(len(test)), own[test]]
+        stated[test] = probabilities[np.arange(len(test)), said]
     losses = np.array([1.0 - own_probability, predicted != own])
     fold_errors = np.array([losses[:, test].mean(axis=1) for _, test in folds]).T
-    return CrossValidatedError(fold_errors, own_probability, predicted, own)
+    return CrossValidatedError(fold_errors, own_probability, predicted, own, stated)
 
 
 @dataclass(frozen=True)

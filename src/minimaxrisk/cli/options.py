@@ -173,6 +173,27 @@ Guarantee: TypeAlias = Annotated[
 ]
 
 
+Compare: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--compare",
+        help="Fit other classifiers on the same folds, random forests among them, and set the errors beside "
+        "each other; takes seconds to minutes.",
+        rich_help_panel=REPORTING,
+    ),
+]
+
+
+def check_comparison(*, compares: bool, n_folds: int, reports: bool) -> None:
+    """Other classifiers are compared on the folds of a report."""
+    if compares and not reports:
+        message = "is part of a report; add --report report.html."
+        raise typer.BadParameter(message, param_hint="--compare")
+    if compares and n_folds == 0:
+        message = "needs folds to compare on; leave out --folds 0."
+        raise typer.BadParameter(message, param_hint="--compare")
+
+
 @dataclass(frozen=True)
 class Effort:
     """How much a report computes, and how."""
@@ -183,6 +204,7 @@ class Effort:
     n_jobs: int | None
     seed: int
     has_guarantee: bool
+    compares: bool
 
 
 def check_extras(*, saves: bool, reports: bool) -> None:

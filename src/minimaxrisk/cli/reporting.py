@@ -41,6 +41,7 @@ def make_report(
             progress=show,
             permutation_result=permutation_result,
             guarantee=guarantee or effort.has_guarantee,
+            has_rivals=effort.compares,
         )
     provenance = Provenance(
         command=command,

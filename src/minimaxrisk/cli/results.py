@@ -9,18 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
+from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.guarantees.best_guarantee import BestGuarantee
 from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.report import Findings
-from minimaxrisk.report.phrases import clipping, outward
+from minimaxrisk.report.phrases import certain, clipping, outward
+from minimaxrisk.report.section_wording import about_rivals
 from minimaxrisk.report.summaries import summarise_radius
+from minimaxrisk.report.tables import rival_table
 from minimaxrisk.report.wording import headline
 
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
-WIDEST_NAME, WIDTH = 40, 100
+WIDEST_NAME, WIDTH, INDENT = 40, 100, 22
 
 
 def fit_as_text(
@@ -42,10 +46,9 @@ def fit_as_text(
     if test is not None:
         lines += _noise(test)
     if findings is not None and findings.cross_validation is not None:
-        found = findings.cross_validation
-        lines.append(
-            _line("cross-validation", f"{found.n_wrong} of {n_samples} left-out samples misclassified")
-        )
+        lines += _left_out(findings.cross_validation)
+    if findings is not None:
+        lines += _beside_others(findings, is_imputed=filled_gaps(trained.study) is not None)
     most_common = max(sizes, key=lambda label: sizes[label])
     lines.append(
         _line("to compare", f"always predicting {most_common!r} errs for {majority_error(trained):.1%}")
@@ -112,10 +115,27 @@ def fit_as_json(
             "n_wrong": folds.n_wrong,
             "randomized_error": folds.errors[0],
             "argmax_error": folds.errors[1],
+            "by_stated_probability": folds.by_stated_probability(),
         },
+        "comparison": None if findings is None else _comparison_as_json(trained, findings),
         "guarantee": guarantee and _guarantee_as_json(guarantee),
         "written": {what: str(path) for what, path in written.items()},
         "notes": list(notes),
+    }
+
+
+def _comparison_as_json(trained: Trained, findings: Findings) -> dict[str, Any] | None:
+    """Without classifiers where none could be compared; the sentence says why."""
+    rivals = findings.rivals
+    if rivals is None and findings.rivals_skipped is None:
+        return None
+    said, *how = about_rivals(findings, is_imputed=filled_gaps(trained.study) is not None)
+    return {
+        "sentence": said,
+        "how": " ".join(how) or None,
+        "n_folds": rivals and rivals.n_folds,
+        "classifiers": [] if rivals is None else rivals.compared,
+        "left_out": {} if rivals is None else rivals.left_out,
     }
 
 
@@ -189,6 +209,31 @@ def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
         *bounds,
         f"{model.deterministic_error_bound_:.4f} bounds that of predict, which names the most probable class",
     ]
+
+
+def _left_out(found: CrossValidatedError) -> list[str]:
+    first = found.by_stated_probability()[0]
+    return [
+        _line("cross-validation", f"{found.n_wrong} of {len(found.own)} left-out samples misclassified;"),
+        _line("", certain(first.n_samples, first.n_right)),
+    ]
+
+
+def _beside_others(findings: Findings, *, is_imputed: bool) -> list[str]:
+    """The sentence and the table of the report, if a comparison was asked for."""
+    if findings.rivals is None and findings.rivals_skipped is None:
+        return []
+    said, *_ = about_rivals(findings, is_imputed=is_imputed)
+    first, *others = textwrap.wrap(said, WIDTH - INDENT)
+    lines = [_line("other classifiers", first), *(_line("", line) for line in others)]
+    if findings.rivals is None:
+        return lines
+    table = rival_table(findings.rivals)
+    columns = list(zip(table.headers, *table.rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    aligned = [[cell.rjust(width) for cell in column] for column, width in zip(columns, widths, strict=True)]
+    aligned[0] = [name.ljust(widths[0]) for name in columns[0]]
+    return lines + [f"    {'  '.join(row)}" for row in zip(*aligned, strict=True)]
 
 
 def _guarantee(found: BestGuarantee) -> list[str]:
@@ -268,4 +313,4 @@ def _printable(name: str) -> str:
 
 
 def _line(what: str, value: str) -> str:
-    return f"  {what:<20}{value}"
+    return f"  {what:<{INDENT - 2}}{value}"

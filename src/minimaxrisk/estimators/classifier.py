@@ -25,6 +25,7 @@ from minimaxrisk._utils.sklearn_private import (
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
+from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
     engine_settings_of,
@@ -389,6 +390,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         worst-case error small; they do not estimate how probable the label is.
         """
         return self._probabilities(self._scores(X)).T
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity."""
+        return log_probabilities(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.

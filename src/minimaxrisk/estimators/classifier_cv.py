@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import take_over_columns
 from minimaxrisk.estimators.radius_choice import (
     LossOfRadii,
@@ -260,6 +261,10 @@ n_features_selected_, feature_importances_
     def predict_proba(self, X: Any) -> np.ndarray:
         """As ``MinimaxRiskClassifier.predict_proba`` at the chosen radius."""
         return self._fitted().predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """As ``MinimaxRiskClassifier.predict_log_proba`` at the chosen radius."""
+        return log_probabilities(self.predict_proba(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """As ``MinimaxRiskClassifier.decision_function`` at the chosen radius."""

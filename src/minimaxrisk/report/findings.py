@@ -32,6 +32,7 @@ from minimaxrisk.inspection import (
 )
 from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
 from minimaxrisk.report.json_values import json_ready
+from minimaxrisk.report.rivals import Rivals, beside_rivals
 from minimaxrisk.report.summaries import (
     ClassSummary,
     DataSummary,
@@ -92,6 +93,8 @@ class Findings:
     cross_validation: CrossValidatedError | None
     cross_validation_skipped: str | None
     comparison: ErrorComparisonDisplay | None
+    rivals: Rivals | None
+    rivals_skipped: str | None
     guarantee: BestGuarantee | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,6 +118,7 @@ def gather_findings(
     random_state: Any = 0,
     permutation_result: PermutationTestResult | None = None,
     guarantee: bool | BestGuarantee = True,
+    has_rivals: bool = False,
     progress: Callable[[str], object] | None = None,
 ) -> Findings:
     """Compute what the report shows of a fitted ``MinimaxRiskClassifier``.
@@ -140,6 +144,9 @@ def gather_findings(
     guarantee : bool or BestGuarantee, default=True
         Whether to bound the error for new samples, at the model's confidence, or the bounds found before. A
         model whose certificate does not hold gets none.
+    has_rivals : bool, default=False
+        Whether to cross-validate other classifiers on the same folds, which takes longer than most of the
+        rest.
     progress : callable or None, default=None
         Told in a few words what is being computed.
     """
@@ -147,6 +154,8 @@ def gather_findings(
     y = np.asarray(y)
     features, samples = _names(model, feature_names, sample_names, n_samples=len(y))
     own = np.argmax(y[:, None] == model.classes_, axis=1)
+    if has_rivals and n_folds == 0:
+        raise ValueError("has_rivals=True needs folds to compare on: set n_folds to 2 or more, got 0.")
     tell = progress or _say_nothing
     tell("certificate")
     seen = X if scaler is None else scaler.transform(X)
@@ -156,6 +165,10 @@ def gather_findings(
     tell("cross-validation")
     learner = model if scaler is None else make_pipeline(scaler, model)
     folds, no_folds = _cross_validated(learner, X, y, n_folds, n_jobs=n_jobs, seed=random_state)
+    rivals = None
+    if has_rivals and no_folds is None:
+        tell("other classifiers")
+        rivals = beside_rivals(learner, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
     tell("path over radii")
     path, no_path = _path_around(model, seen, y, n_radii)
     bounds = guarantee if isinstance(guarantee, BestGuarantee) else None
@@ -186,6 +199,8 @@ def gather_findings(
         cross_validation=folds,
         cross_validation_skipped=no_folds,
         comparison=None if folds is None else ErrorComparisonDisplay.from_result(model, folds),
+        rivals=rivals,
+        rivals_skipped=no_folds if has_rivals else None,
         guarantee=_without_models(bounds),
     )
 

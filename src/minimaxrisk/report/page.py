@@ -68,6 +68,8 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         feature_rows=tables.feature_rows(findings),
         class_table=tables.class_table(findings),
         guarantee_table=tables.guarantee_table(findings),
+        probability_table=tables.probability_table(findings),
+        rival_table=None if findings.rivals is None else tables.rival_table(findings.rivals),
         suspect_table=tables.suspect_table(findings),
         is_suspect_table_folded=verdicts.in_doubt(findings) != "few",
         data_facts=tables.data_facts(findings, provenance.imputed),
@@ -89,7 +91,11 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "meaning": wording.meaning(findings),
         "features": [*section_wording.caution(findings), section_wording.about_features(findings)],
         "cross_validation": section_wording.about_cross_validation(findings),
+        "probabilities": ""
+        if findings.cross_validation is None
+        else section_wording.about_probabilities(findings),
         "guarantee": section_wording.about_guarantee(findings),
+        "rivals": section_wording.about_rivals(findings, is_imputed=provenance.imputed is not None),
         "suspects": section_wording.about_suspects(findings),
         "path": section_wording.about_path(findings),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",

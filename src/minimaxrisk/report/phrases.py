@@ -42,6 +42,18 @@ def misclassified(n_wrong: int, n: int) -> str:
     return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} misclassified"
 
 
+def certain(n: int, n_right: int) -> str:
+    """What became of left-out samples whose named class had probability 1."""
+    if n == 0:
+        return "no left-out sample had its class stated with probability 1"
+    if n == 1:
+        outcome = "right" if n_right else "wrong"
+        return f"one left-out sample had its class stated with probability 1, which was {outcome}"
+    right = "all" if n_right == n else none_or(n_right)
+    was = "was" if n_right < 2 else "were"
+    return f"of {n:,} left-out samples whose class was stated with probability 1, {right} {was} right"
+
+
 def clipping(limit: float) -> str:
     """What a ``ClippedScaler`` did to the values."""
     return f"in robust standard deviations from the median of the column, clipped at ±{limit:g}"

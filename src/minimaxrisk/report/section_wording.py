@@ -7,7 +7,8 @@ is spread evenly, so that all samples whose own label weighs more share one weig
 from __future__ import annotations
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import clipping, count, misclassified, percent, quoted, share
+from minimaxrisk.report.phrases import certain, clipping, count, listed, misclassified, percent, quoted, share
+from minimaxrisk.report.rivals import Rivals
 from minimaxrisk.report.verdicts import all_tie, in_doubt, knows_instances, learned_nothing, noise_verdict
 
 # A 95% interval for the error that is wider than this makes it a rough guide.
@@ -38,6 +39,75 @@ def about_cross_validation(findings: Findings) -> list[str]:
         "training samples, and no unbiased estimate of the variance exists. Choosing a radius, features or "
         "samples to leave out by looking at this number makes it too small.",
     ]
+
+
+def compared(rivals: Rivals) -> str:
+    """Which differences from this model can be told; the terminal says the same."""
+    sentences = [
+        f"{_capital(listed(names))} made {outcome} errors than this model, by more than two standard errors "
+        "of the difference."
+        for outcome in ("fewer", "more")
+        if (names := rivals.names(outcome))
+    ]
+    alike = rivals.names("none")
+    if alike and sentences:
+        sentences.append(
+            f"No difference from this model can be told for {listed(alike)}: it is not larger than two "
+            "standard errors."
+        )
+    elif alike:
+        sentences.append(
+            "No difference between this model and the others can be told: none is larger than two of its "
+            "standard errors."
+        )
+    sentences += [
+        f"{_capital(name)} could not be fitted to these data; scikit-learn says: {reason.rstrip('.')}."
+        for name, reason in rivals.left_out.items()
+    ]
+    return " ".join(sentences)
+
+
+def about_rivals(findings: Findings, *, is_imputed: bool) -> list[str]:
+    """How the comparison came about, and what it does not prove."""
+    if findings.rivals_skipped:
+        return [f"Not computed: {findings.rivals_skipped}"]
+    found = findings.rivals
+    if found is None:
+        return ["Not computed: the option --compare adds it."]
+    how = (
+        f"All were cross-validated on the same {found.n_folds} folds, the others as they come, untuned. "
+        "Errors are those of the named class, as means over the folds; differences are from this model, "
+        "positive for more errors; columns and seconds of a fit are medians. Standard errors of the "
+        "differences are approximate: they allow for folds that share training samples, and with few folds "
+        "they are rough. Of several differences one may well be larger than two standard errors by chance, "
+        "and the smallest error of several looks smaller than it is."
+    )
+    if findings.fit.class_weight:
+        how += " This model weights the classes and the others do not; all errors count every sample alike."
+    if is_imputed:
+        how += " Missing values were filled before, by medians of all samples and not fold by fold."
+    return [compared(found), how]
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def about_probabilities(findings: Findings) -> str:
+    """What the stated probabilities are worth; needs the cross-validation."""
+    result = findings.cross_validation
+    assert result is not None
+    first = result.by_stated_probability()[0]
+    sure = certain(first.n_samples, first.n_right)
+    n_right = len(result.own) - result.n_wrong
+    return (
+        f"{_capital(sure)}. Over all {len(result.own):,} the class that was named had a "
+        f"probability of {share(float(result.stated.mean()))} on average, and {n_right:,} of them, "
+        f"{n_right / len(result.own):.1%}, were right. The probabilities are those with which the randomized "
+        "rule draws labels, chosen to make the worst case small. They are not made to agree with how often "
+        "a class is right, not even where they are 1. For that they would have to be calibrated, on "
+        "samples that were left out."
+    )
 
 
 def about_features(findings: Findings) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import clipping, count, isolate, percent, share
+from minimaxrisk.report.rivals import Rivals
 from minimaxrisk.report.wording import shown_by, whose_error
 
 
@@ -100,6 +102,52 @@ def class_table(findings: Findings) -> PageTable:
         for one in findings.classes
     ]
     return PageTable("Results by class", headers, rows)
+
+
+def probability_table(findings: Findings) -> PageTable | None:
+    """Left-out samples by the probability of the class that was named; bands without samples are left out."""
+    if findings.cross_validation is None:
+        return None
+    headers = ["probability of the named class", "mean of it", "samples", "right", "share right"]
+    rows = [
+        [
+            _band(one),
+            share(one.mean_stated),
+            f"{one.n_samples:,}",
+            f"{one.n_right:,}",
+            share(one.n_right / one.n_samples),
+        ]
+        for one in findings.cross_validation.by_stated_probability()
+        if one.mean_stated is not None
+    ]
+    return PageTable("Left-out samples by the probability of the named class", headers, rows)
+
+
+def rival_table(rivals: Rivals) -> PageTable:
+    """On the terminal too."""
+    headers = ["classifier", "error", "difference ± standard error", "columns", "seconds"]
+    rows = [
+        [
+            one.name,
+            share(one.error),
+            "" if one.difference is None else _signed(one.difference, one.difference_error),
+            "not told" if one.n_features is None else f"{one.n_features:,.0f}",
+            f"{one.seconds:,.3f}",
+        ]
+        for one in rivals.compared
+    ]
+    return PageTable("This model beside other classifiers", headers, rows)
+
+
+def _signed(difference: float, its_error: float | None) -> str:
+    sign = "\u2212" if difference < 0 else "+"
+    return f"{sign}{share(abs(difference))} ± {share(its_error or 0.0)}"
+
+
+def _band(one: ProbabilityBand) -> str:
+    if one.high is None:
+        return "exactly 1"
+    return f"{one.low:g} to below {one.high:g}" if one.low > 0.0 else f"below {one.high:g}"
 
 
 def suspect_table(findings: Findings) -> PageTable:

@@ -16,6 +16,7 @@ from minimaxrisk.cli.options import (
     PERMUTATIONS,
     RADII,
     REPORTING,
+    Compare,
     Data,
     Effort,
     Folds,
@@ -28,6 +29,7 @@ from minimaxrisk.cli.options import (
     Quiet,
     Radii,
     Seed,
+    check_comparison,
     check_extras,
     with_reading_options,
 )
@@ -177,6 +179,7 @@ def fit_command(
     guarantee: Guarantee = True,
     folds: Folds = FOLDS,
     radii: Radii = RADII,
+    compare: Compare = False,
     jobs: Jobs = None,
     seed: Seed = 0,
     reading: ReadOptions,
@@ -186,6 +189,7 @@ def fit_command(
     \b
     Examples:
       minimaxrisk fit genes.csv --target diagnosis --report report.html
+      minimaxrisk fit genes.csv --target diagnosis --report report.html --compare
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
@@ -193,6 +197,7 @@ def fit_command(
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
+    check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
     checked_destinations([out, report], sources=[data, labels])
     check_extras(saves=out is not None, reports=report is not None)
@@ -220,7 +225,7 @@ def fit_command(
             "class_weight": class_weight and class_weight.value,
             "random_state": seed,
         },
-        effort=Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee),
+        effort=Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare),
         results=Results(model=out, report=report, write_back=write_back, as_json=json),
         command=context.ensure_object(Options).command,
         console=console,

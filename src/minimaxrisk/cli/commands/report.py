@@ -15,6 +15,7 @@ from minimaxrisk.cli.options import (
     PERMUTATIONS,
     RADII,
     REPORTING,
+    Compare,
     Data,
     Effort,
     Folds,
@@ -27,6 +28,7 @@ from minimaxrisk.cli.options import (
     Quiet,
     Radii,
     Seed,
+    check_comparison,
     check_extras,
     with_reading_options,
 )
@@ -59,6 +61,7 @@ def report_command(
     guarantee: Guarantee = True,
     folds: Folds = FOLDS,
     radii: Radii = RADII,
+    compare: Compare = False,
     jobs: Jobs = None,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -74,6 +77,7 @@ def report_command(
     Examples:
       minimaxrisk report model.skops genes.csv
       minimaxrisk report model.skops genes.csv --out report.html --folds 5
+      minimaxrisk report model.skops genes.csv --compare
     """
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.reporting import make_report  # noqa: PLC0415
@@ -84,6 +88,7 @@ def report_command(
         read_for_model,
     )
 
+    check_comparison(compares=compare, n_folds=folds, reports=True)
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
     checked_destinations([page], sources=[model, data, labels])
@@ -97,7 +102,7 @@ def report_command(
         message = f"{not_training_data(study)} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
-    effort = Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee)
+    effort = Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare)
     command = context.ensure_object(Options).command
     _, html = make_report(saved, study, X, effort, command=command, console=console)
     write_whole(page, html)
