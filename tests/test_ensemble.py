@@ -468,6 +468,15 @@ def test_bounds_on_false_selections_need_pairs(wide, pyplot):
 # ---- input
 
 
+def test_logarithms_of_nothing_come_with_a_warning(wide):
+    model = ensemble(n_estimators=2).fit(*wide)
+    h = model.predict_proba(wide[0])
+    assert (h == 0.0).any()
+    with pytest.warns(UserWarning, match="exactly 0"):
+        found = model.predict_log_proba(wide[0])
+    np.testing.assert_array_equal(np.exp(found) > 0.0, h > 0.0)
+
+
 def test_weights_of_zero_are_no_rows(wide):
     X, y = wide
     weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0 + np.arange(40) % 3)

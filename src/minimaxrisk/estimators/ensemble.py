@@ -20,6 +20,7 @@ from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import approach_minimax_risk
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
     engine_settings_of,
@@ -309,6 +310,10 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         probable the label is.
         """
         return np.ascontiguousarray(self._probabilities(X).T)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of ``predict_proba``; a warning tells where that is minus infinity."""
+        return log_probabilities(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest mean probability, the first one of several."""
