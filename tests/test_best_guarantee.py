@@ -468,8 +468,7 @@ def test_the_smallest_holds_as_often_as_it_says(by_radii):
     for seed in range(n_studies):
         X, y = rng.standard_normal((24, 10)), rng.integers(0, 2, 24)
         model = MinimaxRiskClassifier(n_bootstrap=50).fit(X, y)
-        # As many groups as samples are no groups, but for the radii.
-        others = {"X_new": rng.standard_normal((30, 10))} if by_radii else {"groups": np.arange(24)}
+        others = {"X_new": rng.standard_normal((30, 10))} if by_radii else {"n_folds": None}
         found = best_guarantee(model, X, y, confidence=1.0 - delta, random_state=seed, **others)
         n_wrong += found.value < 0.5
     assert n_wrong <= stats.binom.ppf(0.999, n_studies, delta)

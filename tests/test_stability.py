@@ -20,7 +20,7 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.stability_selection import most_important
 from minimaxrisk.guarantees.false_selections import false_selection_bounds
-from minimaxrisk.samples.subsamples import Purpose, Units, complementary_halves
+from minimaxrisk.samples.subsamples import Purpose, Strata, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
 
@@ -39,7 +39,7 @@ def halves_of(labels, n_halves, weights=None):
     labels = np.asarray(labels)
     weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
     data = TrainingData(np.zeros((len(labels), 1)), np.unique(labels), labels, weights)
-    return complementary_halves(Units.of(data, Purpose("", "")), n_halves, np.random.RandomState(0))
+    return complementary_halves(Strata.of(data, Purpose("", "")), n_halves, np.random.RandomState(0))
 
 
 def same_result(a, b):

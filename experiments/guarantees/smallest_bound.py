@@ -49,7 +49,7 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
             settings.limit,
         )
         for law in LAWS
-        for n in SAMPLES
+        for n in (SAMPLES[:1] if settings.is_quick else SAMPLES)
         for fit in FITS
     ]
 

@@ -44,7 +44,7 @@ SMALLEST_RADIUS = 1e-9
 THIN_RADIUS = 1e-5
 # Columns whose mean is this small, at unit root mean square, were centred.
 CENTRED = 1e-9
-# Degrees of freedom of a class that has a single sample.
+# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
 FEWEST_DEGREES = 0.5
 # The share of delta that the named rules give to the intercept.
 INTERCEPT_SHARE = 0.1
@@ -94,7 +94,7 @@ class MomentSample:
         """
         spread, of_class = self.spread, self.units.n_for_spread
         together = 1.0 / float(np.sum(spread.prior * (spread.prior / of_class)))
-        left = together * (self.n_left / self.n)
+        left = max(together * (self.n_left / self.n), FEWEST_DEGREES)
         parts = spread.prior[:, None] * spread.variance[:, self.scale.n_leading :]
         parts = parts[:, parts.any(axis=0)]
         if parts.size == 0:
