@@ -50,7 +50,7 @@ def small_run(tmp_path_factory):
     options = (
         "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
         "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
-        "radius_repetitions=2 --set level_tests=1 --jobs 1"
+        "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --jobs 1"
     )
     assert main(["guarantees", "--out", str(out), *options.split()]) == 0
     return out
