@@ -92,7 +92,7 @@ def test_members_are_classifiers_on_their_parts(wide, marginal):
     for seen, member in zip(model.in_bag_, model.members_, strict=True):
         fitted = clone(estimator).fit(X[seen], y[seen])
         size = np.abs(fitted.coef_) * X[seen].std(axis=0)
-        small = size < 0.1 * size.max()
+        small = size < 0.1 * size.max(axis=1, keepdims=True)
         np.testing.assert_allclose(member.full_coef, np.where(small, 0.0, fitted.coef_), atol=1e-9)
         if not fitted.coef_[small].any():
             np.testing.assert_allclose(member.probabilities(X).T, fitted.predict_proba(X), atol=1e-9)
