@@ -7,10 +7,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.__main__ import default_folder
 from experiments.accuracy import errors
 from experiments.accuracy.methods import MAKERS, OURS, make_method
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
+from experiments.harness.summary import text_again
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 
 pytestmark = [
@@ -84,3 +86,9 @@ def test_differences_are_taken_fold_by_fold():
     values = np.array([0.0, 0.05, 0.0, 0.05])
     error = values.std(ddof=1) * np.sqrt(1 / 4 + 1 / 4)
     assert errors._difference(one, other) == f"+0.025 ± {error:.3f}"
+
+
+def test_the_committed_summary_follows_from_the_committed_measurements():
+    results = default_folder("accuracy", quick=False)
+    summary = (results / "summary.md").read_text(encoding="utf-8")
+    assert text_again(results / "errors", errors.ITEM) in summary
