@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,6 +23,7 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
 )
+from minimaxrisk.analysis.comparison import l1_logistic_regression
 
 INNER_FOLDS = 3
 TREES = 300
@@ -51,11 +50,8 @@ def make_method(name: str, n_classes: int, *, clip: bool, is_sparse: bool, seed:
     return make_pipeline(StandardScaler(with_mean=not is_sparse), learner)
 
 
-def _logistic(n_classes: int, seed: int, C: float = 1.0) -> Any:
-    # Before scikit-learn 1.8 the penalty had a name.
-    lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
-    learner = LogisticRegression(**lasso, C=C, solver="liblinear", random_state=seed)
-    return learner if n_classes == 2 else OneVsRestClassifier(learner)
+def _logistic(n_classes: int, seed: int) -> Any:
+    return l1_logistic_regression(n_classes, random_state=seed)
 
 
 def _tuned(learner: Any, name: str, values: Any, seed: int) -> Any:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,6 +14,7 @@ from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, p
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from experiments.paper.fitting import fit_quietly
+from minimaxrisk.analysis.comparison import l1_logistic_regression
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.holdout import clopper_pearson_limit, holdout_bound
@@ -68,11 +67,7 @@ def _of_holdout(make: Callable[[int], Any]) -> Callable[..., dict[str, Any]]:
 
 
 def _logistic(n_classes: int) -> Any:
-    # Before scikit-learn 1.8 the penalty had a name.
-    is_named = LogisticRegression().penalty == "l2"
-    penalty = {"penalty": "l1"} if is_named else {"l1_ratio": 1.0}
-    learner = LogisticRegression(**penalty, solver="liblinear", random_state=0)
-    return make_pipeline(StandardScaler(), learner if n_classes == 2 else OneVsRestClassifier(learner))
+    return make_pipeline(StandardScaler(), l1_logistic_regression(n_classes))
 
 
 def _majority(X: Any, y: np.ndarray, confidence: float, seed: int) -> dict[str, Any]:

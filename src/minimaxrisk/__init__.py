@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
-    from minimaxrisk.guarantees.best_guarantee import BestGuarantee, ErrorStatement, best_guarantee
+    from minimaxrisk.guarantees.best_guarantee import best_guarantee
     from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
+    from minimaxrisk.guarantees.error_statement import BestGuarantee, ErrorStatement
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
     from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
-    "BestGuarantee": "guarantees.best_guarantee",
+    "BestGuarantee": "guarantees.error_statement",
     "Certificate": "guarantees.verification",
     "ClippedScaler": "estimators.clipped_scaler",
     "Comparison": "analysis.comparison",
     "CoverageWarning": "_utils.notices",
     "ErrorBounds": "guarantees.error_bounds",
-    "ErrorStatement": "guarantees.best_guarantee",
+    "ErrorStatement": "guarantees.error_statement",
     "Exceedance": "guarantees.guaranteed_error",
     "FalseSelectionBounds": "guarantees.false_selections",
     "GuaranteedError": "guarantees.guaranteed_error",

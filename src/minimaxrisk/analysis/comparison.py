@@ -190,11 +190,7 @@ def compare(
 
 def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int = 0) -> dict[str, Any]:
     """What people use on such data, untuned; sparse columns stay uncentred and have no shrunken centroids."""
-    # Before scikit-learn 1.8 the penalty had a name.
-    lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
-    logistic: Any = LogisticRegression(**lasso, solver="liblinear", random_state=random_state)
-    if n_classes > 2:
-        logistic = OneVsRestClassifier(logistic)
+    logistic = l1_logistic_regression(n_classes, random_state=random_state)
     scaler = StandardScaler(with_mean=not is_sparse)
     rivals = {
         "L1 logistic regression": make_pipeline(scaler, logistic),
@@ -205,6 +201,14 @@ def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int =
     if is_sparse:
         del rivals["nearest shrunken centroids"]
     return rivals
+
+
+def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:
+    """As scikit-learn has it for two classes; for more, one against the rest."""
+    # Before scikit-learn 1.8 the penalty had a name.
+    lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
+    learner = LogisticRegression(**lasso, solver="liblinear", random_state=random_state)
+    return learner if n_classes == 2 else OneVsRestClassifier(learner)
 
 
 def _folds(

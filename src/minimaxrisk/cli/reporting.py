@@ -8,7 +8,7 @@ from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.files import Study
-from minimaxrisk.guarantees.best_guarantee import BestGuarantee
+from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
 from minimaxrisk.storage.model_file import SavedModel
 

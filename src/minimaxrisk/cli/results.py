@@ -13,7 +13,7 @@ from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Trained
-from minimaxrisk.guarantees.best_guarantee import BestGuarantee
+from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.report import Findings
 from minimaxrisk.report.phrases import certain, clipping, outward

@@ -16,7 +16,7 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.guarantees.best_guarantee import BestGuarantee
+from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.verification import Certificate, verify
 from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used

@@ -20,8 +20,9 @@ from minimaxrisk.analysis.cross_validation import (
 from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.guarantees.best_guarantee import BestGuarantee, best_guarantee
+from minimaxrisk.guarantees.best_guarantee import best_guarantee
 from minimaxrisk.guarantees.error_bounds import error_bounds
+from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.inspection import (
     BoundPathDisplay,
