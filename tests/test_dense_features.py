@@ -70,7 +70,7 @@ def test_both_ways_agree_and_the_quick_one_is_taken(monkeypatch):
     monkeypatch.setattr(dense, "rescale_in_place", careful)
     quick = dense.dense_features(X, instances, **options)
     assert not careful_calls
-    monkeypatch.setattr(dense, "_rescale_quickly", lambda *arguments, **keywords: None)
+    monkeypatch.setattr(dense, "rescale_quickly", lambda *arguments, **keywords: None)
     slow = dense.dense_features(X, instances, **options)
     assert careful_calls
     np.testing.assert_allclose(quick[0].values, slow[0].values, atol=1e-13)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +28,8 @@ ENOUGH_VARIANCE = 1e-3
 class DenseFeatures:
     """A feature matrix held as one array, column by column: engines gather few columns of many."""
 
+    has_rough_passes: ClassVar[bool] = False
+
     values: FloatArray
     n_passes: int = 0
 
@@ -37,6 +40,8 @@ class DenseFeatures:
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         return block_weights @ self.values
+
+    correlate_roughly = correlate
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         used = np.flatnonzero(coefficients.any(axis=0))
@@ -59,7 +64,7 @@ class DenseFeatures:
         for part in column_blocks(d, n):
             block = self.values[:, part]
             first, second = p_hat @ block, p_hat @ np.square(block)
-            mean[:, part], variance[:, part] = _mean_and_variance(first, second, block, p_hat)
+            mean[:, part], variance[:, part] = mean_and_variance(first, second, block, p_hat)
         return ClassMoments(prior, mean, variance)
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
@@ -87,7 +92,7 @@ def dense_features(
     for outer in column_blocks(d, n):
         inner = slice(outer.start + lead, outer.stop + lead)
         block = X[:, outer][instances.rows].astype(np.float64, copy=False)
-        quick = _rescale_quickly(block, instances.p_hat, centre=standardize)
+        quick = rescale_quickly(block, instances.p_hat, centre=standardize)
         if quick is not None:
             shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick.moments
             np.multiply(block.T, quick.factor[:, None], out=values.T[inner])
@@ -101,12 +106,12 @@ def dense_features(
 
 
 @dataclass(frozen=True)
-class _QuickScale:
+class QuickScale:
     moments: tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # shift, scale, class means and variances
     factor: FloatArray  # what brings the centred columns to unit root mean square
 
 
-def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _QuickScale | None:
+def rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> QuickScale | None:
     """Centre columns in place and take their moments in few passes, where plain formulas are accurate.
 
     None where they are not: values so large or small that squares leave the range of numbers, or so far
@@ -129,11 +134,11 @@ def _rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> _
         return None
     scale = np.where(negligible, 1.0, deviation)
     factor = np.where(negligible, 0.0, 1.0 / scale)
-    mean, variance = _mean_and_variance(first * factor, second * factor**2, block, p_hat, factor)
-    return _QuickScale((shift, scale, mean, variance), factor)
+    mean, variance = mean_and_variance(first * factor, second * factor**2, block, p_hat, factor)
+    return QuickScale((shift, scale, mean, variance), factor)
 
 
-def _mean_and_variance(
+def mean_and_variance(
     first: FloatArray,
     second: FloatArray,
     block: FloatArray,

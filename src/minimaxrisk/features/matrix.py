@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -39,11 +39,18 @@ class FeatureMatrix(Protocol):
     n_passes: int
     """How often all of the matrix was read."""
 
+    has_rough_passes: ClassVar[bool]
+    """Whether ``correlate_roughly`` is another thing than ``correlate``."""
+
     @property
     def shape(self) -> tuple[int, int]: ...
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         """``V Psi``: every column's product with each row of ``V`` (B x n), in one pass (B x d)."""
+        ...
+
+    def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
+        """The same with no more digits than the data have themselves, where that is quicker."""
         ...
 
     def combine(self, coefficients: FloatArray) -> FloatArray:

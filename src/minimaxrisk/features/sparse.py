@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +24,8 @@ CENTRED_FOR_GOOD = 1e3
 class SparseFeatures:
     """The matrix ``V - 1 c'`` with V sparse, behind a column of ones if there is an intercept."""
 
+    has_rough_passes: ClassVar[bool] = False
+
     values: sparse.csc_array
     offset: FloatArray
     has_intercept: bool
@@ -37,6 +40,8 @@ class SparseFeatures:
         mass = block_weights.sum(axis=1, keepdims=True)
         inner = (self.values.T @ block_weights.T).T - mass * self.offset
         return np.hstack([mass, inner]) if self.has_intercept else inner
+
+    correlate_roughly = correlate
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         inner = coefficients[:, int(self.has_intercept) :]

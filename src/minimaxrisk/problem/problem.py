@@ -20,6 +20,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.dense import dense_features
+from minimaxrisk.features.implicit import implicit_features
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
@@ -73,8 +74,11 @@ def build_features(
     X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
     """The scaled features of the instances, in the form that the data have."""
-    make = sparse_features if sparse.issparse(X) else dense_features
-    return make(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if sparse.issparse(X):
+        return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    return implicit_features(
+        X, instances, standardize=standardize, fit_intercept=fit_intercept
+    ) or dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
 
 
 def build_problem(

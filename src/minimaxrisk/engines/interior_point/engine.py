@@ -33,6 +33,9 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # A smaller tolerance would ask for more than rounding allows.
 SMALLEST_GAP = 1e-10
+# Above this gap rough passes over the data will do: their errors are small beside all slacks. What they
+# prove does not count.
+ROUGH_GAP = 1e-3
 # Below this gap the iterate may know its vertex.
 VERTEX_GAP = 1e-3
 # A vertex whose bound is this close to the lower one is optimal; a neighbour of it would be further away.
@@ -142,7 +145,10 @@ class _Search:
     def run(self, monitor: Monitor | None) -> str:
         """Iterate until "done", "near" (accurate, but not at a vertex of it), "stuck" or "stopped"."""
         best, point = self.best, self.point
+        tolerance = max(self.settings.gap_tol, SMALLEST_GAP)
         while True:
+            if not point.constraints.is_exact and self.gap <= max(ROUGH_GAP, tolerance):
+                point = self._make_exact()
             came, went = point.choose_working_set()
             bound = self._certify()
             if self.seeks_vertex:
@@ -150,7 +156,7 @@ class _Search:
             self._gaps.append(self.gap)
             best.history.append(self._record(bound, came, went))
             best.stopped = monitor is not None and monitor(best.history[-1].copy())
-            is_near = self.gap <= max(self.settings.gap_tol, SMALLEST_GAP)
+            is_near = point.constraints.is_exact and self.gap <= tolerance
             if is_near and self.at_vertex and not self.is_widened:
                 return "done"
             if best.stopped or len(best.history) == self.settings.max_iter:
@@ -170,6 +176,13 @@ class _Search:
                 if not self._rescue():
                     return "stuck"
 
+    def _make_exact(self) -> InteriorPoint:
+        """The iterate with exact positions, or a new one if it has left the set without noticing."""
+        if not self.point.make_exact():
+            self.point, self.lower = InteriorPoint(self.iterated, self.point.constraints), 0.0
+            self._offer_indifference()
+        return self.point
+
     def _offer_indifference(self) -> None:
         """Where labels that say nothing have moments of zero, as in the signed coding, they cost no pass."""
         indifferent = np.full_like(self.problem.centre, 1.0 / len(self.problem.centre))
@@ -183,7 +196,7 @@ class _Search:
         bound, stage = self.point.upper_bound()
         self._offer_stage(stage, bound, is_vertex=False)
         w = self.point.system.distribution()
-        self._offer_distribution(w, self.objective.value(w))
+        self._offer_distribution(w, self.objective.value(w), is_proven=self.point.constraints.is_exact)
         return bound
 
     def _offer_stage(self, stage: Stage, upper: float, *, is_vertex: bool) -> None:
@@ -192,10 +205,10 @@ class _Search:
             self.upper, self._upper_is_of_vertex = upper, is_vertex
             self.best.offer_mu(stage.expand(*self.problem.tau.shape), upper)
 
-    def _offer_distribution(self, distribution: FloatArray, lower: float) -> None:
+    def _offer_distribution(self, distribution: FloatArray, lower: float, *, is_proven: bool = True) -> None:
         if lower >= self.lower:
             self.lower = lower
-            if not self.is_widened:
+            if is_proven and not self.is_widened:
                 self.best.offer_distribution(distribution, lower)
 
     def _look_for_vertex(self) -> None:

@@ -55,6 +55,9 @@ class WorkingSet:
 class MomentConstraints(Protocol):
     """What the interior point asks about the constraints ``|E_w Phi - tau| <= lambda``."""
 
+    is_exact: bool
+    """Whether positions are known to rounding, and not only as well as rough passes tell."""
+
     def begin(self) -> None:
         """Take the position of the empirical distribution, whose moments are tau: the middle."""
         ...
@@ -65,6 +68,13 @@ class MomentConstraints(Protocol):
 
     def furthest_step(self, block_weights: FloatArray) -> float:
         """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass."""
+        ...
+
+    def make_exact(self, block_weights: FloatArray) -> bool:
+        """Take the position of ``C w = block_weights`` anew, and pass over the data exactly from now on.
+
+        Returns whether all constraints have slack there.
+        """
         ...
 
     def advance(self, step: float) -> None:
@@ -79,6 +89,7 @@ class MomentConstraintsInMemory:
         self._problem = problem
         self._lam, self._tau = problem.lam.ravel(), problem.tau.ravel()
         self._position = self._direction = np.zeros(0)
+        self.is_exact = not problem.features.has_rough_passes
 
     def begin(self) -> None:
         self._position = np.zeros(self._problem.n_components)
@@ -95,7 +106,8 @@ class MomentConstraintsInMemory:
         return self._gather(np.flatnonzero(chosen))
 
     def furthest_step(self, block_weights: FloatArray) -> float:
-        direction = self._problem.features.correlate(block_weights)
+        features = self._problem.features
+        direction = (features.correlate if self.is_exact else features.correlate_roughly)(block_weights)
         direction /= self._problem.lam
         self._direction = direction.ravel()
         # Of the two bounds, -1 and 1, a direction can only meet the one it points to.
@@ -107,6 +119,12 @@ class MomentConstraintsInMemory:
         if np.isnan(fastest):
             raise FloatingPointError("a constraint holds with equality and its slack is gone")
         return np.inf if fastest <= 0.0 else 1.0 / fastest
+
+    def make_exact(self, block_weights: FloatArray) -> bool:
+        self.is_exact = True
+        deviation = self._problem.features.correlate(block_weights) - self._problem.tau
+        self._position = (deviation / self._problem.lam).ravel()
+        return bool(np.abs(self._position).max() < 1.0)
 
     def advance(self, step: float) -> None:
         self._direction *= step

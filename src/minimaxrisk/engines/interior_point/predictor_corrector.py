@@ -63,6 +63,10 @@ class InteriorPoint:
         self.working = constraints.nearest(0, np.empty(0, dtype=np.intp))
         self.multipliers = np.empty((2, 0))  # of the upper sides and of the lower sides
 
+    def make_exact(self) -> bool:
+        """End the use of rough passes; returns whether the iterate is where these told that it was."""
+        return self.constraints.make_exact(self.problem.coding.encode(self.system.distribution()))
+
     def choose_working_set(self) -> tuple[int, int]:
         """Q for the next step: the nearest constraints and those that pull; returns how many came, left."""
         old = self.working.components
