@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.instance_generation.choice import pays
+from minimaxrisk.engines.instance_generation.engine import instance_generation
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bound,
@@ -24,7 +26,8 @@ def solve_minimax_risk(
 ) -> Solution:
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     if settings.solver in ("auto", "interior-point"):
-        return interior_point(problem, settings, monitor)
+        engine = instance_generation if pays(problem) else interior_point
+        return engine(problem, settings, monitor)
     return solve_by_simplex(problem, problem.objective, settings, monitor)
 
 
@@ -46,6 +49,8 @@ def approach_minimax_risk(problem: Problem, settings: EngineSettings) -> FloatAr
     if settings.solver in ("auto", "interior-point"):
         near = interior_approach(problem, settings)
         if near is not None:
+            if near.interrupted:
+                raise KeyboardInterrupt
             return near.mu
     solution = solve_minimax_risk(problem, settings)
     if solution.interrupted:

@@ -66,6 +66,12 @@ class DenseFeatures:
         self.n_passes += 1
         return DenseFeatures(np.asfortranarray(shares @ self.values))
 
+    def rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        values[len(after) :] = self.values[indices]
+        return DenseFeatures(values)
+
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
 

@@ -62,6 +62,10 @@ class FeatureMatrix(Protocol):
         """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
         ...
 
+    def rows(self, indices: IntArray, *, after: FloatArray) -> FeatureMatrix:
+        """Some instances, behind others whose features are given (k x d): a matrix of its own."""
+        ...
+
     def columns(self, indices: IntArray) -> FloatArray:
         """Some columns as a dense n x c array."""
         ...

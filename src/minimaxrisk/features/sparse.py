@@ -72,6 +72,11 @@ class SparseFeatures:
         self.n_passes += 1
         return SparseFeatures(sparse.csc_array(shares @ self.values), self.offset, self.has_intercept)
 
+    def rows(self, indices: IntArray, *, after: FloatArray) -> SparseFeatures:
+        first = sparse.csr_array(after[:, int(self.has_intercept) :] + self.offset)
+        values = sparse.vstack([first, self.values.tocsr()[indices]], format="csc")
+        return SparseFeatures(values, self.offset, self.has_intercept)
+
     def columns(self, indices: IntArray) -> FloatArray:
         values, offset = self.shifted_columns(indices)
         return values.toarray() - offset
