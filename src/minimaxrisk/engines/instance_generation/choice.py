@@ -18,7 +18,7 @@ FEWEST_FIRST, MOST_FIRST, FIRST_PART = 2.5, 10.0, 0.25
 # Nearness to their dual constraint at which instances stay, and at which new ones come.
 STAYS, COMES = 0.85, 0.9
 # What may come at a time, and what the next sub-program has at least, per component.
-MOST_NEW, FEWEST = 12.0, 3.0
+MOST_NEW, FEWEST = 12.0, 1.5
 # An instance that exceeds its dual constraint by no more than this is not violated.
 ROUNDING = 1e-10
 

@@ -43,7 +43,7 @@ from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Sta
 from minimaxrisk.problem.problem import Problem
 
 # The gaps at which the first sub-programs are left.
-COARSE_GAPS = (3e-2, 1e-2)
+COARSE_GAPS = (5e-2, 1e-2)
 # Sub-programs solved to their vertices before all instances take part.
 MOST_VERTICES = 8
 
