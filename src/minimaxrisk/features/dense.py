@@ -16,7 +16,7 @@ from minimaxrisk.samples.instances import Instances
 # Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
 BLOCK_ELEMENTS = 1 << 17
 # Columns worked on at a time at least. Rows are gathered in another order than they have in X, and fewer
-# columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one column, 0.35 s with these.
+# columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
 FEWEST_COLUMNS = 32
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), a mean
 # that one subtraction removes to this fraction of the deviation, and within a class a variance that is not

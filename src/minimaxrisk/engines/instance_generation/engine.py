@@ -19,11 +19,12 @@ goes on with all instances.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.instance_generation.choice import (
     first_instances,
     is_violated,
@@ -36,14 +37,18 @@ from minimaxrisk.engines.interior_point.engine import (
     VERTEX_ACCURACY,
     VERTEX_GAP,
     interior_approach,
+    interior_bound,
     interior_point,
 )
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
+from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.problem import Problem
 
 # The gaps at which the first sub-programs are left.
 COARSE_GAPS = (5e-2, 1e-2)
+# And those at which the next ones are, where no vertex is wanted.
+FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 # Sub-programs solved to their vertices before all instances take part.
 MOST_VERTICES = 8
 
@@ -69,6 +74,26 @@ def instance_generation(
     return best
 
 
+def generated_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
+    """The upper bound proven when the monitor stops the rounds; no vertex, and no sparse coefficients."""
+    best = Solution.trivial(problem, problem.objective)
+    rounds = _Rounds(problem, settings, best, monitor)
+    if rounds.approach((*COARSE_GAPS, *FINE_GAPS), 0.0) != "done":
+        return interior_bound(problem, settings, monitor)
+    if best.interrupted:
+        raise KeyboardInterrupt
+    return upper_bound(problem, problem.objective, best.mu)
+
+
+def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
+    """A pair within ``settings.gap_tol`` of the optimum and no vertex of it; None if no round gets there."""
+    best = Solution.trivial(problem, problem.objective)
+    best.solver = "interior-point"
+    rounds = _Rounds(problem, settings, best, None)
+    ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), rounds.tolerance)
+    return best if ended == "done" else None
+
+
 class _Rounds:
     """The rounds, and the records of all of them as one history.
 
@@ -84,73 +109,68 @@ class _Rounds:
         self._started = time.perf_counter()
         self._bound = best.upper  # of the coefficients last priced
         self._is_whole = False  # whether the program at work has all instances
+        self._means = ClassMeans.of(problem)
+        self._chosen = first_instances(problem)
 
     @property
     def gap(self) -> float:
         return self.best.upper - self.best.lower
-
-    def run(self) -> None:
-        if not self._generate() and not self.is_over:
-            self._solve_whole()
 
     @property
     def is_over(self) -> bool:
         best = self.best
         return best.interrupted or best.stopped or len(best.history) == self.settings.max_iter
 
-    def _generate(self) -> bool:
-        """Whether sub-programs came to an end."""
-        means = ClassMeans.of(self.problem)
-        chosen = first_instances(self.problem)
-        for gap in COARSE_GAPS:
-            if gap <= self.tolerance:
-                break
-            program = Subprogram.of(self.problem, means, chosen)
-            found = self._approach(program.problem, gap)
-            if found is None:
-                return False
-            nearness = self._price(program, found)
-            if self._is_near_enough() or self.is_over:
-                return True
-            if nearness is not None:
-                chosen = next_instances(self.problem, chosen, nearness)
-        return self._generate_vertices(means, chosen)
+    def run(self) -> None:
+        """To the vertex, or to the gap that was asked for if no vertex is in sight there."""
+        enough = self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY
+        ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], enough)
+        if ended == "open":
+            ended = self._find_vertex(enough)
+        if ended != "done" and not self.is_over:
+            self._solve_whole()
 
-    def _generate_vertices(self, means: ClassMeans, chosen: IntArray) -> bool:
+    def approach(self, gaps: Sequence[float], enough: float) -> str:
+        """Leave sub-programs at these gaps.
+
+        Until the whole problem has a gap that is "done" or the rounds are over, or a sub-program is "stuck";
+        "open" where neither comes.
+        """
+        for gap in gaps:
+            program = Subprogram.of(self.problem, self._means, self._chosen)
+            found = interior_approach(program.problem, replace(self._remaining(), gap_tol=gap), self._tell)
+            if found is None:
+                return "stuck"
+            nearness = self._price(program, found)
+            if self.gap <= enough or self.is_over:
+                return "done"
+            if nearness is not None:
+                choose = next_instances if gap in COARSE_GAPS else with_newcomers
+                self._chosen = choose(self.problem, self._chosen, nearness)
+        return "open"
+
+    def _find_vertex(self, enough: float) -> str:
+        """Solve sub-programs to their vertices until one is that of the whole problem; else "open"."""
         for _ in range(MOST_VERTICES):
-            program = Subprogram.of(self.problem, means, chosen)
-            found = self._solve(program.problem)
+            program = Subprogram.of(self.problem, self._means, self._chosen)
+            found = interior_point(program.problem, self._remaining(), self._tell)
             nearness = self._price(program, found)
             self.best.solver, self.best.remark = found.solver, found.remark
-            if nearness is None or not is_violated(chosen, nearness):
+            if nearness is None or not is_violated(self._chosen, nearness):
                 self.best.converged = found.converged
-                return found.converged
-            if self._is_near_enough() or self.is_over:
-                return True
-            chosen = with_newcomers(self.problem, chosen, nearness)
-        return self.gap <= self.tolerance
-
-    def _is_near_enough(self) -> bool:
-        """Optimal, or as near to it as was asked for without a vertex."""
-        return self.gap <= (self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY)
-
-    def _approach(self, program: Problem, gap: float) -> Solution | None:
-        found = interior_approach(program, replace(self._remaining(), gap_tol=gap), self._tell)
-        if found is not None:
-            self.best.interrupted = found.interrupted
-        return found
-
-    def _solve(self, program: Problem) -> Solution:
-        found = interior_point(program, self._remaining(), self._tell)
-        self.best.interrupted = found.interrupted
-        return found
+                return "done" if found.converged else "open"
+            if self.gap <= enough or self.is_over:
+                return "done"
+            self._chosen = with_newcomers(self.problem, self._chosen, nearness)
+        return "done" if self.gap <= self.tolerance else "open"
 
     def _solve_whole(self) -> None:
         self._is_whole = True
-        found, best = self._solve(self.problem), self.best
+        found, best = interior_point(self.problem, self._remaining(), self._tell), self.best
         best.offer_distribution(found.distribution, found.lower)
         best.offer_mu(found.mu, found.upper)
-        best.solver, best.remark, best.converged = found.solver, found.remark, found.converged
+        best.interrupted, best.converged = found.interrupted, found.converged
+        best.solver, best.remark = found.solver, found.remark
 
     def _remaining(self) -> EngineSettings:
         if self.settings.max_iter is None:
@@ -160,6 +180,7 @@ class _Rounds:
     def _price(self, program: Subprogram, found: Solution) -> FloatArray | None:
         """Offer the sub-program's pair; how near all instances are to their constraints, None if mu is 0."""
         problem, best, mu = self.problem, self.best, found.mu
+        best.interrupted = found.interrupted
         if found.lower >= best.lower:
             best.offer_distribution(program.on_all_instances(found.distribution), found.lower)
         scores = problem.scores_of(mu)

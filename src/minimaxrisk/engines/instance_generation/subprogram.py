@@ -1,7 +1,7 @@
 """The program on some of the instances, and what its answers say about all of them.
 
-A distribution on some instances is one on all, with no mass elsewhere: what it proves from below holds for the
-whole problem. Coefficients are those of the whole problem anyway; what they prove from above takes their
+A distribution on some instances is one on all, with no mass elsewhere: what it proves from below holds for
+the whole problem. Coefficients are those of the whole problem anyway; what they prove from above takes their
 scores on all instances.
 
 The sub-program needs a distribution with the moments tau exactly, which the empirical one is not: it has mass
