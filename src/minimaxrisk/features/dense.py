@@ -31,6 +31,10 @@ class DenseFeatures:
     n_passes: int = 0
 
     @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
 

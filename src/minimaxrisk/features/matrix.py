@@ -40,6 +40,11 @@ class FeatureMatrix(Protocol):
     """How often all of the matrix was read."""
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether only entries that are not zero are stored."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, int]: ...
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:

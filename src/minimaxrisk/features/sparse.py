@@ -29,6 +29,10 @@ class SparseFeatures:
     n_passes: int = 0
 
     @property
+    def is_sparse(self) -> bool:
+        return True
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1] + int(self.has_intercept)
 
