@@ -387,7 +387,7 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, syst
 
 def test_a_rescue_is_a_larger_working_set(monkeypatch):
     problem = some_problem(10, n=40, d=600, n_classes=2)
-    monkeypatch.setitem(predictor_corrector.NEAREST_PER_INSTANCE, "signed", 0.05)
+    monkeypatch.setattr(predictor_corrector, "MOST_PER_INSTANCE", 0.05)
     monkeypatch.setattr(engine, "PATIENCE", 3)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)

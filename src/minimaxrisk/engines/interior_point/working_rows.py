@@ -59,6 +59,13 @@ class Rows(Protocol):
         """
         ...
 
+    def coupled(self, parts: tuple[slice, ...], weights: FloatArray) -> FloatArray:
+        """Lower triangle of ``sum_i weights_bi weights_ci psi_ji psi_ki`` (|Q| x |Q|), j of block b, k of c.
+
+        Weights (B x n) are not negative.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class DenseRows:
@@ -91,6 +98,12 @@ class DenseRows:
         if part == other:
             return dsyrk(1.0, (self.values[part] * np.sqrt(weights)).T, trans=1, lower=1)
         return dgemm(1.0, (self.values[part] * weights).T, self.values[other].T, trans_a=1)
+
+    def coupled(self, parts: tuple[slice, ...], weights: FloatArray) -> FloatArray:
+        weighted = np.empty(self.shape)
+        for part, row in zip(parts, weights, strict=True):
+            np.multiply(self.values[part], row, out=weighted[part])
+        return dsyrk(1.0, weighted.T, trans=1, lower=1)
 
 
 @dataclass(frozen=True)
@@ -131,6 +144,13 @@ class SparseRows:
         product -= np.outer(first.T @ weights - 0.5 * mass * self.shift[part], self.shift[other])
         product -= np.outer(self.shift[part], second.T @ weights - 0.5 * mass * self.shift[other])
         return product
+
+    def coupled(self, parts: tuple[slice, ...], weights: FloatArray) -> FloatArray:
+        matrix = np.zeros((self.shape[0], self.shape[0]), order="F")
+        for b, part in enumerate(parts):
+            for c, other in enumerate(parts[: b + 1]):
+                matrix[part, other] = self.cross(part, other, weights[b] * weights[c])
+        return matrix
 
     def _part(self, part: slice) -> sparse.csc_array:
         """Columns next to each other, without a copy."""
