@@ -12,7 +12,7 @@ from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, PlainS
 from minimaxrisk.engines.interior_point.small_side import Kept, SmallSide, pays, softest
 
 # Constraints per instance below which the plain form takes fewer operations than a matrix of n x n.
-FEW = 0.9
+FEW = 0.8
 
 
 class SignedSystem:
