@@ -40,7 +40,7 @@ REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
 # Primal and dual step lengths, together, that need no corrector.
 LONG_ENOUGH = 1.9
 # Nearest constraints taken into Q: see n_nearest.
-NEAREST_PER_ROOT, MOST_PER_INSTANCE, SPARSE_PER_INSTANCE = 0.4, 1.0, 2.0
+NEAREST_PER_ROOT, MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 0.4, 1.5, 50, 2.0
 # Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
 UNNOTICED = 0.01
 
@@ -182,12 +182,13 @@ def n_nearest(problem: Problem) -> int:
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
     optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 3200 instances and
-    2000 columns. Sparse columns add little to the price of a step, and twice n of them save iterations.
+    2000 columns. Some more cost nothing where a pass over the features is dearer than a matrix of n x n. Sparse
+    columns add little to the price of a step, and twice n of them save iterations.
     """
     n, d = problem.features.shape
     per_block = SPARSE_PER_INSTANCE * n
     if not problem.features.is_sparse:
-        per_block = min(MOST_PER_INSTANCE * n, NEAREST_PER_ROOT * np.sqrt(n * d))
+        per_block = min(MOST_PER_INSTANCE * n, n + MORE, NEAREST_PER_ROOT * np.sqrt(n * d))
     return max(1, int(per_block * problem.coding.n_blocks))
 
 
