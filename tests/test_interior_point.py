@@ -57,12 +57,14 @@ def test_positions_follow_the_moments(coding):
         at_furthest = np.abs(problem.moments_of(w + furthest * direction) - problem.tau) / problem.lam
         assert at_furthest.max() == pytest.approx(1.0, abs=1e-9)
         constraints.advance(0.5 * furthest)
+        ahead = ((problem.moments_of(w + direction) - problem.tau) / problem.lam).ravel()
         w = w + 0.5 * furthest * direction
         position = ((problem.moments_of(w) - problem.tau) / problem.lam).ravel()
         everything = constraints.nearest(problem.n_components, np.empty(0, dtype=int))
         np.testing.assert_allclose(everything.position, position, atol=1e-12)
         some = constraints.nearest(5, np.array([7, 3]))
-        expected = set(np.argsort(-np.abs(position))[:5]) | {3, 7}
+        # Nearest here, or where the whole step would have ended.
+        expected = set(np.argsort(-np.maximum(np.abs(position), np.abs(ahead)))[:5]) | {3, 7}
         assert some.components.tolist() == sorted(expected)
         np.testing.assert_allclose(some.position, position[some.components], atol=1e-12)
         np.testing.assert_allclose(some.target * some.radius, problem.tau.ravel()[some.components])
@@ -175,7 +177,7 @@ def test_signed_step_satisfies_the_newton_equations(shape, decades):
     if step.moved is not None:
         np.testing.assert_allclose(step.moved, working.moments(step.block_weights), atol=1e-7)
     # Stationarity: z -+ score = 1 afterwards, the scores having moved by pull - G du.
-    rows = working.rows / working.radius[:, None]
+    rows = working.rows[:] / working.radius[:, None]
     du = step.block_weights[0]
     after = scores[0] + pull[0] - rows.T @ (weights * (rows @ du))
     dz_p, dz_q = step.dz.reshape(2, -1)
@@ -202,7 +204,7 @@ def test_every_iterate_proves_its_bounds(coding):
     problem = some_problem(6, n=40, d=300, n_classes=2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
     point = InteriorPoint(problem, MomentConstraintsInMemory(problem))
-    for _ in range(12):
+    for _ in range(9):
         point.choose_working_set()
         bound, stage = point.upper_bound()
         assert bound >= exact - 1e-12
@@ -236,8 +238,8 @@ def test_the_vertex_is_the_one_of_the_simplex_method(n_classes):
     assert not solution.remark
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
     np.testing.assert_allclose(solution.mu, exact.mu, atol=1e-8)
-    # Rounding alone: how much of it depends on the processor's linear algebra.
-    assert solution.upper - solution.lower < engine.SMALLEST_GAP
+    # The coefficients are those of the vertex; the distribution may be that of an iterate beside it.
+    assert solution.upper - solution.lower < engine.VERTEX_ACCURACY
 
 
 def test_a_guess_that_is_not_square_still_gives_a_vertex():
@@ -359,7 +361,7 @@ def not_a_number(factor, right):
 
 @pytest.mark.parametrize("system", [signed_system, one_hot_system])
 @pytest.mark.parametrize(
-    ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 20)]
+    ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 10)]
 )
 def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, system, name, fault, n_good):
     coding = "signed" if system is signed_system else "one-hot"
@@ -385,7 +387,7 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, syst
 
 def test_a_rescue_is_a_larger_working_set(monkeypatch):
     problem = some_problem(10, n=40, d=600, n_classes=2)
-    monkeypatch.setitem(predictor_corrector.NEAREST_PER_INSTANCE, "signed", 0.05)
+    monkeypatch.setattr(predictor_corrector, "MOST_PER_INSTANCE", 0.05)
     monkeypatch.setattr(engine, "PATIENCE", 3)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)

@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.instance_generation.choice import pays
+from minimaxrisk.engines.instance_generation.engine import (
+    generated_approach,
+    generated_bound,
+    instance_generation,
+)
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bound,
@@ -24,14 +30,16 @@ def solve_minimax_risk(
 ) -> Solution:
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     if settings.solver in ("auto", "interior-point"):
-        return interior_point(problem, settings, monitor)
+        engine = instance_generation if pays(problem) else interior_point
+        return engine(problem, settings, monitor)
     return solve_by_simplex(problem, problem.objective, settings, monitor)
 
 
 def bound_minimax_risk(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     """A certified upper bound on R*, as close as the monitor waits for; cheaper than the classifier."""
     if settings.solver in ("auto", "interior-point"):
-        return interior_bound(problem, settings, monitor)
+        engine = generated_bound if pays(problem) else interior_bound
+        return engine(problem, settings, monitor)
     solution = solve_minimax_risk(problem, settings, monitor)
     if solution.interrupted:
         raise KeyboardInterrupt
@@ -44,8 +52,11 @@ def approach_minimax_risk(problem: Problem, settings: EngineSettings) -> FloatAr
     Those of the interior point are at no vertex, and few of them are exactly zero.
     """
     if settings.solver in ("auto", "interior-point"):
-        near = interior_approach(problem, settings)
+        engine = generated_approach if pays(problem) else interior_approach
+        near = engine(problem, settings)
         if near is not None:
+            if near.interrupted:
+                raise KeyboardInterrupt
             return near.mu
     solution = solve_minimax_risk(problem, settings)
     if solution.interrupted:

@@ -193,7 +193,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         How often all of X was read.
     history_ : list of dict
         One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
-        far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k),
+        far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k; where
+        the interior point works on part of many instances, of those last scored on all),
         ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the Newton matrix or linear program:
         columns, the intercept among them, times classes for the one-hot coding), ``max_violation`` (zero for
         the interior point), ``seconds``.

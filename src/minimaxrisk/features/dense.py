@@ -16,6 +16,9 @@ from minimaxrisk.samples.instances import Instances
 
 # Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
 BLOCK_ELEMENTS = 1 << 17
+# Columns worked on at a time at least. Rows are gathered in another order than they have in X, and fewer
+# columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
+FEWEST_COLUMNS = 32
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), a mean
 # that one subtraction removes to this fraction of the deviation, and within a class a variance that is not
 # dwarfed by the squared mean.
@@ -32,6 +35,10 @@ class DenseFeatures:
 
     values: FloatArray
     n_passes: int = 0
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,6 +77,12 @@ class DenseFeatures:
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
         return DenseFeatures(np.asfortranarray(shares @ self.values))
+
+    def rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        values[len(after) :] = self.values[indices]
+        return DenseFeatures(values)
 
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
@@ -158,8 +171,8 @@ def mean_and_variance(
 
 
 def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
-    """Slices of columns, each about ``BLOCK_ELEMENTS`` entries."""
-    width = max(1, BLOCK_ELEMENTS // n_rows)
+    """Slices of columns, each about ``BLOCK_ELEMENTS`` entries or ``FEWEST_COLUMNS`` wide."""
+    width = max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows)
     for start in range(0, n_columns, width):
         yield slice(start, min(start + width, n_columns))
 

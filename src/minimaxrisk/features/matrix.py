@@ -43,6 +43,11 @@ class FeatureMatrix(Protocol):
     """Whether ``correlate_roughly`` is another thing than ``correlate``."""
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether only entries that are not zero are stored."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, int]: ...
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
@@ -67,6 +72,10 @@ class FeatureMatrix(Protocol):
 
     def averaged(self, shares: sparse.csr_array) -> FeatureMatrix:
         """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
+        ...
+
+    def rows(self, indices: IntArray, *, after: FloatArray) -> FeatureMatrix:
+        """Some instances, behind others whose features are given (k x d): a matrix of its own."""
         ...
 
     def columns(self, indices: IntArray) -> FloatArray:

@@ -32,6 +32,10 @@ class SparseFeatures:
     n_passes: int = 0
 
     @property
+    def is_sparse(self) -> bool:
+        return True
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1] + int(self.has_intercept)
 
@@ -76,6 +80,11 @@ class SparseFeatures:
     def averaged(self, shares: sparse.csr_array) -> SparseFeatures:
         self.n_passes += 1
         return SparseFeatures(sparse.csc_array(shares @ self.values), self.offset, self.has_intercept)
+
+    def rows(self, indices: IntArray, *, after: FloatArray) -> SparseFeatures:
+        first = sparse.csr_array(after[:, int(self.has_intercept) :] + self.offset)
+        values = sparse.vstack([first, self.values.tocsr()[indices]], format="csc")
+        return SparseFeatures(values, self.offset, self.has_intercept)
 
     def columns(self, indices: IntArray) -> FloatArray:
         values, offset = self.shifted_columns(indices)

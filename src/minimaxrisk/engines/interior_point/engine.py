@@ -94,7 +94,9 @@ def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor)
     return upper_bound(problem, problem.objective, best.mu)
 
 
-def interior_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
+def interior_approach(
+    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
+) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum and no vertex of it; None where the loop gets stuck.
 
     Where constraints were widened, the gap is that of the wider set.
@@ -103,7 +105,15 @@ def interior_approach(problem: Problem, settings: EngineSettings) -> Solution | 
     best.solver = "interior-point"
     search = _Search(problem, settings, best, seeks_vertex=False)
     tolerance = max(settings.gap_tol, SMALLEST_GAP)
-    ended = search.run(lambda record: search.gap <= tolerance)
+
+    def is_enough(record: IterationRecord) -> bool:
+        return (monitor is not None and monitor(record)) or search.gap <= tolerance
+
+    try:
+        ended = search.run(is_enough)
+    except KeyboardInterrupt:
+        best.interrupted = True
+        return best
     return None if ended == "stuck" else best
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, dtrmm
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from minimaxrisk._utils.arrays import FloatArray
@@ -61,7 +61,4 @@ def diagonal_of(matrix: FloatArray) -> FloatArray:
 def gram(working: WorkingSet, block: int, weights: FloatArray) -> FloatArray:
     """Lower triangle of ``rows' D rows`` (n x n) on one block, the rows divided by their radii."""
     part = working.parts[block]
-    scaled = working.rows[part] * (np.sqrt(weights[part]) / working.radius[part])[:, None]
-    if len(scaled) == 0:
-        return np.zeros((working.rows.shape[1],) * 2, order="F")
-    return dsyrk(1.0, scaled.T, lower=1)
+    return working.rows.gram(part, weights[part] / working.radius[part] ** 2)

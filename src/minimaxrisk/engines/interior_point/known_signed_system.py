@@ -7,7 +7,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import InstanceStep
-from minimaxrisk.engines.interior_point.signed_system import factor_of_diagonal_plus_gram
+from minimaxrisk.engines.interior_point.signed_system import DiagonalPlusGramFactor
 
 
 class KnownSignedSystem:
@@ -25,6 +25,7 @@ class KnownSignedSystem:
         alike = start.min(axis=0)
         self.x = np.concatenate([start[0] - 0.5 * alike, start[1] - 0.5 * alike, alike])
         self.z = np.repeat([2.0, 2.0, 1.0], len(alike))
+        self._factor = DiagonalPlusGramFactor()
 
     def distribution(self) -> FloatArray:
         p, q, v = self.x.reshape(3, -1)
@@ -64,7 +65,7 @@ class KnownSignedSystem:
         e_p, e_q, e_v = self._ratio
         self._sum = e_p + e_q + 4.0 * e_v
         stiffness = (e_p * e_q + e_v * (e_p + e_q)) / self._sum
-        self._factor = factor_of_diagonal_plus_gram(working, weights, stiffness)
+        self._factor.factorise(working, weights, stiffness)
 
     def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
         pushed = target.reshape(3, -1) / self._x

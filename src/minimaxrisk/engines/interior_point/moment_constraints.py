@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.working_rows import Rows, rows_of
 from minimaxrisk.problem.problem import Problem
 
 
@@ -25,7 +26,7 @@ class WorkingSet:
     """
 
     components: IntArray  # ascending, so block by block
-    rows: FloatArray  # one per component: psi_j
+    rows: Rows  # one per component: psi_j
     radius: FloatArray  # lambda
     target: FloatArray  # tau / lambda
     position: FloatArray
@@ -40,15 +41,13 @@ class WorkingSet:
     def scores(self, coefficients: FloatArray) -> FloatArray:
         """Block scores of every instance (B x n)."""
         mu = coefficients / self.radius
-        if len(self.parts) == 1:
-            return (mu @ self.rows)[None, :]
-        return np.stack([mu[part] @ self.rows[part] for part in self.parts])
+        return np.stack([self.rows.combine(part, mu[part]) for part in self.parts])
 
     def moments(self, block_weights: FloatArray) -> FloatArray:
         """What ``block_weights`` (B x n) add to each position."""
-        if len(self.parts) == 1:
-            return (self.rows @ block_weights[0]) / self.radius
-        moments = [self.rows[part] @ row for part, row in zip(self.parts, block_weights, strict=True)]
+        moments = [
+            self.rows.correlate(part, row) for part, row in zip(self.parts, block_weights, strict=True)
+        ]
         return np.concatenate(moments) / self.radius
 
 
@@ -63,7 +62,11 @@ class MomentConstraints(Protocol):
         ...
 
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
-        """The k constraints nearest to their bounds, and those of the components ``besides``."""
+        """The k constraints nearest to their bounds, and those of the components ``besides``.
+
+        Nearest here or where the last step would have ended had nothing stopped it: what stopped it was a
+        constraint that the working set did not know of, and its neighbours would stop the next one.
+        """
         ...
 
     def furthest_step(self, block_weights: FloatArray) -> float:
@@ -88,16 +91,18 @@ class MomentConstraintsInMemory:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._lam, self._tau = problem.lam.ravel(), problem.tau.ravel()
-        self._position = self._direction = np.zeros(0)
+        self._position = self._direction = self._ahead = np.zeros(0)
         self.is_exact = not problem.features.has_rough_passes
 
     def begin(self) -> None:
         self._position = np.zeros(self._problem.n_components)
+        self._ahead = np.zeros(self._problem.n_components)
 
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         chosen = np.zeros(len(self._position), dtype=np.bool_)
         if 0 < k < len(chosen):
-            distance = np.abs(self._position)
+            distance = np.abs(self._ahead)
+            np.maximum(distance, np.abs(self._position), out=distance)
             np.negative(distance, out=distance)
             chosen[np.argpartition(distance, k - 1)[:k]] = True
         elif k > 0:
@@ -127,6 +132,7 @@ class MomentConstraintsInMemory:
         return bool(np.abs(self._position).max() < 1.0)
 
     def advance(self, step: float) -> None:
+        np.add(self._position, self._direction, out=self._ahead)
         self._direction *= step
         self._position += self._direction
 
@@ -136,7 +142,7 @@ class MomentConstraintsInMemory:
         bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
         return WorkingSet(
             components=components,
-            rows=self._problem.features.columns(components % d).T,
+            rows=rows_of(self._problem.features, components % d),
             radius=lam,
             target=self._tau[components] / lam,
             position=self._position[components],

@@ -15,11 +15,15 @@ from minimaxrisk.engines.interior_point.factors import (
 )
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import OFFSET, InstanceStep
+from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, PlainSide
 from minimaxrisk.engines.interior_point.small_side import Kept, SmallSide, pays, softest
 from minimaxrisk.problem.rule import threshold
 
 # Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
 STIFF = 1e5
+# Constraints per instance, those of all blocks together, below which the plain form takes fewer operations
+# than matrices of n x n.
+FEW = 0.6
 
 
 class OneHotSystem:
@@ -37,6 +41,7 @@ class OneHotSystem:
         self.x = np.concatenate([start, start.max(axis=0) + OFFSET / n - start]).ravel()
         self.z = np.full(2 * start.size, 1.0 / n_classes)
         self._phi: float | FloatArray = 0.0
+        self._factor = CautiousFactor()
 
     def distribution(self) -> FloatArray:
         w = self.x.reshape(2, *self._shape)[0]
@@ -57,12 +62,18 @@ class OneHotSystem:
         self._ratio = z / self._x
         self._residual = scores - self._phi - z[1] + z[0]
         self._mass_residual = 1.0 - z[1].sum(axis=0)
-        self._factor: EpigraphFactor | EpigraphSmallSide
-        if pays(n, len(working), len(working.parts)):
-            self._factor = EpigraphSmallSide(working, weights, *self._ratio)
-        else:
+        lower, upper = self._ratio
+
+        def plain() -> EpigraphPlainSide:
+            return EpigraphPlainSide(working, weights, lower, upper)
+
+        def careful() -> EpigraphSmallSide | EpigraphFactor:
+            if pays(n, len(working), len(working.parts)):
+                return EpigraphSmallSide(working, weights, lower, upper)
             grams = [gram(working, block, weights) for block in range(len(working.parts))]
-            self._factor = EpigraphFactor(grams, *self._ratio)
+            return EpigraphFactor(grams, lower, upper)
+
+        self._factor.factorise(plain if len(working) < FEW * n else None, careful)
         # A second right-hand side, by which sum w is kept.
         self._unit: tuple[FloatArray, FloatArray | None]
         self._unit = self._factor.solve(np.ones(self._shape), np.zeros(n))
@@ -163,6 +174,33 @@ class EpigraphFactor:
             dw[top] += dr[top]
             room[top] = -z[top]
         return step, None
+
+
+class EpigraphPlainSide:
+    """The same for few constraints, by the plain form.
+
+    Where r is eliminated, an instance has ``diag(A + B) - B B'/sum B``, whose inverse is a sum of positive
+    terms, ``diag(1/(A + B)) + m m'/sum(A m)`` with ``m = B/(A + B)``. Where B is large, dr - dw comes from its
+    own equation, ``B (dr - dw) = A dw - q`` with ``q = g - R'y``, and not by subtraction.
+    """
+
+    def __init__(
+        self, working: WorkingSet, weights: FloatArray, lower: FloatArray, upper: FloatArray
+    ) -> None:
+        self._lower, self._upper, self._sum = lower, upper, upper.sum(axis=0)
+        own = 1.0 / (lower + upper)
+        mixed = upper * own
+        shared = mixed / np.sqrt((lower * mixed).sum(axis=0))
+        self._factor = PlainSide(working, weights, own, shared)
+
+    def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """dw and dr - dw (2 x K x n), and the positions' change."""
+        lower, upper = self._lower, self._upper
+        from_r = upper * (g_r / self._sum)
+        dw, rest, moved = self._factor.solve(g + from_r)
+        dr = (g_r + (upper * dw).sum(axis=0)) / self._sum
+        room = np.where(upper > lower, (lower * dw - (rest - from_r)) / upper, dr - dw)
+        return np.stack([dw, room]), moved
 
 
 class EpigraphSmallSide:

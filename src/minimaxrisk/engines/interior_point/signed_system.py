@@ -8,7 +8,11 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.factors import cholesky, cholesky_solve, diagonal_of, gram
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import OFFSET, InstanceStep
+from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, PlainSide
 from minimaxrisk.engines.interior_point.small_side import Kept, SmallSide, pays, softest
+
+# Constraints per instance below which the plain form takes fewer operations than a matrix of n x n.
+FEW = 0.8
 
 
 class SignedSystem:
@@ -24,6 +28,7 @@ class SignedSystem:
         u = start[0] - start[1]
         self.x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]) + OFFSET / len(u)
         self.z = np.ones(2 * len(u))
+        self._factor = DiagonalPlusGramFactor()
 
     def distribution(self) -> FloatArray:
         p, q = self.x.reshape(2, -1)
@@ -49,7 +54,7 @@ class SignedSystem:
         self._ratio = z / self._x
         self._sum = self._ratio[0] + self._ratio[1]
         stiffness = self._ratio[0] * self._ratio[1] / self._sum
-        self._factor = factor_of_diagonal_plus_gram(working, weights, stiffness)
+        self._factor.factorise(working, weights, stiffness)
 
     def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
         pushed = target.reshape(2, -1) / self._x
@@ -68,6 +73,40 @@ class SignedSystem:
     def advance(self, step: InstanceStep, primal_length: float, dual_length: float) -> None:
         self.x = self.x + primal_length * step.dx
         self.z = self.z + dual_length * step.dz
+
+
+class DiagonalPlusGramFactor:
+    """Of ``E + G``, whichever way takes least operations and keeps its digits."""
+
+    def __init__(self) -> None:
+        self._factor = CautiousFactor()
+
+    def factorise(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
+        n = len(stiffness)
+
+        def plain() -> DiagonalPlainSide:
+            return DiagonalPlainSide(working, weights, stiffness)
+
+        def careful() -> DiagonalSmallSide | DiagonalPlusGram:
+            if pays(n, len(working), 1):
+                return DiagonalSmallSide(working, weights, stiffness)
+            return DiagonalPlusGram(gram(working, 0, weights), stiffness)
+
+        self._factor.factorise(plain if len(working) < FEW * n else None, careful)
+
+    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        return self._factor.solve(right)
+
+
+class DiagonalPlainSide:
+    """By the plain form for fewer constraints than instances."""
+
+    def __init__(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
+        self._factor = PlainSide(working, weights, 1.0 / stiffness[None])
+
+    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+        u, _, moved = self._factor.solve(right[None])
+        return u[0], moved
 
 
 class DiagonalPlusGram:
@@ -95,15 +134,6 @@ class DiagonalSmallSide:
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         u, _, moved = self._factor.solve(right[None, :], right[self._kept])
         return u[0], moved
-
-
-def factor_of_diagonal_plus_gram(
-    working: WorkingSet, weights: FloatArray, stiffness: FloatArray
-) -> DiagonalPlusGram | DiagonalSmallSide:
-    """Of ``E + G``, whichever way takes fewer operations."""
-    if pays(len(stiffness), len(working), 1):
-        return DiagonalSmallSide(working, weights, stiffness)
-    return DiagonalPlusGram(gram(working, 0, weights), stiffness)
 
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:

@@ -59,7 +59,6 @@ class SmallSide:
     def __init__(self, working: WorkingSet, weights: FloatArray, inverse: FloatArray, kept: Kept) -> None:
         self._working, self._kept = working, kept
         self._weights = weights
-        self._rows = working.rows / working.radius[:, None]
         # Zero compliance at F leaves P alone in every sum below.
         self._inverse = inverse.copy()
         self._inverse[:, :, kept.instances] = 0.0
@@ -83,19 +82,27 @@ class SmallSide:
         return u, v, y / self._weights
 
     def _small_matrix(self) -> FloatArray:
-        parts = self._working.parts
-        matrix = np.zeros((len(self._rows), len(self._rows)), order="F")
-        for b, part in enumerate(parts):
-            for c, other in enumerate(parts[: b + 1]):
-                matrix[part, other] = (self._rows[part] * self._inverse[b, c]) @ self._rows[other].T
+        matrix = sum_over_instances(self._working, self._inverse)
         diagonal = diagonal_of(matrix)
         diagonal += 1.0 / self._weights
         return matrix
 
     def _kept_rows(self) -> FloatArray:
         """R_F, block diagonal (|Q| x B |F|)."""
-        parts, kept = self._working.parts, self._kept.instances
-        rows = np.zeros((len(self._rows), len(parts) * len(kept)), order="F")
-        for b, part in enumerate(parts):
-            rows[part, b * len(kept) : (b + 1) * len(kept)] = self._rows[part][:, kept]
+        working, kept = self._working, self._kept.instances
+        rows = np.zeros((len(working), len(working.parts) * len(kept)), order="F")
+        for b, part in enumerate(working.parts):
+            scaled = working.rows.at(part, kept) / working.radius[part][:, None]
+            rows[part, b * len(kept) : (b + 1) * len(kept)] = scaled
         return rows
+
+
+def sum_over_instances(working: WorkingSet, inverse: FloatArray) -> FloatArray:
+    """Lower triangle of ``R H^-1 R'`` (|Q| x |Q|), ``inverse`` being H^-1 (B x B x n)."""
+    matrix = np.zeros((len(working), len(working)), order="F")
+    for b, part in enumerate(working.parts):
+        for c, other in enumerate(working.parts[: b + 1]):
+            matrix[part, other] = working.rows.cross(part, other, inverse[b, c])
+    matrix /= working.radius
+    matrix /= working.radius[:, None]
+    return matrix

@@ -1,0 +1,454 @@
+"""Programs on some instances, certified on all: the same optimum, and what happens when it takes too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk.engines import dispatch
+from minimaxrisk.engines.instance_generation import choice, engine
+from minimaxrisk.engines.instance_generation.subprogram import ClassMeans, Subprogram
+from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import Solution
+from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.objective import BayesError
+from problems import problem_of
+from reference import minimax_risk, phi_vectors, scaled_columns, tau_and_lambda
+
+SETTINGS = EngineSettings("interior-point")
+
+
+@pytest.fixture(autouse=True)
+def few_instances(monkeypatch):
+    """Sub-programs of a few dozen instances, so that small problems take several."""
+    monkeypatch.setattr(choice, "FEWEST_INSTANCES", 10)
+    monkeypatch.setattr(choice, "FEWEST_FIRST", 5)
+    monkeypatch.setattr(choice, "MOST_NEW", 3.0)
+
+
+def tall(seed=0, n=160, d=4, n_classes=2, effect=0.8):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    X = rng.standard_normal((n, d)) + effect * labels[:, None] * (np.arange(d) < 2)
+    return X, labels
+
+
+def tall_problem(*args, coding="auto", n_classes=2, **options):
+    known = {name: options.pop(name) for name in ("seed", "n", "d", "effect") if name in options}
+    X, labels = tall(*args, n_classes=n_classes, **known)
+    return problem_of(X, labels, n_classes, coding=coding, **options)[0]
+
+
+def exact(X, labels, n_classes, coding, *, weights=None, radius=1.0, **scaling):
+    Psi = scaled_columns(X, weights, **scaling)
+    Phi = phi_vectors(Psi, n_classes, coding)
+    return minimax_risk(Phi, *tau_and_lambda(Phi, labels, radius, weights))[0]
+
+
+class Rounds:
+    """What the rounds did."""
+
+    def __init__(self, monkeypatch):
+        self.sizes, self.whole = [], 0
+        price, solve_whole = engine._Rounds._price, engine._Rounds._solve_whole
+
+        def counted(rounds, program, found):
+            self.sizes.append(len(program.instances))
+            return price(rounds, program, found)
+
+        def counted_whole(rounds):
+            self.whole += 1
+            solve_whole(rounds)
+
+        monkeypatch.setattr(engine._Rounds, "_price", counted)
+        monkeypatch.setattr(engine._Rounds, "_solve_whole", counted_whole)
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    return Rounds(monkeypatch)
+
+
+# --- the same optimum ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")], ids=["signed", "two", "three"]
+)
+@pytest.mark.parametrize("scaling", [(True, True), (False, False)], ids=["standardised", "as it is"])
+@pytest.mark.parametrize("kind", ["plain", "weights", "duplicates", "ties", "constant", "wide radius"])
+def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind, rounds):
+    X, labels = tall(seed=len(kind), n=120, d=3, n_classes=n_classes, effect=1.2)
+    rng, radius, weights = np.random.default_rng(1), 1.0, None
+    if kind == "weights":
+        weights = rng.choice([0.5, 1.0, 2.5], len(labels))
+    elif kind == "duplicates":
+        X, labels = np.repeat(X, 2, axis=0)[: len(X)], np.repeat(labels, 2)[: len(X)]
+        labels[::7] = (labels[::7] + 1) % n_classes  # equal rows with unequal labels
+    elif kind == "ties":
+        X = np.round(X)
+    elif kind == "constant":
+        X = np.column_stack([X[:, :2], np.full(len(X), 3.0), np.zeros(len(X)), X[:, 0]])
+    elif kind == "wide radius":
+        radius = 4.0
+    options = dict(zip(("standardize", "fit_intercept"), scaling, strict=True))
+    problem, _ = problem_of(X, labels, n_classes, coding=coding, radius=radius, weights=weights, **options)
+    solution = engine.instance_generation(problem, SETTINGS)
+    reference = exact(X, labels, n_classes, coding, weights=weights, radius=radius, **options)
+    assert solution.converged
+    assert solution.upper == pytest.approx(reference, abs=1e-9)
+    assert solution.lower == pytest.approx(reference, abs=1e-7)
+    assert solution.lower <= solution.upper + 1e-14
+    assert upper_bound(problem, BayesError(), solution.mu) == solution.upper
+    assert lower_bound(problem, BayesError(), solution.distribution).bound == solution.lower
+    assert solution.distribution.min() >= 0.0
+    assert solution.distribution.sum() == pytest.approx(1.0)
+    assert solution.solver == "interior-point"
+    assert rounds.whole == 0
+    assert min(rounds.sizes) < problem.n_instances
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_random_problems_agree_with_all_instances_at_once(n_classes, rounds):
+    for seed in range(4):
+        problem = tall_problem(seed, n=250, d=3, n_classes=n_classes, effect=0.4 * seed)
+        solution = engine.instance_generation(problem, SETTINGS)
+        whole = interior_point(problem, SETTINGS)
+        assert solution.converged
+        assert solution.upper == pytest.approx(whole.upper, abs=1e-9)
+        np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(whole.mu))
+        np.testing.assert_allclose(solution.mu, whole.mu, atol=1e-7)
+    assert rounds.whole == 0
+    assert len(rounds.sizes) > 8  # several rounds each
+    assert max(rounds.sizes) < 250
+
+
+def test_the_instance_that_decides_is_found_wherever_it_is():
+    """One far instance bounds the scores; leaving it out would promise too small an error."""
+    X, labels = tall(5, n=400, d=3, effect=1.5)
+    outside = np.setdiff1d(np.arange(400), choice.first_instances(problem_of(X, labels, 2)[0]))
+    without = exact(X, labels, 2, "signed")
+    for i in outside[:4]:
+        far = X.copy()
+        # Instances are ordered by their values: the first column keeps this one in its place.
+        order = np.argsort(X[:, 0])
+        far[order[i], 1:] = 25.0
+        problem, _ = problem_of(far, labels, 2)
+        solution = engine.instance_generation(problem, SETTINGS)
+        expected = exact(far, labels, 2, "signed")
+        assert expected > without + 1e-3
+        assert solution.upper == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sparse_features(n_classes, fit_intercept, rounds):
+    X, labels = tall(7, n=240, d=6, n_classes=n_classes)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.4, np.abs(X), 0.0)
+    dense, _ = problem_of(X, labels, n_classes, fit_intercept=fit_intercept)
+    problem, _ = problem_of(sparse.csr_array(X), labels, n_classes, fit_intercept=fit_intercept)
+    expected = interior_point(dense, SETTINGS).upper
+    assert engine.instance_generation(problem, SETTINGS).upper == pytest.approx(expected, abs=1e-9)
+    assert rounds.whole == 0
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_nothing_selected(coding, rounds):
+    problem = tall_problem(3, coding=coding, radius=40.0)
+    solution = engine.instance_generation(problem, SETTINGS)
+    assert solution.converged
+    assert not solution.mu.any()
+    assert solution.upper == pytest.approx(0.5, abs=1e-12)
+    assert solution.lower == pytest.approx(0.5, abs=1e-7)
+    assert rounds.whole == 0
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_nothing_selected_yet(coding, rounds):
+    """R* so near to guessing that the coarse programs return no rule at all."""
+    for radius in np.linspace(8.0, 12.0, 5):
+        problem = tall_problem(3, coding=coding, radius=radius)
+        whole = interior_point(problem, SETTINGS)
+        solution = engine.instance_generation(problem, SETTINGS)
+        assert solution.upper == pytest.approx(whole.upper, abs=1e-9)
+    assert rounds.whole == 0
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_classes_that_a_feature_tells_apart(coding):
+    X, labels = tall(4, effect=0.0)
+    X[:, 1] = labels
+    problem, _ = problem_of(X, labels, 2, coding=coding)
+    solution = engine.instance_generation(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
+    if coding == "signed":
+        assert solution.upper == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("radius", [0.0, 1e-6, 1e-3])
+def test_thin_sets(n_classes, radius):
+    X, labels = tall(6, n_classes=n_classes)
+    coding = "signed" if n_classes == 2 else "one-hot"
+    problem, _ = problem_of(X, labels, n_classes, radius=radius)
+    solution = engine.instance_generation(problem, SETTINGS)
+    assert solution.upper == pytest.approx(exact(X, labels, n_classes, coding, radius=radius), abs=1e-8)
+    assert solution.converged
+
+
+def test_instances_without_labels_may_get_mass():
+    """Instances in which the empirical distribution has no mass are priced like the others."""
+    problem = tall_problem(9, n=200)
+    far = problem.features.rows(np.arange(200), after=3.0 * problem.features.columns(np.arange(5))[:20])
+    wider = replace(problem, features=far, centre=np.hstack([np.zeros((2, 20)), problem.centre]))
+    solution = engine.instance_generation(wider, SETTINGS)
+    assert solution.upper == pytest.approx(interior_point(wider, SETTINGS).upper, abs=1e-9)
+    assert solution.upper > interior_point(problem, SETTINGS).upper + 1e-3
+    assert solution.distribution[:, :20].sum() > 0.01
+
+
+def test_same_bits_every_time():
+    first, second = (engine.instance_generation(tall_problem(n=300), SETTINGS) for _ in range(2))
+    np.testing.assert_array_equal(first.mu, second.mu)
+    np.testing.assert_array_equal(first.distribution, second.distribution)
+
+
+# --- the sub-program ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding, is_sparse):
+    X, labels = tall(2, n=50, n_classes=n_classes)
+    rng = np.random.default_rng(0)
+    if is_sparse:
+        X = sparse.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0.0))
+    problem, _ = problem_of(X, labels, n_classes, coding=coding, weights=rng.random(50))
+    means = ClassMeans.of(problem)
+    program = Subprogram.of(problem, means, np.array([3, 4, 20, 41]))
+    sub = program.problem
+    assert sub.n_instances == n_classes + 4
+    np.testing.assert_allclose(sub.moments_of(sub.centre), problem.tau, atol=1e-14)
+    np.testing.assert_allclose(program.on_all_instances(sub.centre), problem.centre, atol=1e-16)
+    w = rng.dirichlet(np.ones(sub.centre.size)).reshape(sub.centre.shape)
+    on_all = program.on_all_instances(w)
+    np.testing.assert_allclose(problem.moments_of(on_all), sub.moments_of(w), atol=1e-14)
+    # Where an instance has mass of its own and of a mean the error may be larger, never smaller.
+    assert BayesError().value(on_all) >= BayesError().value(w) - 1e-15
+    alone = w.copy()
+    alone[:, n_classes:] = 0.0
+    alone /= alone.sum()
+    spread = program.on_all_instances(alone)
+    assert BayesError().value(spread) >= BayesError().value(alone) - 1e-15
+    np.testing.assert_allclose(spread.sum(), 1.0)
+    mu = rng.standard_normal(problem.tau.shape)
+    assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
+
+
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (3, "one-hot")])
+def test_nearness_is_one_at_the_bound_of_the_sub_program(n_classes, coding):
+    problem = tall_problem(2, n_classes=n_classes, coding=coding)
+    chosen = np.arange(0, 160, 3)
+    program = Subprogram.of(problem, ClassMeans.of(problem), chosen)
+    mu = interior_point(program.problem, SETTINGS).mu
+    nearness = program.nearness(mu, problem.scores_of(mu))
+    assert nearness[chosen].max() == pytest.approx(1.0)
+    # Beyond one exactly where the instance raises phi.
+    bound = upper_bound(program.problem, BayesError(), mu)
+    for i in range(0, 160, 7):
+        joined = Subprogram.of(problem, program.means, np.union1d(chosen, [i])).problem
+        raises = upper_bound(joined, BayesError(), mu) > bound + 1e-12
+        assert raises == (nearness[i] > 1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_rows_of_both_containers(fit_intercept):
+    X, labels = tall(1, n=30)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.5, X, 0.0)
+    X[:, 2] += 1e6  # centred for good in the sparse container
+    chosen, d = np.array([2, 3, 17]), 4 + int(fit_intercept)
+    first = np.arange(2.0 * d).reshape(2, d)
+    if fit_intercept:
+        first[:, 0] = 1.0
+    for data in (X, sparse.csr_array(X)):
+        features = problem_of(data, labels, 2, fit_intercept=fit_intercept)[0].features
+        rows = features.rows(chosen, after=first)
+        everything = features.columns(np.arange(d))
+        np.testing.assert_allclose(rows.columns(np.arange(d)), np.vstack([first, everything[chosen]]))
+        assert rows.shape == (5, d)
+        assert rows.n_passes == 0
+
+
+# --- trouble ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_without_end_are_followed_by_all_instances(n_classes, rounds, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_VERTICES", 1)
+    monkeypatch.setattr(choice, "FEWEST", 0.5)
+    monkeypatch.setattr(choice, "STAYS", 1.0)
+    monkeypatch.setattr(choice, "COMES", 1.3)
+    problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
+    expected = interior_point(problem, SETTINGS)
+    solution = engine.instance_generation(problem, SETTINGS)
+    assert rounds.whole == 1
+    assert solution.converged
+    assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
+    np.testing.assert_allclose(solution.mu, expected.mu, atol=1e-9)
+    assert_is_one_history(solution, expected.upper)
+
+
+def test_a_sub_program_that_is_stuck_is_followed_by_all_instances(rounds, monkeypatch):
+    monkeypatch.setattr(engine, "interior_approach", lambda *args: None)
+    problem = tall_problem(11)
+    expected = interior_point(problem, SETTINGS)
+    solution = engine.instance_generation(problem, SETTINGS)
+    assert rounds.whole == 1
+    np.testing.assert_array_equal(solution.mu, expected.mu)
+    assert solution.converged
+
+
+def test_a_sub_program_without_a_solution_is_followed_by_all_instances(rounds, monkeypatch):
+    problem = tall_problem(11)
+    solve, calls = engine.interior_point, []
+
+    def fails_first(program, settings, monitor):
+        calls.append(program)
+        return (
+            solve(program, settings, monitor) if len(calls) > 1 else Solution.trivial(program, BayesError())
+        )
+
+    monkeypatch.setattr(engine, "interior_point", fails_first)
+    solution = engine.instance_generation(problem, SETTINGS)
+    assert rounds.whole == 1
+    assert calls[-1] is problem
+    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
+
+
+# --- the history of the whole problem -----------------------------------------------------------------
+
+
+def assert_is_one_history(solution, optimum):
+    history = solution.history
+    assert [record["iteration"] for record in history] == list(range(1, len(history) + 1))
+    for record in history:
+        assert record["lower"] <= optimum + 1e-12
+        assert record["upper"] >= optimum - 1e-12
+        assert record["worst_case_error"] >= record["upper"]
+    for one, next_one in pairwise(history):
+        assert next_one["lower"] >= one["lower"]
+        assert next_one["upper"] <= one["upper"]
+        assert next_one["seconds"] >= one["seconds"]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_records_bound_the_whole_problem(n_classes):
+    problem = tall_problem(13, n=200, d=4, n_classes=n_classes)
+    told = []
+    solution = engine.instance_generation(problem, SETTINGS, lambda record: bool(told.append(record)))
+    assert told == solution.history
+    assert_is_one_history(solution, interior_point(problem, SETTINGS).upper)
+    assert solution.history[-1]["upper"] < 1.0 - 1.0 / n_classes
+
+
+def test_all_instances_are_read_once_a_round(rounds):
+    problem = tall_problem(13, n=300, d=6)
+    engine.instance_generation(problem, SETTINGS)
+    # Besides the class means, and both bounds that are reported.
+    assert problem.features.n_passes <= len(rounds.sizes) + 3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("how", ["max_iter", "stop", "interrupt"])
+def test_stopped_anywhere_it_returns_what_is_proven(n_classes, how):
+    problem = tall_problem(14, n=200, d=3, n_classes=n_classes)
+    finished = engine.instance_generation(problem, SETTINGS)
+    n_all = len(finished.history)
+    for k in range(1, n_all, 4):
+
+        def at_k(record, k=k):
+            if how == "interrupt" and record["iteration"] == k:
+                raise KeyboardInterrupt
+            return how == "stop" and record["iteration"] == k
+
+        settings = replace(SETTINGS, max_iter=k) if how == "max_iter" else SETTINGS
+        solution = engine.instance_generation(problem, settings, at_k)
+        assert len(solution.history) == k
+        assert solution.interrupted == (how == "interrupt")
+        assert solution.stopped == (how == "stop")
+        assert solution.lower <= finished.upper + 1e-12
+        assert solution.upper >= finished.lower - 1e-12
+        assert solution.lower >= solution.history[-1]["lower"] - 1e-9
+        assert solution.upper <= solution.history[-1]["upper"] + 1e-12
+        assert solution.converged == (solution.upper - solution.lower <= SETTINGS.gap_tol)
+
+
+@pytest.mark.parametrize("gap_tol", [0.1, 2e-2])
+def test_no_more_than_was_asked_for(gap_tol):
+    problem = tall_problem(13, n=300, d=6)
+    solution = engine.instance_generation(problem, replace(SETTINGS, gap_tol=gap_tol))
+    finished = engine.instance_generation(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper - solution.lower <= gap_tol
+    assert len(solution.history) < len(finished.history)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
+    problem = tall_problem(15, n=200, d=3, n_classes=n_classes)
+    optimum = interior_point(problem, SETTINGS).upper
+    records = []
+
+    def near(record):
+        records.append(record)
+        return record["upper"] - record["lower"] <= 1e-3
+
+    bound = dispatch.bound_minimax_risk(problem, SETTINGS, near)
+    assert optimum - 1e-12 <= bound <= optimum + 1e-3
+    assert len(rounds.sizes) > 2
+    assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
+    rounds.sizes.clear()
+    mu = dispatch.approach_minimax_risk(problem, replace(SETTINGS, gap_tol=1e-4))
+    assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
+    assert len(rounds.sizes) > 2
+    assert rounds.whole == 0
+
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dispatch.bound_minimax_risk(problem, SETTINGS, interrupt)
+
+
+def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
+    monkeypatch.setattr(engine, "interior_approach", lambda *args: None)
+    calls, whole = [], engine.interior_bound
+    monkeypatch.setattr(engine, "interior_bound", lambda *args: calls.append(args) or whole(*args))
+    problem = tall_problem(15)
+    optimum = interior_point(problem, SETTINGS).upper
+    bound = dispatch.bound_minimax_risk(problem, SETTINGS, lambda record: record["upper"] < optimum + 1e-3)
+    assert len(calls) == 1
+    assert optimum - 1e-12 <= bound <= optimum + 1e-3
+    # The vertex, from all instances, is better than what was asked for.
+    mu = dispatch.approach_minimax_risk(problem, replace(SETTINGS, gap_tol=1e-2))
+    assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
+
+
+def test_where_it_is_used(rounds):
+    def n_rounds(problem, solver="auto"):
+        rounds.sizes.clear()
+        dispatch.solve_minimax_risk(problem, EngineSettings(solver))
+        return len(rounds.sizes)
+
+    assert n_rounds(tall_problem(n=160, d=5)) > 0
+    assert n_rounds(tall_problem(n=160, d=5), "interior-point") > 0
+    assert n_rounds(tall_problem(n=160, d=5), "constraint-generation") == 0
+    assert n_rounds(tall_problem(n=60, d=40)) == 0
+    assert n_rounds(tall_problem(n=60, d=5, n_classes=3)) == 0
+    assert n_rounds(tall_problem(n=160, d=5, marginal_is_known=True)) == 0
