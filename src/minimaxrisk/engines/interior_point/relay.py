@@ -16,6 +16,9 @@ from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 SHARE = 0.1
 # No smaller gap than this, however little the radii grow.
 SMALLEST_SNAPSHOT_GAP = 1e-5
+# What the growth may add: where it is more, the usual beginning takes as many iterations (same data, 8 to 20
+# radii from 0.1 to 8), since the iterate is then nearer to the boundary than it should be.
+LARGEST_ADDED = 0.1
 
 
 class Relay:
@@ -28,17 +31,20 @@ class Relay:
         self._lam: FloatArray | None = None  # of the problem at work, until an iterate of it is held
 
     def start_for(self, lam: FloatArray) -> Snapshot | None:
-        """Where to begin with these radii; None, and from the beginning, if one is smaller than before."""
+        """Where to begin with these radii; None if there is nothing, or one of them is smaller than before."""
         self._lam = lam
         if self._held is None or (lam < self._held[1]).any():
             return None
         return self._held[0]
 
     def offer(self, point: InteriorPoint, gap: float) -> None:
-        """Keep the first iterate that is near enough."""
+        """Keep the first iterate that is near enough, unless the next radii are too far away."""
+        if self._lam is None:
+            return
         added = self.growth * point.penalty
-        if self._lam is not None and gap <= max(SHARE * added, SMALLEST_SNAPSHOT_GAP):
-            self._held, self._lam = (point.snapshot(), self._lam), None
+        if gap <= max(SHARE * added, SMALLEST_SNAPSHOT_GAP):
+            self._held = (point.snapshot(), self._lam) if added <= LARGEST_ADDED else None
+            self._lam = None
 
     def drop(self) -> None:
         """What is held turned out to be of no use."""

@@ -138,14 +138,15 @@ def _by_vertices(
     return solved
 
 
-def _by_interior_points(
-    family: RadiusFamily, ascending: FloatArray, *, report: Report
-) -> list[SolvedRadius]:
-    relay, solved = Relay(), []
+def _by_interior_points(family: RadiusFamily, ascending: FloatArray, *, report: Report) -> list[SolvedRadius]:
+    relay, solved = Relay(), list[SolvedRadius]()
     for radius, larger in zip(ascending, [*ascending[1:], ascending[-1]], strict=True):
         relay.growth = larger / radius - 1.0
-        solved.append(_by_interior_point(family, radius, relay))
-        report(solved[-1])
+        found = _by_interior_point(family, radius, relay)
+        if not _is_accurate(found):
+            found = min(found, solve_afresh(family, radius), key=lambda one: one.upper - one.lower)
+        solved.append(found)
+        report(found)
     return solved
 
 
