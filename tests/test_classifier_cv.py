@@ -407,7 +407,7 @@ def test_bad_data(study):
     few = np.where(np.arange(60) < 2, "rare", y)
     single = np.where(np.arange(60) < 1, "rare", y)
     for cv in (3, StratifiedKFold(3)):
-        with pytest.raises(ValueError, match="class 'rare' has a single sample, so that .*criterion='noise"):
+        with pytest.raises(ValueError, match=r"'rare' has a single sample, .* criterion='noise-floor'"):
             clone(model).set_params(cv=cv).fit(X, single)
     groups = np.where(few == "rare", 0, 1 + np.arange(60) % 5)
     with pytest.raises(ValueError, match="those of class 'rare' are all in fold"):

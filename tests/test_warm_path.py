@@ -1,4 +1,4 @@
-"""Radii solved one after the other: each begins at an iterate of the smaller one before, with the same result."""
+"""Radii solved one after the other: each begins at an iterate of the one before, with the same result."""
 
 from __future__ import annotations
 

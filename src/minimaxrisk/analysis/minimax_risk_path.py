@@ -136,7 +136,8 @@ def minimax_risk_path(
     With two classes the optimum is followed from the largest radius to the smallest one: a dozen radii and
     more take a fraction of the time of separate fits. With more classes each radius begins near the
     optimum of the smaller one before it, which saves the more the closer they are. A plain radius is not a
-    confidence statement (``UninformativeRadiusWarning`` of the classifier); a path shows what each would give.
+    confidence statement (``UninformativeRadiusWarning`` of the classifier); a path shows what each would
+    give.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ def _without_class(data: TrainingData, missing: int, fold: int) -> str:
     name, n = data.classes.tolist()[missing], int((data.weights[data.labels == missing] > 0).sum())
     if n == 1:
         return (
-            f"class {name!r} has a single sample, so that nothing of it is left to learn from in fold {fold}; "
+            f"class {name!r} has a single sample, so that none of it is left to learn from in fold {fold}; "
             "leave the class out, or use criterion='noise-floor', which has no folds."
         )
     return (

@@ -1,8 +1,8 @@
 """Hands an iterate of the interior point on from one problem to the next, whose radii are larger.
 
-An iterate that is strictly inside, primal and dual, stays so when radii grow (``Snapshot``), and its gap grows
-by ``(new lambda - old lambda)'|mu|``. The next problem so begins where the gap is that small, and not at one.
-The iterate to hand on is one whose own gap is small beside that. A later one gains nothing, and is too
+An iterate that is strictly inside, primal and dual, stays so when radii grow (``Snapshot``), and its gap
+grows by ``(new lambda - old lambda)'|mu|``. So the next problem begins with a gap that is little larger than
+that. The iterate to hand on is one whose own gap is small beside it. A later one gains nothing, and is too
 near to the boundary to go on from.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
 
-# The gap of the iterate that is kept: this fraction of what the growth of the radii adds to it. With 12 and 40
-# radii from 0.5 to 3, values from 0.03 to 0.3 are within 5% of each other on GLIOMA, MLL and TOX_171.
+# The gap of the iterate that is kept: this fraction of what the growth of the radii adds to it. With 12 and
+# 40 radii from 0.5 to 3, values from 0.03 to 0.3 are within 5% of each other on GLIOMA and TOX_171.
 SHARE = 0.1
 # No smaller gap than this, however little the radii grow.
 SMALLEST_SNAPSHOT_GAP = 1e-5
@@ -31,7 +31,7 @@ class Relay:
         self._lam: FloatArray | None = None  # of the problem at work, until an iterate of it is held
 
     def start_for(self, lam: FloatArray) -> Snapshot | None:
-        """Where to begin with these radii; None if there is nothing, or one of them is smaller than before."""
+        """Where to begin with these radii; None if nothing is held, or one of them is smaller than before."""
         self._lam = lam
         if self._held is None or (lam < self._held[1]).any():
             return None
