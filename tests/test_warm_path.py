@@ -101,6 +101,16 @@ def test_as_from_the_beginning(starts, options):
         assert warm.upper - warm.lower <= 1e-8
 
 
+@pytest.mark.parametrize("change", [ordinary, tied])
+def test_iterates_outside_the_set_are_not_believed(change):
+    """With known instances rounding makes some of the last iterates claim more than R*."""
+    for seed in range(6):
+        family = family_of(seed, change, n_classes=4, marginal_is_known=True)
+        for radius in (0.2, 0.5):
+            found = solve_afresh(replace(family, smallest=0.2), radius)
+            assert found.upper - found.lower <= 1e-8
+
+
 def test_fewer_iterations():
     grid = 0.5 * 1.1 ** np.arange(8)
     family = family_of(0, n=30, d=100, grid=grid)

@@ -204,7 +204,10 @@ class _Search:
         bound, stage = self.point.upper_bound()
         self._offer_stage(stage, bound, is_vertex=False)
         w = self.point.system.distribution()
-        self._offer_distribution(w, self.objective.value(w))
+        value = self.objective.value(w)
+        # Near the optimum rounding can move an iterate out of the set; then it claims more than is possible.
+        if value <= self.upper + VERTEX_ACCURACY:
+            self._offer_distribution(w, value)
         return bound
 
     def _offer_stage(self, stage: Stage, upper: float, *, is_vertex: bool) -> None:
