@@ -260,6 +260,20 @@ def test_folds_of_any_kind(study):
     assert np.isnan(single.cv_results_["standard_error"]).all()
 
 
+def test_a_class_with_fewer_samples_than_folds(study):
+    """As in scikit-learn: a warning, and folds in which the class is not tested."""
+    X, y = study
+    few = np.where(np.arange(60) < 2, "rare", y)
+    with pytest.warns(UserWarning, match="least populated class in y has only 2 members, .* n_splits=3"):
+        found = MinimaxRiskClassifierCV(radii=RADII, cv=3).fit(X, few)
+    with pytest.warns(UserWarning, match="least populated class"):
+        folds = list(StratifiedKFold(3).split(X, few))
+    assert sum("rare" in few[test] for _, test in folds) == 2
+    losses, _ = one_by_one(MinimaxRiskClassifier(), X, few, folds)
+    np.testing.assert_allclose(found.cv_results_["fold_losses"], losses, atol=1e-12)
+    assert found.classes_.tolist() == ["ill", "rare", "well"]
+
+
 def test_samples_of_no_weight_take_no_part(study):
     X, y = study
     more, labels = np.vstack([X, 50.0 + X[:7]]), np.append(y, y[:7])
@@ -363,7 +377,7 @@ def test_a_bar_if_asked_for(study, capsys):
         ({"cv": [([0, 1, -1], [2])]}, "cv holds the position -1"),
         ({"cv": [(np.arange(40), [])]}, "positions of samples"),
         ({"cv": [(np.arange(40), np.arange(0))]}, "leave samples to test on, but fold 0 has none"),
-        ({"cv": 40}, "cv=40 needs at least 40 samples of every class, but class 'ill' has"),
+        ({"cv": 40}, "cv=40 needs at least 40 samples of some class, but the largest class, '.*', has 3."),
         ({"cv": ShuffleSplit(1)}, "rule='one-se' needs at least 2 folds"),
         ({"rule": "1se"}, "'rule' parameter"),
         ({"criterion": "aic"}, "'criterion' parameter"),
@@ -391,10 +405,10 @@ def test_bad_data(study):
     with pytest.raises(ValueError, match="those of class 'well' are all in fold 0"):
         MinimaxRiskClassifierCV(radii=RADII, cv=[(y != "well", y == "well")] * 2).fit(X, y)
     few = np.where(np.arange(60) < 2, "rare", y)
-    with pytest.raises(
-        ValueError, match="cv=3 needs at least 3 samples of every class, but class 'rare' has 2"
-    ):
-        model.fit(X, few)
+    single = np.where(np.arange(60) < 1, "rare", y)
+    for cv in (3, StratifiedKFold(3)):
+        with pytest.raises(ValueError, match=r"'rare' has a single sample, .* criterion='noise-floor'"):
+            clone(model).set_params(cv=cv).fit(X, single)
     groups = np.where(few == "rare", 0, 1 + np.arange(60) % 5)
     with pytest.raises(ValueError, match="those of class 'rare' are all in fold"):
         model.fit(X, few, groups=groups)

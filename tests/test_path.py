@@ -329,9 +329,11 @@ def test_a_gap_is_closed_from_scratch(monkeypatch):
 def test_a_gap_that_stays_is_told(always_afresh, monkeypatch):
     X, y = random_data(14)
     real = engine.interior_point
-    monkeypatch.setattr(
-        engine, "interior_point", lambda problem, settings: real(problem, replace(settings, max_iter=3))
-    )
+
+    def cut_short(problem, settings, **options):
+        return real(problem, replace(settings, max_iter=3), **options)
+
+    monkeypatch.setattr(engine, "interior_point", cut_short)
     with pytest.warns(ConvergenceWarning, match="the bounds on R\\* are still .* apart; they are valid"):
         path = minimax_risk_path(X, y, [0.5, 1.0, 2.0])
     exact = risks(fits(X, y, path.radii))
@@ -374,8 +376,8 @@ def test_control_c(always_afresh, monkeypatch):
     X, y = random_data(15)
     real = engine.interior_point
 
-    def interrupted(*arguments):
-        solution = real(*arguments)
+    def interrupted(*arguments, **options):
+        solution = real(*arguments, **options)
         solution.interrupted = True
         return solution
 

@@ -134,9 +134,10 @@ def minimax_risk_path(
     """Minimax risk classifiers for many radii, and certified bounds for all radii between them.
 
     With two classes the optimum is followed from the largest radius to the smallest one: a dozen radii and
-    more take a fraction of the time of separate fits. With more classes the preparation alone is shared. A
-    plain radius is not a confidence statement (``UninformativeRadiusWarning`` of the classifier); a path
-    shows what each would give.
+    more take a fraction of the time of separate fits. With more classes each radius begins near the
+    optimum of the smaller one before it, which saves the more the closer they are. A plain radius is not a
+    confidence statement (``UninformativeRadiusWarning`` of the classifier); a path shows what each would
+    give.
 
     Parameters
     ----------

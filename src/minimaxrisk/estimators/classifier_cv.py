@@ -45,7 +45,8 @@ class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
 
     R* grows with the radius whatever the data, so that it cannot choose one. What samples that were left out
     say can, and so can the distance of R* from what it is on permuted labels. With two classes all radii of
-    the grid are followed at once, exactly (``minimax_risk_path``): a fold costs little more than a fit.
+    the grid are followed at once, exactly (``minimax_risk_path``): a fold costs little more than a fit. With
+    more classes each radius goes on from the smaller one before it.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
     cv : int, splitter, iterable or None, default=5
         Folds. An integer is that many stratified folds in the order of the samples, as in scikit-learn, and
         with ``groups`` stratified folds that keep groups together; ``None`` is 5. For shuffled ones pass
-        ``StratifiedKFold(5, shuffle=True, random_state=0)``.
+        ``StratifiedKFold(5, shuffle=True, random_state=0)``. As there, a class with fewer samples than folds
+        is warned about, and missing in some of the tests; one with a single sample is refused.
     rule : {"one-se", "best"}, default="one-se"
         ``"best"``: the radius with the smallest mean loss, of equal ones the largest. ``"one-se"``: the
         largest radius whose mean loss is within one standard error of that; it has fewer features.

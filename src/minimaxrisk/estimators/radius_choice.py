@@ -101,14 +101,24 @@ def folds_of(cv: Any, data: TrainingData, groups: Any) -> list[Fold]:
     for i, (train, test) in enumerate(folds):
         missing = np.setdiff1d(np.arange(len(data.classes)), data.labels[train])
         if len(missing):
-            raise ValueError(
-                f"cv must leave samples of every class to learn from, but those of class "
-                f"{data.classes[missing].tolist()[0]!r} are all in fold {i}; use fewer folds, or a splitter "
-                "that is stratified."
-            )
+            raise ValueError(_without_class(data, int(missing[0]), i))
         if len(test) == 0:
             raise ValueError(f"cv must leave samples to test on, but fold {i} has none of positive weight.")
     return folds
+
+
+def _without_class(data: TrainingData, missing: int, fold: int) -> str:
+    """Why a fold is refused."""
+    name, n = data.classes.tolist()[missing], int((data.weights[data.labels == missing] > 0).sum())
+    if n == 1:
+        return (
+            f"class {name!r} has a single sample, so that none of it is left to learn from in fold {fold}; "
+            "leave the class out, or use criterion='noise-floor', which has no folds."
+        )
+    return (
+        f"cv must leave samples of every class to learn from, but those of class {name!r} are all in fold "
+        f"{fold}; use fewer folds, or a splitter that is stratified."
+    )
 
 
 def _rows(part: Any, n_samples: int) -> IntArray:
@@ -134,11 +144,10 @@ def _splitter(cv: Any, data: TrainingData, groups: Any) -> Any:
     if groups is not None:
         return StratifiedGroupKFold(n_folds)
     sizes = np.bincount(data.labels[data.weights > 0], minlength=len(data.classes))
-    if sizes.min() < n_folds:
+    if sizes.max() < n_folds:
         raise ValueError(
-            f"cv={n_folds} needs at least {n_folds} samples of every class, but class "
-            f"{data.classes.tolist()[sizes.argmin()]!r} has {sizes.min()}; use a smaller cv, or leave the "
-            "class out."
+            f"cv={n_folds} needs at least {n_folds} samples of some class, but the largest class, "
+            f"{data.classes.tolist()[sizes.argmax()]!r}, has {sizes.max()}; use a smaller cv."
         )
     return StratifiedKFold(n_folds)
 

@@ -22,6 +22,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.interior_point.relay import Relay
 from minimaxrisk.engines.interior_point.vertex import vertex_of
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
@@ -60,18 +61,28 @@ NOTABLE_MULTIPLIER = 1e-5
 NEAR_BOUND = 0.98
 
 
-def interior_point(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
+def interior_point(
+    problem: Problem,
+    settings: EngineSettings,
+    monitor: Monitor | None = None,
+    relay: Relay | None = None,
+) -> Solution:
     """Solve to a certified gap of ``settings.gap_tol``.
 
-    The pair returned is the best one certified, whichever way the loop ends.
+    The pair returned is the best one certified, whichever way the loop ends. A ``relay`` brings the iterate
+    to begin with from a problem with smaller radii and takes one to the next problem; where that beginning
+    leads nowhere, the work begins anew.
     """
     objective, tolerance = problem.objective, max(settings.gap_tol, SMALLEST_GAP)
     best = Solution.trivial(problem, objective)
     best.solver = "interior-point"
     is_vertex = False
     try:
-        search = _Search(problem, settings, best)
+        search = _Search(problem, settings, best, relay=relay)
         ended = search.run(monitor)
+        if ended == "stuck" and relay is not None and search.began_warm:
+            relay.drop()
+            return interior_point(problem, settings, monitor, relay)
         is_vertex = search.at_vertex and not search.is_widened
         if ended in ("near", "stuck"):
             is_vertex = _finish(search, ended, monitor)
@@ -125,15 +136,23 @@ class _Search:
     """
 
     def __init__(
-        self, problem: Problem, settings: EngineSettings, best: Solution, *, seeks_vertex: bool = True
+        self,
+        problem: Problem,
+        settings: EngineSettings,
+        best: Solution,
+        *,
+        seeks_vertex: bool = True,
+        relay: Relay | None = None,
     ) -> None:
-        self.problem, self.settings, self.best = problem, settings, best
+        self.problem, self.settings, self.best, self.relay = problem, settings, best, relay
         self.seeks_vertex = seeks_vertex
         self.objective = problem.objective
         self.started = time.perf_counter()
         self.is_widened = bool((problem.lam < THIN_RADIUS).any())
         self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
-        self.point = InteriorPoint(self.iterated, MomentConstraintsInMemory(self.iterated))
+        start = None if relay is None else relay.start_for(self.iterated.lam)
+        self.began_warm = start is not None
+        self.point = InteriorPoint(self.iterated, MomentConstraintsInMemory(self.iterated), start)
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
@@ -161,6 +180,8 @@ class _Search:
                 point = self._make_exact()
             came, went = point.choose_working_set()
             bound = self._certify()
+            if self.relay is not None:
+                self.relay.offer(point, self.gap)
             if self.seeks_vertex:
                 self._look_for_vertex()
             self._gaps.append(self.gap)
@@ -206,7 +227,10 @@ class _Search:
         bound, stage = self.point.upper_bound()
         self._offer_stage(stage, bound, is_vertex=False)
         w = self.point.system.distribution()
-        self._offer_distribution(w, self.objective.value(w), is_proven=self.point.constraints.is_exact)
+        value = self.objective.value(w)
+        # Near the optimum rounding can move an iterate out of the set; then it claims more than is possible.
+        if value <= self.upper + VERTEX_ACCURACY:
+            self._offer_distribution(w, value, is_proven=self.point.constraints.is_exact)
         return bound
 
     def _offer_stage(self, stage: Stage, upper: float, *, is_vertex: bool) -> None:

@@ -8,7 +8,7 @@ over components, so that data held in pieces, elsewhere or on another device can
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -61,6 +61,14 @@ class MomentConstraints(Protocol):
         """Take the position of the empirical distribution, whose moments are tau: the middle."""
         ...
 
+    def deviations(self) -> Any:
+        """Where the iterate is, ``E_w Phi - tau``, in whatever form ``begin_at`` takes."""
+        ...
+
+    def begin_at(self, deviations: Any) -> None:
+        """Take a position that was inside other radii; it has to be inside these."""
+        ...
+
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         """The k constraints nearest to their bounds, and those of the components ``besides``.
 
@@ -97,6 +105,12 @@ class MomentConstraintsInMemory:
     def begin(self) -> None:
         self._position = np.zeros(self._problem.n_components)
         self._ahead = np.zeros(self._problem.n_components)
+
+    def deviations(self) -> FloatArray:
+        return self._position * self._lam
+
+    def begin_at(self, deviations: FloatArray) -> None:
+        self._position = deviations / self._lam
 
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         chosen = np.zeros(len(self._position), dtype=np.bool_)

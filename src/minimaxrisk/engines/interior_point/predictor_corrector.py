@@ -12,11 +12,13 @@ feasible; the usual choice, multipliers inverse to the slacks, would disturb it 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.known_one_hot_system import KnownOneHotSystem
 from minimaxrisk.engines.interior_point.known_signed_system import KnownSignedSystem
@@ -34,6 +36,8 @@ FRACTION_TO_BOUNDARY = 0.995
 LARGEST_START = 0.5
 START_TO_BOUNDARY = 0.8
 SMALLEST_CENTRING = 1e-4
+# The products of constraints that a start from a snapshot allows, as a fraction of the mean one.
+SMALLEST_PRODUCT = 0.1
 # The centrality corrector: how much longer a step it tries to make possible, how far products x z may be
 # from their aim, and what gain of length is worth taking.
 REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
@@ -45,19 +49,43 @@ NEAREST_PER_ROOT, MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 0.4, 1.5, 50, 2
 UNNOTICED = 0.01
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """A strictly feasible pair, primal and dual, in units that do not depend on the radii.
+
+    The masses and their deviations from tau stay inside larger radii. Multipliers in units of mu leave the
+    scores, and with them stationarity, as they are. So the pair is strictly feasible there too, and its gap
+    grows by ``(new lambda - old lambda)'|mu|``.
+    """
+
+    system: NewtonSystem
+    deviations: Any  # of all components, as the constraints keep them
+    components: IntArray
+    multipliers: FloatArray
+
+
 class InteriorPoint:
     """The iterate: pairs of numbers that belong to instances in ``system``, those of constraints here."""
 
-    def __init__(self, problem: Problem, constraints: MomentConstraints) -> None:
+    def __init__(
+        self, problem: Problem, constraints: MomentConstraints, start: Snapshot | None = None
+    ) -> None:
         self.problem = problem
         self.constraints = constraints
+        self.n_nearest = n_nearest(problem)
+        if start is None:
+            self._begin()
+        else:
+            self._begin_at(start)
+
+    def _begin(self) -> None:
+        problem, constraints = self.problem, self.constraints
         constraints.begin()
         away = np.outer(problem.centre.sum(axis=1), _everywhere(problem.centre.sum(axis=0))) - problem.centre
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
         self.system = _system_for(problem, problem.centre + fraction * away)
-        self.n_nearest = n_nearest(problem)
         self.mean = float(self.system.x @ self.system.z) / len(self.system.x)
         self.working = constraints.nearest(0, np.empty(0, dtype=np.intp))
         self.multipliers = np.empty((2, 0))  # of the upper sides and of the lower sides
@@ -65,6 +93,27 @@ class InteriorPoint:
     def make_exact(self) -> bool:
         """End the use of rough passes; returns whether the iterate is where these told that it was."""
         return self.constraints.make_exact(self.problem.coding.encode(self.system.distribution()))
+
+    def _begin_at(self, start: Snapshot) -> None:
+        self.constraints.begin_at(start.deviations)
+        self.system = copy(start.system)
+        self.working = self.constraints.nearest(0, start.components)
+        self.multipliers = start.multipliers * self.working.radius
+        slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position
+        n_pairs = len(self.system.x) + self.multipliers.size
+        self.mean = float(self.system.x @ self.system.z + np.sum(slack * self.multipliers)) / n_pairs
+        # Equal parts on both sides cancel in mu: no product need be far below the mean.
+        lift = np.maximum(SMALLEST_PRODUCT * self.mean / slack - self.multipliers, 0.0).max(axis=0)
+        self.multipliers += lift
+
+    def snapshot(self) -> Snapshot:
+        """The iterate, for ``InteriorPoint`` to start from at radii that are nowhere smaller."""
+        return Snapshot(
+            copy(self.system),
+            self.constraints.deviations(),
+            self.working.components,
+            self.multipliers / self.working.radius,
+        )
 
     def choose_working_set(self) -> tuple[int, int]:
         """Q for the next step: the nearest constraints and those that pull; returns how many came, left."""
@@ -100,6 +149,11 @@ class InteriorPoint:
         gain = float(working.target @ values - np.abs(values).sum())
         bound, scale = self.system.upper_bound(gain, self.scores)
         return bound, Stage(working.components, scale * values / working.radius)
+
+    @property
+    def penalty(self) -> float:
+        """``lambda'|mu|``, the part of the bound that grows with the radii."""
+        return float(np.abs(self.coefficients).sum())
 
     def face(self) -> Face:
         """Which numbers seem to vanish at the optimum: those smaller than their partners."""

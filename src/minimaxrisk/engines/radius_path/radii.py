@@ -2,8 +2,9 @@
 
 The optimal vertex is followed from the largest radius down to the smallest (``homotopy``). Where that fails,
 or takes more pivots than a solution from scratch is worth, the interior point solves a radius, and its vertex
-is followed from there. With a block of coefficients per class the interior point solves all of them. Either
-way every pair is certified at its own radius.
+is followed from there. With a block of coefficients per class there are so many vertices between two radii
+that the interior point is faster, unless all of them are wanted. It solves the radii in ascending order, and
+begins each at an iterate of the one before (``relay``). Either way every pair is certified at its own radius.
 
 What a solved radius says about the other ones. For fixed coefficients the upper bound U(s; mu) is convex in
 s, since the radii max(s sigma/sqrt(n), 1e-9) are: its chord between the ends of the path bounds R* from above
@@ -19,6 +20,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.interior_point.relay import Relay
 from minimaxrisk.engines.linear_programs.starts import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import (
     MOST_CLASSES,
@@ -107,14 +109,45 @@ def radius_path(
 
     ``everywhere`` asks for all breakpoints: afterwards the bounds agree between the radii too.
     """
+    if can_follow(family.problem, everywhere=everywhere):
+        solved = _by_vertices(family, radii, everywhere=everywhere, report=report)
+    else:
+        solved = _by_interior_points(family, radii[::-1], report=report)[::-1]
+    return _refined(family, solved) if everywhere else solved
+
+
+def can_follow(problem: Problem, *, everywhere: bool) -> bool:
+    """Whether there is a vertex to follow, and few enough of them on the way."""
+    return (
+        not problem.marginal.is_known
+        and len(problem.centre) <= MOST_CLASSES
+        and (everywhere or problem.coding.n_blocks == 1)
+    )
+
+
+def _by_vertices(
+    family: RadiusFamily, descending: FloatArray, *, everywhere: bool, report: Report
+) -> list[SolvedRadius]:
     solved: list[SolvedRadius] = []
     follower = _Follower(family, keep_all=everywhere)
-    for radius in radii:
+    for radius in descending:
         *on_the_way, last = follower.go_to(radius)
         solved += filter(_is_accurate, on_the_way)
         solved.append(last if _is_accurate(last) else solve_afresh(family, radius))
         report(solved[-1])
-    return _refined(family, solved) if everywhere else solved
+    return solved
+
+
+def _by_interior_points(family: RadiusFamily, ascending: FloatArray, *, report: Report) -> list[SolvedRadius]:
+    relay, solved = Relay(), list[SolvedRadius]()
+    for radius, larger in zip(ascending, [*ascending[1:], ascending[-1]], strict=True):
+        relay.growth = larger / radius - 1.0
+        found = _by_interior_point(family, radius, relay)
+        if not _is_accurate(found):
+            found = min(found, solve_afresh(family, radius), key=lambda one: one.upper - one.lower)
+        solved.append(found)
+        report(found)
+    return solved
 
 
 def _is_accurate(solved: SolvedRadius) -> bool:
@@ -122,9 +155,13 @@ def _is_accurate(solved: SolvedRadius) -> bool:
 
 
 def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
-    """By the interior point."""
-    problem = family.at(radius)
-    solution = interior_point(problem, EngineSettings("interior-point", gap_tol=GAP))
+    """From the beginning, by the interior point."""
+    return _by_interior_point(family, radius, None)
+
+
+def _by_interior_point(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedRadius:
+    settings = EngineSettings("interior-point", gap_tol=GAP)
+    solution = interior_point(family.at(radius), settings, relay=relay)
     if solution.interrupted:
         raise KeyboardInterrupt
     used = np.flatnonzero(solution.mu)
@@ -140,27 +177,19 @@ class _Follower:
         self._n_failures = 0
         # Before the first radius, and where it got lost, there is no vertex to go on from.
         self._radius: float | None = None
-        n_classes, n = family.problem.centre.shape
-        # With a block of coefficients per class there are so many vertices between two radii that the
-        # interior point is faster, unless all of them are wanted.
-        self._can_follow = (
-            not family.problem.marginal.is_known
-            and n_classes <= MOST_CLASSES
-            and (keep_all or family.problem.coding.n_blocks == 1)
-        )
+        n = family.problem.centre.shape[1]
         self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
-        if self._can_follow:
-            self._homotopy = Homotopy(family.problem)
+        self._homotopy = Homotopy(family.problem)
 
     def go_to(self, radius: float) -> list[SolvedRadius]:
         """The pairs met on the way, if all are to be kept, and that at its end."""
-        if self._can_follow and (self._radius is not None or self._starts_from_nothing()):
+        if self._radius is not None or self._starts_from_nothing():
             try:
                 return self._follow(radius)
             except HomotopyError:
                 self._n_failures += 1
         solved = solve_afresh(self._family, radius)
-        if self._can_follow and self._n_failures <= MOST_FAILURES:
+        if self._n_failures <= MOST_FAILURES:
             self._take_up(solved)
         return [solved]
 

@@ -1,0 +1,291 @@
+"""Radii solved one after the other: each begins at an iterate of the one before, with the same result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import reference
+from minimaxrisk import MinimaxRiskClassifierCV, minimax_risk_path
+from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk.engines.interior_point import engine
+from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.interior_point.relay import Relay
+from minimaxrisk.engines.radius_path import radii
+from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path, solve_afresh
+from minimaxrisk.engines.settings import EngineSettings
+from problems import problem_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning")
+
+RADII = 0.6 * 1.15 ** np.arange(5)
+SETTINGS = EngineSettings("interior-point", gap_tol=1e-8)
+
+
+def ordinary(rng, X):
+    return X
+
+
+def tied(rng, X):
+    return np.round(X)
+
+
+def duplicated(rng, X):
+    return np.hstack([X, X[:, ::2], np.ones((len(X), 1))])
+
+
+def mostly_zero(rng, X):
+    return sparse.csr_matrix(np.where(rng.random(X.shape) < 0.3, X, 0.0))
+
+
+def family_of(seed, change=ordinary, *, n_classes=3, n=24, d=30, weighted=False, grid=RADII, **options):
+    rng = np.random.default_rng(seed)
+    X, y = reference.random_problem(rng, n, d, n_classes)
+    weights = 1.0 + rng.integers(0, 3, n) if weighted else None
+    options = {"coding": "auto", "weights": weights} | options
+    problem, _ = problem_of(change(rng, X), y, n_classes, radius=grid[-1], **options)
+    return RadiusFamily(problem, grid[0], grid[-1])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As the estimators have it: on matrices this small a second thread costs far more than it brings."""
+    with suitable_threads(1):
+        yield
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """Whether each problem began at an iterate of another one."""
+    found, real = [], Relay.start_for
+
+    def record(self, lam):
+        start = real(self, lam)
+        found.append(start is not None)
+        return start
+
+    monkeypatch.setattr(Relay, "start_for", record)
+    return found
+
+
+CASES = [
+    {},
+    {"change": tied},
+    {"change": duplicated},
+    {"change": mostly_zero},
+    {"weighted": True},
+    {"marginal_is_known": True},
+    {"marginal_is_known": True, "change": tied, "weighted": True},
+    {"n_classes": 2, "coding": "one-hot"},
+    {"n_classes": 2, "marginal_is_known": True},
+    {"n_classes": 8, "n": 40, "d": 12},
+    {"n": 60, "d": 4},
+    {"standardize": False, "fit_intercept": False},
+]
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_as_from_the_beginning(starts, options):
+    family = family_of(1, **options)
+    path = radius_path(family, RADII[::-1], everywhere=False)[::-1]
+    assert starts == [False, True, True, True, True]
+    for radius, warm in zip(RADII, path, strict=True):
+        cold = solve_afresh(family, radius)
+        assert warm.radius == radius
+        assert warm.upper == pytest.approx(cold.upper, abs=1e-9)
+        assert warm.lower <= cold.upper + 1e-12
+        assert warm.upper - warm.lower <= 1e-8
+
+
+@pytest.mark.parametrize("change", [ordinary, tied])
+def test_iterates_outside_the_set_are_not_believed(change):
+    """With known instances rounding makes some of the last iterates claim more than R*."""
+    for seed in range(6):
+        family = family_of(seed, change, n_classes=4, marginal_is_known=True)
+        for radius in (0.2, 0.5):
+            found = solve_afresh(replace(family, smallest=0.2), radius)
+            assert found.upper - found.lower <= 1e-8
+
+
+def test_fewer_iterations():
+    grid = 0.5 * 1.1 ** np.arange(8)
+    family = family_of(0, n=30, d=100, grid=grid)
+    relay, warm, cold = Relay(), 0, 0
+    relay.growth = 0.1
+    for radius in grid:
+        warm += len(engine.interior_point(family.at(radius), SETTINGS, relay=relay).history)
+        cold += len(engine.interior_point(family.at(radius), SETTINGS).history)
+    assert warm < 0.8 * cold
+
+
+@pytest.mark.parametrize("options", [{}, {"marginal_is_known": True}, {"n_classes": 2}])
+def test_a_snapshot_stays_feasible_and_its_gap_grows_by_the_penalty(options):
+    family = family_of(3, **options)
+    small, large = family.at(1.0), family.at(1.7)
+    point = InteriorPoint(small, MomentConstraintsInMemory(small))
+    for _ in range(6):
+        point.choose_working_set()
+        point.step()
+    point.choose_working_set()
+    bound, stage = point.upper_bound()
+    snapshot = point.snapshot()
+    # What comes later does not touch what was kept.
+    kept = snapshot.system.x.copy(), snapshot.system.z.copy()
+    point.step()
+    moved = InteriorPoint(large, MomentConstraintsInMemory(large), snapshot)
+    moved.choose_working_set()
+    moved_bound, moved_stage = moved.upper_bound()
+    assert np.array_equal(moved.system.x, kept[0])
+    assert np.array_equal(moved.system.z, kept[1])
+    w = moved.system.distribution()
+    deviation = np.abs(large.moments_of(w) - large.tau)
+    assert (deviation < small.lam).all()
+    expected = (large.moments_of(w) - large.tau) / large.lam
+    assert moved.working.position == pytest.approx(expected.ravel()[moved.working.components], abs=1e-12)
+    assert (moved.multipliers > 0.0).all()
+    mu, moved_mu = (s.expand(*small.tau.shape) for s in (stage, moved_stage))
+    if small.coding.name == "signed":
+        return  # the signed bound takes the best multiple of mu, which is another one at other radii
+    assert moved_mu == pytest.approx(mu, abs=1e-9)
+    grown = bound + float(((large.lam - small.lam) * np.abs(mu)).sum())
+    assert moved_bound == pytest.approx(grown, abs=1e-9)
+
+
+def test_smaller_radii_begin_anew(starts):
+    family, relay = family_of(4), Relay()
+    relay.growth = 0.1
+    for radius in (1.0, 2.0, 1.5, 1.5, 3.0):
+        warm = engine.interior_point(family.at(radius), SETTINGS, relay=relay)
+        assert warm.upper == pytest.approx(solve_afresh(family, radius).upper, abs=1e-9)
+    assert starts == [False, True, False, True, True]
+
+
+def test_a_start_that_leads_nowhere_is_given_up(starts, monkeypatch):
+    """The problem is then solved from the beginning, and the next one goes on from there."""
+    family, relay, dropped = family_of(5), Relay(), []
+    expected = solve_afresh(family, 2.0)
+    relay.growth = 0.1
+    engine.interior_point(family.at(1.0), SETTINGS, relay=relay)
+    real_step, real_drop = InteriorPoint.step, Relay.drop
+
+    def fail_if_warm(self, **options):
+        if starts[-1]:
+            raise FloatingPointError("on purpose")
+        real_step(self, **options)
+
+    def drop(self):
+        dropped.append(True)
+        real_drop(self)
+
+    monkeypatch.setattr(InteriorPoint, "step", fail_if_warm)
+    monkeypatch.setattr(Relay, "drop", drop)
+    again = engine.interior_point(family.at(2.0), SETTINGS, relay=relay)
+    assert starts == [False, True, False]
+    assert dropped == [True]
+    assert again.solver == "interior-point"
+    assert again.upper == pytest.approx(expected.upper, abs=1e-12)
+    monkeypatch.setattr(InteriorPoint, "step", real_step)
+    engine.interior_point(family.at(4.0), SETTINGS, relay=relay)
+    assert starts[-1]
+
+
+def test_radii_that_are_too_far_away_begin_anew(starts):
+    family, relay = family_of(4), Relay()
+    for growth in (0.1, 3.0, 0.1):
+        relay.growth = growth
+        engine.interior_point(family.at(1.0), SETTINGS, relay=relay)
+    assert starts == [False, True, False]
+
+
+def test_a_gap_that_a_start_leaves_is_closed_from_the_beginning(monkeypatch):
+    family, afresh = family_of(1), []
+    real = radii.interior_point
+
+    def worse_if_warm(problem, settings, relay):
+        solution = real(problem, settings, relay=relay)
+        solution.lower -= 1e-7 * (relay is not None)
+        afresh.append(relay is None)
+        return solution
+
+    monkeypatch.setattr(radii, "interior_point", worse_if_warm)
+    path = radius_path(family, RADII[:2][::-1], everywhere=False)
+    assert afresh == [False, True] * 2
+    assert all(one.upper - one.lower <= 1e-8 for one in path)
+
+
+def test_radii_that_hardly_differ_and_radii_that_differ_much():
+    for grid in (1.0 + 1e-7 * np.arange(4), np.array([1e-3, 0.5, 40.0, 41.0])):
+        family = family_of(6, grid=grid)
+        for one in radius_path(family, grid[::-1], everywhere=False):
+            assert one.upper == pytest.approx(solve_afresh(family, one.radius).upper, abs=1e-9)
+
+
+def test_radii_that_are_thin_at_first():
+    """Where constraints were widened for the small radii, those of the next may be narrower again."""
+    grid = np.array([1e-7, 5e-5, 2e-4, 1e-2, 1.0])
+    family = family_of(7, n=12, grid=grid)
+    assert (family.at(grid[0]).lam < 1e-5).any()
+    for one in radius_path(family, grid[::-1], everywhere=False):
+        assert one.upper - one.lower <= 1e-6
+        assert one.upper == pytest.approx(solve_afresh(family, one.radius).upper, abs=1e-8)
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    return reference.random_problem(np.random.default_rng(8), 30, 40, 3)
+
+
+def test_order_and_repetition_are_those_of_the_caller(three_classes):
+    X, y = three_classes
+    ascending = minimax_risk_path(X, y, [0.5, 1.0, 2.0, 5.0])
+    for order in ([3, 2, 1, 0], [2, 0, 3, 0, 1], [1, 1, 0, 2, 3]):
+        path = minimax_risk_path(X, y, ascending.radii[order])
+        assert path.radii.tolist() == ascending.radii[order].tolist()
+        assert np.array_equal(path.worst_case_error, ascending.worst_case_error[order])
+        assert np.array_equal(path.lower, ascending.lower[order])
+        assert np.array_equal(path.coefs, ascending.coefs[order])
+
+
+def test_from_one_end_of_the_numbers_to_the_other(three_classes):
+    path = minimax_risk_path(*three_classes, [1e300, 1e-300, 1.0])
+    assert path.worst_case_error[0] == pytest.approx(2 / 3)
+    assert path.worst_case_error[1] < path.worst_case_error[2] < path.worst_case_error[0]
+    assert path.n_features[0] == 0
+
+
+@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
+def test_the_choice_of_a_radius_goes_from_one_to_the_next(three_classes, starts, criterion):
+    model = MinimaxRiskClassifierCV(
+        radii=[0.5, 0.6, 0.7], criterion=criterion, cv=2, n_permutations=1, random_state=0
+    )
+    model.fit(*three_classes)
+    assert starts == [False, True, True] * 2
+
+
+def test_reference_linear_program():
+    X, y = reference.random_problem(np.random.default_rng(9), 16, 5, 3)
+    Phi = reference.phi_vectors(reference.scaled_columns(X), 3, "one-hot")
+    path = minimax_risk_path(X, y, RADII)
+    for radius, found in zip(RADII, path.worst_case_error, strict=True):
+        expected, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, y, radius))
+        assert found == pytest.approx(expected, abs=1e-7)
+
+
+def test_the_widest_gap_is_still_certified(three_classes, monkeypatch):
+    """Also where the work is cut short, the bounds are bounds."""
+    X, y = three_classes
+    exact = minimax_risk_path(X, y, RADII)
+    real = engine._Search.__init__
+
+    def impatient(self, problem, settings, best, **options):
+        real(self, problem, replace(settings, max_iter=4), best, **options)
+
+    monkeypatch.setattr(engine._Search, "__init__", impatient)
+    with pytest.warns(UserWarning, match="apart; they are valid"):
+        short = minimax_risk_path(X, y, RADII)
+    assert (short.lower <= exact.worst_case_error + 1e-12).all()
+    assert (exact.lower <= short.worst_case_error + 1e-12).all()
