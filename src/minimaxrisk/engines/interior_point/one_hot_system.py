@@ -41,7 +41,7 @@ class OneHotSystem:
         self.x = np.concatenate([start, start.max(axis=0) + OFFSET / n - start]).ravel()
         self.z = np.full(2 * start.size, 1.0 / n_classes)
         self._phi: float | FloatArray = 0.0
-        self._factor = CautiousFactor()
+        self._factor: CautiousFactor[[FloatArray, FloatArray]] = CautiousFactor()
 
     def distribution(self) -> FloatArray:
         w = self.x.reshape(2, *self._shape)[0]
@@ -180,8 +180,8 @@ class EpigraphPlainSide:
     """The same for few constraints, by the plain form.
 
     Where r is eliminated, an instance has ``diag(A + B) - B B'/sum B``, whose inverse is a sum of positive
-    terms, ``diag(1/(A + B)) + m m'/sum(A m)`` with ``m = B/(A + B)``. Where B is large, dr - dw comes from its
-    own equation, ``B (dr - dw) = A dw - q`` with ``q = g - R'y``, and not by subtraction.
+    terms, ``diag(1/(A + B)) + m m'/sum(A m)`` with ``m = B/(A + B)``. Where B is large, dr - dw comes from
+    its own equation, ``B (dr - dw) = A dw - q`` with ``q = g - R'y``, and not by subtraction.
     """
 
     def __init__(

@@ -239,9 +239,9 @@ def n_nearest(problem: Problem) -> int:
     """How many of the nearest constraints Q takes, besides those that pull.
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
-    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 3200 instances and
-    2000 columns. Some more cost nothing where a pass over the features is dearer than a matrix of n x n. Sparse
-    columns add little to the price of a step, and twice n of them save iterations.
+    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances
+    and 2000 columns. Some more cost nothing where a pass over the features is dearer than a matrix of n x n.
+    Sparse columns add little to the price of a step, and twice n of them save iterations.
     """
     n, d = problem.features.shape
     per_block = SPARSE_PER_INSTANCE * n

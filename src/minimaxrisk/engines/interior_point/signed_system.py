@@ -79,7 +79,7 @@ class DiagonalPlusGramFactor:
     """Of ``E + G``, whichever way takes least operations and keeps its digits."""
 
     def __init__(self) -> None:
-        self._factor = CautiousFactor()
+        self._factor: CautiousFactor[[FloatArray]] = CautiousFactor()
 
     def factorise(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
         n = len(stiffness)
