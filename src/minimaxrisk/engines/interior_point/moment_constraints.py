@@ -111,6 +111,7 @@ class MomentConstraintsInMemory:
 
     def begin_at(self, deviations: FloatArray) -> None:
         self._position = deviations / self._lam
+        self._ahead = self._position.copy()
 
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         chosen = np.zeros(len(self._position), dtype=np.bool_)
