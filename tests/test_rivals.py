@@ -28,14 +28,20 @@ from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
-from experiments.rivals.problems import OVER_FEATURES, problems
+from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
 from experiments.rivals.transfer import load_problem, save_problem
 
 TINY = overridden(QUICK, fit_repetitions=1, sample_sweep=(20,), problems=("expression-n*",))
 
 
 def row(rival, seconds=None, *, status=OK, d=1000, **fields):
-    known = {"problem": f"study-{d}", "sweep": OVER_FEATURES, "rival": rival, "status": status, "detail": ""}
+    known = {
+        "problem": f"study-{d}",
+        "sweep": OVER_FEATURES.name,
+        "rival": rival,
+        "status": status,
+        "detail": "",
+    }
     known |= {"n_samples": 50, "n_features": d, "n_classes": 2, "limit": 60.0, "median_seconds": seconds}
     return known | fields
 
@@ -44,7 +50,7 @@ def row(rival, seconds=None, *, status=OK, d=1000, **fields):
 def study():
     """One problem on which every kind of result occurs."""
     return [
-        row("interior-point", 0.1, converged=True, accuracy=0.8, peak_bytes=50_000_000, gap=1e-8),
+        row("auto", 0.1, converged=True, accuracy=0.8, peak_bytes=50_000_000, gap=1e-8),
         row("full-lp", 2.0, converged=True),
         row("highs-full-lp", status=TIME_LIMIT),
         row("mrcpy-gurobi", status=REFUSED, detail="licence size"),
@@ -134,15 +140,19 @@ def test_sweeps_grow_and_are_chains():
         chains = {cell.chain for cell in cells}
         assert chains == {
             None,
-            *(
-                f"{sweep} {rival}"
-                for sweep in ("features", "samples")
-                for rival in ("full-lp", "liblinear-svm")
-            ),
+            *(f"{sweep} {rival}" for sweep in SWEEPS for rival in ("full-lp", "liblinear-svm")),
         }
         sizes = [cell.settings["n_features"] for cell in cells if cell.chain == "features full-lp"]
         assert sizes == sorted(sizes)
         assert len(sizes) >= 3
+
+
+def test_every_sweep_has_studies_of_its_sizes():
+    for one in problems(QUICK, Sources(())):
+        X, y = make_problem(one)
+        for name, size in (("n_samples", X.shape[0]), ("n_features", X.shape[1]), ("n_classes", y.max() + 1)):
+            assert one.get(name, size) == size
+        assert np.array_equal(np.unique(y), np.arange(y.max() + 1))
 
 
 def test_problems_are_chosen_by_patterns():
@@ -399,8 +409,9 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys):
     (docs / "page.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     assert main(["page", "--out", str(out)]) == 2
     assert "there are no results of speed" in capsys.readouterr().err
-    settings = overridden(TINY, rivals=("interior-point", "liblinear-svm"), table_features=30)
-    done = reproduce(["speed", "reading"], out, settings, say=lambda text: None)
+    settings = overridden(TINY, rivals=("auto", "liblinear-svm"), table_features=30, data_permutations=9)
+    settings = replace(settings, datasets=("simulated",))
+    done = reproduce(["speed", "throughput", "reading"], out, settings, say=lambda text: None)
     assert done.failed == ()
     found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
     assert set(found) == {*reading.READERS, reading.FIT, reading.COMMAND}
@@ -409,6 +420,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys):
     page = (docs / "page.md").read_text(encoding="utf-8")
     assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
     assert "| `minimaxrisk.files` |" in page
+    assert "| data set | one fit | 9 permutations | ensemble of 50 | path of 40 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     assert sorted(path.name for path in (docs / "images").iterdir()) == [
         "benchmark-growth.svg",

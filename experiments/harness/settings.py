@@ -74,6 +74,14 @@ class Settings:
     feature_sweep_samples: int = 100
     sample_sweep: tuple[int, ...] = (50, 100, 200, 400, 800, 1600)
     sample_sweep_features: int = 2000
+    # Many samples of few columns, many classes, documents of sparse words.
+    row_sweep: tuple[int, ...] = (200, 2_000, 20_000, 100_000)
+    row_sweep_features: int = 200
+    class_sweep: tuple[int, ...] = (3, 10, 20, 50)
+    class_sweep_samples: int = 300
+    class_sweep_features: int = 2000
+    document_sweep: tuple[int, ...] = (2_000, 6_000, 20_000)
+    document_sweep_words: int = 50_000
     # Rivals by name, and problems by name or patterns such as expression-d*; none for all.
     rivals: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -162,6 +170,13 @@ QUICK = Settings(
     feature_sweep_samples=40,
     sample_sweep=(20, 40, 80),
     sample_sweep_features=200,
+    row_sweep=(50, 200, 800),
+    row_sweep_features=20,
+    class_sweep=(3, 5, 8),
+    class_sweep_samples=60,
+    class_sweep_features=200,
+    document_sweep=(50, 200, 800),
+    document_sweep_words=1000,
     table_features=2000,
     table_repetitions=1,
     limit=60.0,

@@ -187,7 +187,8 @@ def mrcpy_interpreter() -> str:
 
 
 _ALL = (
-    Rival("interior-point", _minimaxrisk("interior-point"), "minimaxrisk"),
+    Rival("auto", _minimaxrisk("auto"), "minimaxrisk"),
+    Rival("first-order", _minimaxrisk("first-order"), "minimaxrisk"),
     Rival("constraint-generation", _minimaxrisk("constraint-generation"), "minimaxrisk"),
     Rival("full-lp", _minimaxrisk("full-lp"), "minimaxrisk"),
     # The same problem, other software.

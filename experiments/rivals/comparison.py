@@ -14,10 +14,10 @@ from experiments.rivals.adapters import RIVALS
 from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.numbers import as_count, as_memory, as_ratio, as_share, as_time, time_ratio
 from experiments.rivals.pictures import draw_growth, draw_ratios
-from experiments.rivals.problems import OVER_FEATURES, OVER_SAMPLES
+from experiments.rivals.problems import OVER_FEATURES, SWEEPS
 
 # What the others are compared with: the first of these that was measured.
-BASELINES = ("interior-point", "constraint-generation", "full-lp")
+BASELINES = ("auto", "constraint-generation", "full-lp")
 NOTHING = "-"
 NEGLIGIBLE_MEMORY = 10e6
 
@@ -25,6 +25,7 @@ NEGLIGIBLE_MEMORY = 10e6
 def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     baseline, rivals = baseline_of(rows), rivals_of(rows)
     n_problems = len(_by_problem(rows))
+    sweeps = [sweep for sweep in SWEEPS.values() if pick(rows, sweep=sweep.name)] or [OVER_FEATURES]
     return Report(
         claims=(),
         tables=[_ratio_table(rows), _growth_table(rows), _full_table(rows), *losses(rows)],
@@ -37,9 +38,9 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             ),
             Figure(
                 "benchmark-growth",
-                "Time against the number of columns and of samples.",
-                (13.0, 6.8),
-                lambda figure: draw_growth(figure, rows, rivals),
+                "Time against the number of columns, samples, classes and documents.",
+                (13.0, 5.6 * ((len(sweeps) + 1) // 2)),
+                lambda figure: draw_growth(figure, rows, rivals, sweeps),
             ),
         ],
         notes=[
@@ -115,16 +116,17 @@ def _growth_table(rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in rivals_of(rows):
         cells = []
-        for sweep in (OVER_FEATURES, OVER_SAMPLES):
+        for sweep in SWEEPS.values():
             growth = fit_growth(*sweep_curve(rows, sweep, name))
             sizes = "" if growth is None else f"({as_count(growth.smallest)} to {as_count(growth.largest)})"
             cells.append(NOTHING if growth is None else f"{growth.exponent:.2f} {sizes}")
         lines.append([f"`{name}`", *cells])
     return TextTable(
         "### Growth\n\n"
-        "Exponents of the time against the number of columns d and of samples n, by least squares on the "
-        "logarithms of the medians; in brackets the sizes that were finished within the time limit.",
-        ["rival", "exponent of d", "exponent of n"],
+        "Exponents of the time against what grows in each sweep (columns d, samples n, classes K), by least "
+        "squares on the logarithms of the medians; in brackets the sizes that were finished within the time "
+        "limit.",
+        ["rival", *(f"{sweep.name}: exponent of {sweep.symbol}" for sweep in SWEEPS.values())],
         lines,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.harness.cells import OK
 from experiments.harness.reporting import Row
-from experiments.rivals.problems import OVER_FEATURES
+from experiments.rivals.problems import SWEEPS, Sweep
 
 FEWEST_POINTS = 3
 
@@ -31,16 +31,16 @@ def fit_growth(sizes: Sequence[int], seconds: Sequence[float]) -> Growth | None:
     return Growth(float(exponent), min(sizes), max(sizes))
 
 
-def sweep_curve(rows: Iterable[Row], sweep: str, rival: str) -> tuple[list[int], list[float]]:
+def sweep_curve(rows: Iterable[Row], sweep: Sweep, rival: str) -> tuple[list[int], list[float]]:
     """Sizes and median seconds of the rival's finished fits in a sweep, by size."""
     points = sorted(
         (size_in_sweep(row), row["median_seconds"])
         for row in rows
-        if (row["sweep"], row["rival"], row["status"]) == (sweep, rival, OK)
+        if (row["sweep"], row["rival"], row["status"]) == (sweep.name, rival, OK)
     )
     return [size for size, _ in points], [seconds for _, seconds in points]
 
 
 def size_in_sweep(row: Row) -> int:
     """What grows along the row's sweep."""
-    return int(row["n_features"] if row["sweep"] == OVER_FEATURES else row["n_samples"])
+    return int(row[SWEEPS[row["sweep"]].grows])

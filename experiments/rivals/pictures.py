@@ -9,11 +9,12 @@ from experiments.harness.cells import OK, TIME_LIMIT
 from experiments.harness.reporting import Row, pick
 from experiments.rivals.growth import fit_growth, size_in_sweep, sweep_curve
 from experiments.rivals.numbers import as_count, time_ratio
-from experiments.rivals.problems import OVER_FEATURES, OVER_SAMPLES
+from experiments.rivals.problems import Sweep
 
 # Our solvers in blues, others of the same problem in reds, learners of another problem in other colours.
 STYLES = {
-    "interior-point": ("#08306b", "o"),
+    "auto": ("#08306b", "o"),
+    "first-order": ("#9ecae1", "d"),
     "constraint-generation": ("#2171b5", "s"),
     "full-lp": ("#6baed6", "^"),
     "highs-full-lp": ("#cb181d", "v"),
@@ -44,27 +45,29 @@ def draw_ratios(figure: Any, rows: Sequence[Row], baseline: str) -> None:
     _finish(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
-def draw_growth(figure: Any, rows: Sequence[Row], rivals: Sequence[str]) -> None:
-    """Seconds against columns and against samples on logarithmic axes, fitted exponents in the legends."""
-    panels = figure.subplots(1, 2)
-    for axes, sweep, symbol in zip(panels, (OVER_FEATURES, OVER_SAMPLES), "dn", strict=True):
-        own = pick(rows, sweep=sweep)
+def draw_growth(figure: Any, rows: Sequence[Row], rivals: Sequence[str], sweeps: Sequence[Sweep]) -> None:
+    """Seconds against what grows in each sweep on logarithmic axes, fitted exponents in the legends."""
+    panels = figure.subplots((len(sweeps) + 1) // 2, 2, squeeze=False).ravel()
+    for axes in panels[len(sweeps) :]:
+        axes.set_axis_off()
+    for axes, sweep in zip(panels, sweeps, strict=False):
+        own = pick(rows, sweep=sweep.name)
         for rival in rivals:
-            _draw_curve(axes, own, sweep, rival, symbol)
+            _draw_curve(axes, own, sweep, rival)
         if pick(own, status=TIME_LIMIT):
             axes.plot([], [], "^", color="black", markerfacecolor="none", label="killed: at least")
         ticks = sorted({size_in_sweep(row) for row in own})
         axes.set(xscale="log", yscale="log", ylabel="seconds per fit (median)")
         axes.set_xticks(ticks, [as_count(tick) for tick in ticks])
         axes.set_xticks([], minor=True)
-        axes.set_xlabel(_caption(own, sweep, symbol))
+        axes.set_xlabel(_caption(own, sweep))
         _finish(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
 
 
-def _draw_curve(axes: Any, rows: Sequence[Row], sweep: str, rival: str, symbol: str) -> None:
+def _draw_curve(axes: Any, rows: Sequence[Row], sweep: Sweep, rival: str) -> None:
     sizes, seconds = sweep_curve(rows, sweep, rival)
     growth = fit_growth(sizes, seconds)
-    label = rival if growth is None else f"{rival}: ${symbol}^{{{growth.exponent:.2f}}}$"
+    label = rival if growth is None else f"{rival}: ${sweep.symbol}^{{{growth.exponent:.2f}}}$"
     if sizes:
         colour, marker = STYLES[rival]
         axes.plot(sizes, seconds, marker=marker, color=colour, label=label, linewidth=1.2, markersize=6)
@@ -97,9 +100,7 @@ def _finish(axes: Any, **place: Any) -> None:
         axes.legend(frameon=False, fontsize=9, **place)
 
 
-def _caption(rows: Sequence[Row], sweep: str, symbol: str) -> str:
+def _caption(rows: Sequence[Row], sweep: Sweep) -> str:
     if not rows:
-        return symbol
-    if sweep == OVER_FEATURES:
-        return f"columns {symbol} (simulated studies of {rows[0]['n_samples']} samples)"
-    return f"samples {symbol} (simulated studies of {rows[0]['n_features']} columns)"
+        return sweep.symbol
+    return f"{sweep.name} {sweep.symbol} (simulated studies: {sweep.what.format(**rows[0])})"

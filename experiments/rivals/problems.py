@@ -2,26 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.utils import check_random_state
 
 from experiments.harness.cells import Setting
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
-from minimaxrisk.datasets import make_expression
+from minimaxrisk.datasets import make_expression, make_text
 
-DATASET, OVER_FEATURES, OVER_SAMPLES = "data set", "features", "samples"
+DATASET, DIGITS = "data set", "digits"
+# Of a study of many classes: columns whose mean tells a class from the others, and by how much.
+COLUMNS_PER_CLASS, EFFECT = 10, 1.5
+
+Study = tuple[Any, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Simulated studies in the order of their size, all else being equal."""
+
+    name: str
+    grows: str  # the setting of a cell that grows
+    symbol: str
+    what: str  # what the studies have in common; a template of a cell's settings
+    make: Callable[[Mapping[str, Any]], Study]
+
+
+def _expression(settings: Mapping[str, Any]) -> Study:
+    study = make_expression(settings["n_samples"], settings["n_features"], random_state=0)
+    return study.data, study.target
+
+
+def _text(settings: Mapping[str, Any]) -> Study:
+    study = make_text(settings["n_samples"], settings["n_features"], random_state=0)
+    return study.data, study.target
+
+
+def _classes(settings: Mapping[str, Any]) -> Study:
+    """Normal columns; each class has some of its own, drawn at random, with a mean above zero."""
+    random = check_random_state(0)
+    n, d, n_classes = settings["n_samples"], settings["n_features"], settings["n_classes"]
+    y = random.permutation(np.arange(n) % n_classes)
+    X = random.standard_normal((n, d))
+    for k in range(n_classes):
+        X[np.ix_(y == k, random.choice(d, COLUMNS_PER_CLASS, replace=False))] += EFFECT
+    return X, y
+
+
+OVER_FEATURES = Sweep("features", "n_features", "d", "{n_samples} samples", _expression)
+OVER_SAMPLES = Sweep("samples", "n_samples", "n", "{n_features} columns", _expression)
+OVER_ROWS = Sweep("rows", "n_samples", "n", "{n_features} columns", _expression)
+OVER_CLASSES = Sweep("classes", "n_classes", "K", "{n_samples} samples, {n_features} columns", _classes)
+OVER_DOCUMENTS = Sweep("documents", "n_samples", "n", "{n_features} words", _text)
+SWEEPS = {
+    sweep.name: sweep for sweep in (OVER_FEATURES, OVER_SAMPLES, OVER_ROWS, OVER_CLASSES, OVER_DOCUMENTS)
+}
 
 
 def problems(settings: Settings, sources: Sources) -> list[dict[str, Setting]]:
     """Settings of cells that say what to fit. Within a sweep, problems stand in the order of their size."""
-    found: list[dict[str, Setting]] = [{"problem": name, "sweep": DATASET} for name in sources.names]
+    found: list[dict[str, Setting]] = [
+        {"problem": name, "sweep": DATASET} for name in (*sources.names, DIGITS)
+    ]
     n, d = settings.feature_sweep_samples, settings.sample_sweep_features
-    found += [_study(f"expression-d{size}", OVER_FEATURES, n, size) for size in settings.feature_sweep]
-    found += [_study(f"expression-n{size}", OVER_SAMPLES, size, d) for size in settings.sample_sweep]
+    found += _studies(OVER_FEATURES, "expression-d{}", settings.feature_sweep, n_samples=n)
+    found += _studies(OVER_SAMPLES, "expression-n{}", settings.sample_sweep, n_features=d)
+    found += _studies(OVER_ROWS, "tall-n{}", settings.row_sweep, n_features=settings.row_sweep_features)
+    n, d = settings.class_sweep_samples, settings.class_sweep_features
+    found += _studies(OVER_CLASSES, "classes-{}", settings.class_sweep, n_samples=n, n_features=d)
+    words = settings.document_sweep_words
+    found += _studies(OVER_DOCUMENTS, "text-n{}", settings.document_sweep, n_features=words)
     patterns = settings.problems or ("*",)
     found = [one for one in found if any(fnmatchcase(str(one["problem"]), pattern) for pattern in patterns)]
     if not found:
@@ -31,15 +87,19 @@ def problems(settings: Settings, sources: Sources) -> list[dict[str, Setting]]:
     return found
 
 
-def _study(name: str, sweep: str, n_samples: int, n_features: int) -> dict[str, Setting]:
-    return {"problem": name, "sweep": sweep, "n_samples": n_samples, "n_features": n_features, "n_classes": 2}
+def _studies(sweep: Sweep, name: str, sizes: Sequence[int], **shape: int) -> list[dict[str, Setting]]:
+    return [
+        {"problem": name.format(size), "sweep": sweep.name, "n_classes": 2, **shape, sweep.grows: size}
+        for size in sizes
+    ]
 
 
-def make_problem(settings: Mapping[str, Any]) -> tuple[Any, np.ndarray]:
+def make_problem(settings: Mapping[str, Any]) -> Study:
     """Raw X and integer labels; the labels' names are lost, since one rival takes none."""
-    if settings["sweep"] == DATASET:
-        X, y = load_source(settings["problem"])
+    if settings["sweep"] != DATASET:
+        X, y = SWEEPS[settings["sweep"]].make(settings)
+    elif settings["problem"] == DIGITS:
+        X, y = load_digits(return_X_y=True)
     else:
-        study = make_expression(settings["n_samples"], settings["n_features"], random_state=0)
-        X, y = study.data, study.target
+        X, y = load_source(settings["problem"])
     return X, np.unique(y, return_inverse=True)[1].astype(np.intp)
