@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.demands import refuse_too_large
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.linear_programs.starts import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import (
@@ -107,6 +108,9 @@ def radius_path(
 
     ``everywhere`` asks for all breakpoints: afterwards the bounds agree between the radii too.
     """
+    refuse_too_large(
+        family.problem, "the path over the radius", "fit with solver='first-order' at the radii one by one"
+    )
     solved: list[SolvedRadius] = []
     follower = _Follower(family, keep_all=everywhere)
     for radius in radii:
