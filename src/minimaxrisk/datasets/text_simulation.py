@@ -48,8 +48,8 @@ def make_text(
     Returns
     -------
     Bunch with ``data`` (CSR array of ``1 + log(count)`` where a word occurs), ``target`` (0 or 1),
-    ``feature_names``, ``informative`` (sorted column indices) and ``topics``, the word probabilities of the two
-    topics (2 x n_features).
+    ``feature_names``, ``informative`` (sorted column indices) and ``topics``, the word probabilities of the
+    two topics (2 x n_features).
 
     Examples
     --------

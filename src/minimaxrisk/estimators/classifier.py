@@ -234,9 +234,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [
-            StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})
-        ],
+        "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
         "radius": [
             Interval(Real, 0, None, closed="neither"),

@@ -8,8 +8,8 @@ The program is ``min f(v)`` over masses v = C w as the blocks see them (B x n), 
   the empirical distribution has ``sum |v_i| = 1``, and no optimum has more.
 * signed, known: the same with ``|v_i| <= p_i``; a clipped soft threshold, as the problem is one number per i.
 * one-hot: ``f = sum_i max_y w_yi`` on the distributions. Let rho_i solve ``sum_y (z_yi - rho_i)_+ = t`` and
-  ``c = min(z, rho)``. Then w is the projection of c on the distributions, ``w = (c + phi)_+`` with the phi that
-  gives the mass (one for all, or with a known marginal one per instance). Proof: with
+  ``c = min(z, rho)``. Then w is the projection of c on the distributions, ``w = (c + phi)_+`` with the phi
+  that gives the mass (one for all, or with a known marginal one per instance). Proof: with
   ``q = (z - rho)_+ / t``, non-negative with sum one over y, ``w = (z - t q + phi)_+`` is the condition of
   optimality; where w_i is not zero, q is positive only at labels with ``c = rho``, the largest, and where w_i
   is zero every label is a largest one. So q is a subgradient of the maximum.
@@ -127,12 +127,12 @@ def on_simplex(c: FloatArray) -> FloatArray:
     ``sum (c + phi)_+ - 1`` is convex and piecewise linear in phi, and not negative where all entries count:
     Newton's method goes down from there and ends at the root after finitely many pieces (Michelot 1986).
     """
+    c = c - c.max()  # adding a constant changes nothing, and so phi lies between 0 and 1
     inside = c.ravel()
     while True:
         phi = (1.0 - float(inside.sum())) / len(inside)
         fewer = inside[inside > -phi]
-        # Rounding can leave nothing inside; what it was has the root.
-        if len(fewer) in (0, len(inside)):
+        if len(fewer) == len(inside):
             return np.maximum(c + phi, 0.0)
         inside = fewer
 

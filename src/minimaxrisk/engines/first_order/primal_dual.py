@@ -6,17 +6,21 @@ distribution and the classifier. A step T moves both sides (Chambolle and Pock 2
     v+  = prox of f at v + (eta / omega) mu Psi'                  (closed, see masses.py)
     mu+ = S(mu - eta omega ((2 v+ - v) Psi - tau), eta omega lambda)   S: soft threshold
 
-with ``eta |Psi| < 1`` and a weight omega between the two sides. It costs one product with Psi and one with its
-transpose. In the norm ``|z|^2 = omega |v|^2 + 2 eta mu.(v Psi) + |mu|^2 / omega`` T is firmly non-expansive, so
-that with an anchor a the sequence ``z <- (k+1)/(k+2) (2 T(z) - z) + 1/(k+2) a`` has residuals |z - T(z)| of order
-1/k (Halpern 1967; Lieder 2021; Lu and Yang 2024). When the residual has fallen enough, or it has taken long, the
-anchor moves to T(z), which for linear programs gives linear convergence; omega is then set anew from how far
-both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi are linear, so that those of z follow
-from those of T(z).
+with ``eta |Psi| < 1`` and a weight omega between the two sides. It costs one product with Psi and one with
+its transpose. In the norm ``|z|^2 = omega |v|^2 + 2 eta mu.(v Psi) + |mu|^2 / omega`` T is firmly
+non-expansive, so that with an anchor a the sequence ``z <- (k+1)/(k+2) (2 T(z) - z) + 1/(k+2) a`` has
+residuals |z - T(z)| of order 1/k (Halpern 1967; Lieder 2021; Lu and Yang 2024). When the residual has fallen
+enough, or it has taken long, the anchor moves to T(z), which for linear programs gives linear convergence;
+omega is then set anew from how far both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi
+are linear, so that those of z follow from those of T(z).
 
-Columns are at unit root mean square, which makes all rows of the dual step alike. Dividing them by their radii
-instead, so that all constraints have width one, is worse where radii differ: with the one-hot coding, text of
-3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
+Bounds of z, or of the mean of a round, are no closer than those of T(z), and neither are those of mixtures
+with the best pair so far. On simulated text of 20,000 x 50,000 plain steps with restarts at averages are at a
+gap of 1.4e-3 after 600 iterations, and reflected ones with the same step length at 1e-3 after 440.
+
+Columns are at unit root mean square, which makes all rows of the dual step alike. Dividing them by their
+radii instead, so that all constraints have width one, is worse where radii differ: with the one-hot coding,
+text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
 """
 
 from __future__ import annotations
@@ -32,9 +36,9 @@ from minimaxrisk.problem.problem import Problem
 
 # Power iterations for |Psi|; ten come within a few per cent.
 POWER_ITERATIONS = 10
-# eta |Psi| at the start. More than one is not proven to converge and takes a quarter fewer iterations wherever
-# it does, because few instances and constraints are active at a time. Where the residual grows beyond
-# GROWTH times that at the anchor, the step shrinks, first to 1.14, and the round begins anew.
+# eta |Psi| at the start. More than one is not proven to converge and takes a quarter fewer iterations
+# wherever it does, because few instances and constraints are active at a time. Where the residual grows
+# beyond GROWTH times that at the anchor, the step shrinks, first to 1.14, and the round begins anew.
 BOLD_STEP, SMALLER, GROWTH = 1.3, 0.88, 2.0
 # When the anchor moves: the residual fell to the first of these, or to the second and rises again, or the
 # round has taken this share of all iterations. Other values changed little (0.1 to 0.5 for the last one).

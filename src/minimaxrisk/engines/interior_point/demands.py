@@ -1,13 +1,14 @@
 """What the interior point would take for a problem, before it starts: memory and time, roughly.
 
 Let s be the smaller of n and the number of columns, the side of the matrices that are factorised, and g the
-columns that a Newton matrix gathers, at most two per instance. Per block of coefficients an iteration gathers n g
-numbers, forms a matrix from them with n g s operations and factorises it with s^3 / 3. The one-hot coding has one
-matrix more. So memory is 8 (n g + factors s^2) bytes, and work 20 to 25 iterations of the above.
+columns that a Newton matrix gathers, at most two per instance. Per block of coefficients an iteration gathers
+n g numbers, forms a matrix from them with n g s operations and factorises it with s^3 / 3. The one-hot coding
+has one matrix more. So memory is 8 (n g + factors s^2) bytes, and work some 25 iterations of the above.
 
-The estimate was within a third of what was measured on one core for simulated studies of 1000 x 10,000, 2000 x
-10,000 and 20,000 x 2000. It is a property of the problem and not of the machine, so that the same data get the
-same solver everywhere.
+The estimate of time was within a factor of two of what was measured on one core: simulated studies of
+1000 x 10,000, 2000 x 10,000 and 5000 x 300, texts of the first two sizes, and with the one-hot coding of
+1000 x 5000. It depends on the problem and not on the machine, so that the same data get the same solver
+everywhere.
 """
 
 from __future__ import annotations
