@@ -87,6 +87,20 @@ def test_proximal_maps_minimise_what_they_should(seed, n, n_classes, known, sign
             assert value(v + step * (other - v)) >= value(v) - 1e-12
 
 
+@pytest.mark.parametrize("size", [0.3, 2.0])
+def test_a_distribution_has_the_moments_of_its_masses(size):
+    rng = np.random.default_rng(0)
+    problem, _ = problem_of(rng.standard_normal((12, 5)), np.arange(12) % 2, 2)
+    masses = SignedMasses(problem.centre.sum(axis=0))
+    v = rng.standard_normal((1, 12))
+    v *= size / np.abs(v).sum()
+    distribution, factor = masses.distribution(v)
+    assert distribution.sum() == pytest.approx(1.0)
+    assert distribution.min() >= 0.0
+    moments = problem.moments_of(distribution)
+    np.testing.assert_allclose(moments, factor * problem.features.correlate(v), atol=1e-12)
+
+
 def test_projection_on_the_simplex_of_numbers_far_apart():
     for c in ([1e16, 0.0, -1e16], [5e-324, 0.0], [-7.0], [0.1] * 10, [1e8, 1e8 - 1e-8, 3.0]):
         w = on_simplex(np.array([c]))
@@ -150,6 +164,10 @@ def test_bounds_hold_the_risk_of_another_formulation(
     assert solution.converged == (solution.upper - solution.lower <= 1e-3)
     for record in solution.history:
         assert record["lower"] - 1e-7 <= risk <= record["upper"] + 1e-7
+    # What the loop computed from products at hand is what the certificate finds afresh.
+    bare = engine.first_order_approach(problem, replace(SETTINGS, max_iter=max_iter))
+    assert bare.upper == pytest.approx(bare.history[-1]["upper"], abs=1e-9)
+    assert bare.lower == pytest.approx(bare.history[-1]["lower"], abs=1e-9)
     # Both follow from the pair alone, and the pair is what it says.
     assert solution.upper == upper_bound(problem, problem.objective, solution.mu)
     again = lower_bound(problem, problem.objective, solution.distribution)

@@ -37,9 +37,10 @@ from minimaxrisk.problem.problem import Problem
 # Power iterations for |Psi|; ten come within a few per cent.
 POWER_ITERATIONS = 10
 # eta |Psi| at the start. More than one is not proven to converge and takes a quarter fewer iterations
-# wherever it does, because few instances and constraints are active at a time. Where the residual grows
-# beyond GROWTH times that at the anchor, the step shrinks, first to 1.14, and the round begins anew.
-BOLD_STEP, SMALLER, GROWTH = 1.3, 0.88, 2.0
+# wherever it does, because few instances and constraints are active at a time. Where it does not, the moves
+# turn to the directions in which the norm is none any more; the first one with a negative square shrinks the
+# step, first to 1.14, and the round begins anew.
+BOLD_STEP, SMALLER = 1.3, 0.88
 # When the anchor moves: the residual fell to the first of these, or to the second and rises again, or the
 # round has taken this share of all iterations. Other values changed little (0.1 to 0.5 for the last one).
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
@@ -101,7 +102,7 @@ class PrimalDual:
         residual = self._residual(z, reached)
         if self._k == 0:
             self._first = residual
-        if not (residual < np.inf and residual <= GROWTH * self._first):
+        if not residual < np.inf:
             self.eta *= SMALLER
             self.n_shrunk += 1
             self._begin(self._anchor)
