@@ -5,6 +5,7 @@ from minimaxrisk.datasets.folder import data_home, list_datasets, load_dataset
 from minimaxrisk.datasets.registry import DatasetInfo, dataset_info
 from minimaxrisk.datasets.simulation import ExpressionLaw, make_expression
 from minimaxrisk.datasets.status import DatasetStatus, dataset_status
+from minimaxrisk.datasets.text_simulation import make_text
 
 __all__ = [
     "DatasetInfo",
@@ -17,4 +18,5 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "make_expression",
+    "make_text",
 ]

@@ -64,11 +64,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     Parameters
     ----------
-    solver : {"auto", "interior-point", "constraint-generation", "full-lp"}, default="auto"
+    solver : {"auto", "interior-point", "first-order", "constraint-generation", "full-lp"}, default="auto"
         ``"interior-point"`` goes through the inside of the uncertainty set and ends at the exact vertex;
-        ``"constraint-generation"`` solves a sequence of small linear programs and adds the features
-        that the last solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which
-        is slow for many features. ``"auto"`` is the interior point. The optimum is the same.
+        ``"first-order"`` needs no more memory than the data and comes as near to the optimum as ``gap_tol``
+        says, for many samples with many features, such as texts; ``"constraint-generation"`` solves a
+        sequence of small linear programs and adds the features that the last solution violates most;
+        ``"full-lp"`` passes all features to HiGHS at once, which is slow for many features. ``"auto"`` is
+        the interior point, or first-order where that would take more than half an hour or 8 GB by an
+        estimate from the sizes; a warning then says so. The optimum is the same.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
@@ -113,11 +116,13 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         :math:`\epsilon`), for columns at unit root mean square; components with a smaller radius accept
         less. The certified bounds hold for any value. The other solvers do not use it.
     max_iter : int or None, default=None
-        Iterations of the interior point, or rounds of constraint generation after the first linear
-        program (the paper's k_max); ``None`` goes on until convergence.
-    gap_tol : float, default=1e-6
-        The certified gap, upper less lower bound, at which the interior point stops. Usually it ends at
-        an exact vertex, whose gap is a rounding error.
+        Iterations of the interior point or of first-order, or rounds of constraint generation after the
+        first linear program (the paper's k_max); ``None`` goes on until convergence, for first-order up to
+        5000 iterations.
+    gap_tol : float or None, default=None
+        The certified gap, upper less lower bound, at which the interior point and first-order stop. ``None``
+        is 1e-6 for the interior point, which usually ends at an exact vertex, whose gap is a rounding error,
+        and 1e-3 for first-order, where each further digit costs several times as much.
     deterministic : bool, default=True
         Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
     class_weight : dict, "balanced" or None, default=None
@@ -188,27 +193,28 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     converged_ : bool
         Whether the solver met its own stopping rule.
     n_iter_ : int
-        Length of ``history_``: iterations of the interior point, or linear programs solved.
+        Iterations of the interior point or of first-order, or linear programs solved.
     n_passes_ : int
         How often all of X was read.
     history_ : list of dict
-        One record per iteration: ``iteration``, ``lower`` and ``upper`` (the best certified bounds so
-        far), ``worst_case_error`` (that of the iteration's own coefficients, the paper's R^k; where
-        the interior point works on part of many instances, of those last scored on all),
+        One record per iteration, for first-order one per ten of them: ``iteration``, ``lower`` and ``upper``
+        (the best certified bounds so far), ``worst_case_error`` (that of the iteration's own coefficients,
+        the paper's R^k; where the interior point works on part of many instances, of those last scored on
+        all),
         ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the Newton matrix or linear program:
-        columns, the intercept among them, times classes for the one-hot coding), ``max_violation`` (zero for
-        the interior point), ``seconds``.
+        columns, the intercept among them, times classes for the one-hot coding; for first-order those with
+        a coefficient), ``max_violation`` (zero for the interior point), ``seconds``.
     stages_ : list of LinearRule
         The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
-        gives; for the interior point the last one alone.
+        gives; for the interior point and first-order the last one alone.
     n_features_in_, feature_names_in_
         Number and, where known, names of the columns.
 
     Notes
     -----
-    The interior point stops at a certified gap of ``gap_tol``, constraint generation when no moment
-    constraint outside its linear program is violated by more than ``tol``. Whatever the solver does, the
-    two bounds are recomputed from the coefficients and the distribution alone, without trust in the
+    The interior point and first-order stop at a certified gap of ``gap_tol``, constraint generation when no
+    moment constraint outside its linear program is violated by more than ``tol``. Whatever the solver does,
+    the two bounds are recomputed from the coefficients and the distribution alone, without trust in the
     solver; ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true
     feature means lie inside the radii and, for instances unlike those of the training data, only
     approximately.
@@ -229,7 +235,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [StrOptions({"auto", "interior-point", "constraint-generation", "full-lp"})],
+        "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
@@ -245,7 +251,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "gap_tol": [Interval(Real, 0, None, closed="left")],
+        "gap_tol": [Interval(Real, 0, None, closed="left"), None],
         "deterministic": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "weight_kind": [StrOptions({"auto", "counts", "importance"})],
@@ -269,7 +275,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         max_features_per_iter: int = 100,
         tol: float = 1e-4,
         max_iter: int | None = None,
-        gap_tol: float = 1e-6,
+        gap_tol: float | None = None,
         deterministic: bool = True,
         class_weight: Any = None,
         weight_kind: str = "auto",
@@ -498,7 +504,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         describe_set(self, posed)
         self.solver_ = solution.solver
         self.converged_ = solution.converged
-        self.n_iter_ = len(solution.history)
+        self.n_iter_ = solution.history[-1]["iteration"] if solution.history else 0
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
         self.history_ = list(solution.history)
         self.stages_ = [_rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages]

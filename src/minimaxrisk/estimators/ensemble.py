@@ -280,7 +280,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
             data,
             estimator,
             _silent(radius_rule_of(estimator, radius_seed)),
-            replace(settings, gap_tol=self.gap_tol),
+            replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
             members = parallel_map(learn, parts, n_jobs=self.n_jobs, progress=progress)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning, warn
-from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.settings import FIRST_ORDER_GAP_TOL, GAP_TOL, EngineSettings
 from minimaxrisk.guarantees.fitted_model import coverage_of, parameters_of
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import TrainingData
@@ -26,13 +26,15 @@ def radius_seed_of(model: Any) -> int:
 
 def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     """What the parameters of a ``MinimaxRiskClassifier`` say about the computation."""
+    named = model.gap_tol is not None
     return EngineSettings(
         solver=model.solver,
         initial_features=check_initial_features(model.initial_features, n_features),
         n_max=model.max_features_per_iter,
         epsilon=model.tol,
         max_iter=model.max_iter,
-        gap_tol=model.gap_tol,
+        gap_tol=model.gap_tol if named else GAP_TOL,
+        first_order_gap_tol=model.gap_tol if named else FIRST_ORDER_GAP_TOL,
     )
 
 

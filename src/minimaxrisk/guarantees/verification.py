@@ -117,7 +117,8 @@ def _check_derived(model: Any, posed: PosedProblem, problems: list[str]) -> None
     _confirm("feature_importances_", model.feature_importances_, importance, problems)
     _confirm("selected_features_", model.selected_features_, used, problems)
     _confirm("n_features_selected_", model.n_features_selected_, len(used), problems)
-    _confirm("n_iter_", model.n_iter_, len(model.history_), problems)
+    n_iter = model.history_[-1]["iteration"] if model.history_ else 0
+    _confirm("n_iter_", model.n_iter_, n_iter, problems)
     for number, stage in enumerate(model.stages_):
         again = LinearRule.of_problem(stage.to_mu(scale), posed.problem)
         _confirm(f"the threshold of stages_[{number}]", stage.threshold, again.threshold, problems)

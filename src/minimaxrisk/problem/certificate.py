@@ -27,10 +27,14 @@ ROUNDING = 1e-13
 ROUNDING_FRACTION = 1e-6
 
 
-def upper_bound(problem: Problem, objective: Objective, mu: FloatArray) -> float:
-    """U(mu), an upper bound on the objective over the whole uncertainty set."""
+def upper_bound(
+    problem: Problem, objective: Objective, mu: FloatArray, scores: FloatArray | None = None
+) -> float:
+    """U(mu) over the whole uncertainty set, from ``scores = problem.scores_of(mu)`` where they are known."""
+    if scores is None:
+        scores = problem.scores_of(mu)
     penalty = np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu)
-    return float(penalty) + objective.conjugate(problem.scores_of(mu))
+    return float(penalty) + objective.conjugate(scores)
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ def history_figure(findings: Findings) -> Figure:
         key="history",
         title="Certified bounds, iteration by iteration",
         caption=(
-            f"After {count(len(history.x), 'iteration')} of the solver “{findings.fit.solver}” R* is known "
-            f"to lie between {low} and {high}"
+            f"After {count(int(history.x[-1]), 'iteration')} of the solver “{findings.fit.solver}” R* is "
+            f"known to lie between {low} and {high}"
             + (f"; after the first one it was between {first}." if len(history.x) > 1 else ".")
         ),
         specs=[plot(170, _bounds(rows, _x(ITERATION)))],

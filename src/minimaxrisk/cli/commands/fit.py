@@ -43,6 +43,7 @@ FITTING, WRITING = "The classifier", "What is written"
 class Solver(StrEnum):
     AUTO = "auto"
     INTERIOR_POINT = "interior-point"
+    FIRST_ORDER = "first-order"
     CONSTRAINT_GENERATION = "constraint-generation"
     FULL_LP = "full-lp"
 

@@ -27,6 +27,7 @@ from minimaxrisk.engines.interior_point.vertex import vertex_of
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.small_coefficients import drop_small_coefficients
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
 from minimaxrisk.problem.problem import Problem
@@ -54,8 +55,6 @@ WIDENED = 1e-4
 # Pivots that a vertex is worth, where the interior solution is accurate already. Usually it takes none or a
 # few hundred.
 MOST_PIVOTS = 5000
-# What clearing coefficients may cost where the gap is wider than the tolerance anyway.
-LARGEST_LOSS = 1e-6
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
 NOTABLE_MULTIPLIER = 1e-5
 NEAR_BOUND = 0.98
@@ -90,7 +89,7 @@ def interior_point(
         best.interrupted = True
     best.settle(problem, objective)
     if not is_vertex:
-        _drop_small_coefficients(problem, best, settings.gap_tol)
+        drop_small_coefficients(problem, best, settings.gap_tol)
     # Without violated constraints the work is done, also where rounding leaves a larger gap.
     best.converged = best.converged or best.upper - best.lower <= tolerance
     used = np.flatnonzero(best.mu)
@@ -345,21 +344,3 @@ def _notable(point: InteriorPoint) -> IntArray:
     largest = point.multipliers.max(axis=0)
     notable = largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)
     return point.working.components[notable | (np.abs(point.working.position) > NEAR_BOUND)]
-
-
-def _drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) -> None:
-    """An interior solution has no zeros: clear what the certificate does not miss.
-
-    A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
-    """
-    nothing = upper_bound(problem, problem.objective, np.zeros_like(best.mu))
-    allowed = best.lower + gap_tol
-    if best.upper > allowed:
-        allowed = best.upper + min(gap_tol, LARGEST_LOSS)
-    size = np.abs(best.mu)
-    for fraction in 10.0 ** np.arange(-1.0, -9.0, -1.0):
-        sparse = np.where(size > fraction * size.max(), best.mu, 0.0)
-        upper = upper_bound(problem, problem.objective, sparse)
-        if upper <= min(allowed, nothing):
-            best.mu, best.upper = sparse, upper
-            return

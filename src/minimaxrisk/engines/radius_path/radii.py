@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.demands import refuse_too_large
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.interior_point.relay import Relay
 from minimaxrisk.engines.linear_programs.starts import by_correlation
@@ -109,6 +110,9 @@ def radius_path(
 
     ``everywhere`` asks for all breakpoints: afterwards the bounds agree between the radii too.
     """
+    refuse_too_large(
+        family.problem, "the path over the radius", "fit with solver='first-order' at the radii one by one"
+    )
     if can_follow(family.problem, everywhere=everywhere):
         solved = _by_vertices(family, radii, everywhere=everywhere, report=report)
     else:
