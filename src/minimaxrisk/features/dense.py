@@ -31,14 +31,11 @@ ENOUGH_VARIANCE = 1e-3
 class DenseFeatures:
     """A feature matrix held as one array, column by column: engines gather few columns of many."""
 
+    is_sparse: ClassVar[bool] = False
     has_rough_passes: ClassVar[bool] = False
 
     values: FloatArray
     n_passes: int = 0
-
-    @property
-    def is_sparse(self) -> bool:
-        return False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,7 +75,7 @@ class DenseFeatures:
         self.n_passes += 1
         return DenseFeatures(np.asfortranarray(shares @ self.values))
 
-    def rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
         values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
         values[: len(after)] = after
         values[len(after) :] = self.values[indices]

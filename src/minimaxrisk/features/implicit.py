@@ -32,6 +32,7 @@ LARGEST_MEAN = 1e3
 class ImplicitFeatures:
     """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
 
+    is_sparse: ClassVar[bool] = False
     has_rough_passes: ClassVar[bool] = True
 
     data: np.ndarray  # float32 or float64, any order
@@ -100,6 +101,14 @@ class ImplicitFeatures:
         values = np.empty((shares.shape[0], self.shape[1]), order="F")
         for part, block in self._blocks():
             values[:, part] = shares @ block
+        return DenseFeatures(values)
+
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        self.n_passes += 1
+        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        for part, block in self._blocks():
+            values[len(after) :, part] = block[indices]
         return DenseFeatures(values)
 
     def columns(self, indices: IntArray) -> FloatArray:

@@ -39,13 +39,11 @@ class FeatureMatrix(Protocol):
     n_passes: int
     """How often all of the matrix was read."""
 
+    is_sparse: ClassVar[bool]
+    """Whether only entries that are not zero are stored."""
+
     has_rough_passes: ClassVar[bool]
     """Whether ``correlate_roughly`` is another thing than ``correlate``."""
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether only entries that are not zero are stored."""
-        ...
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -74,7 +72,7 @@ class FeatureMatrix(Protocol):
         """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
         ...
 
-    def rows(self, indices: IntArray, *, after: FloatArray) -> FeatureMatrix:
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> FeatureMatrix:
         """Some instances, behind others whose features are given (k x d): a matrix of its own."""
         ...
 

@@ -27,16 +27,13 @@ WORTH_GATHERING = 0.25
 class SparseFeatures:
     """The matrix ``V - 1 c'`` with V sparse, behind a column of ones if there is an intercept."""
 
+    is_sparse: ClassVar[bool] = True
     has_rough_passes: ClassVar[bool] = False
 
     values: sparse.csc_array
     offset: FloatArray
     has_intercept: bool
     n_passes: int = 0
-
-    @property
-    def is_sparse(self) -> bool:
-        return True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,7 +85,7 @@ class SparseFeatures:
         self.n_passes += 1
         return SparseFeatures(sparse.csc_array(shares @ self.values), self.offset, self.has_intercept)
 
-    def rows(self, indices: IntArray, *, after: FloatArray) -> SparseFeatures:
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> SparseFeatures:
         first = sparse.csr_array(after[:, int(self.has_intercept) :] + self.offset)
         values = sparse.vstack([first, self.values.tocsr()[indices]], format="csc")
         return SparseFeatures(values, self.offset, self.has_intercept)

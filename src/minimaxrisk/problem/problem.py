@@ -76,9 +76,10 @@ def build_features(
     """The scaled features of the instances, in the form that the data have."""
     if sparse.issparse(X):
         return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    return implicit_features(
-        X, instances, standardize=standardize, fit_intercept=fit_intercept
-    ) or dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    without_copy = implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if without_copy is not None:
+        return without_copy
+    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
 
 
 def build_problem(

@@ -49,7 +49,7 @@ class Subprogram:
 
     @classmethod
     def of(cls, whole: Problem, means: ClassMeans, instances: IntArray) -> Subprogram:
-        features = whole.features.rows(instances, after=means.features)
+        features = whole.features.some_rows(instances, after=means.features)
         centre = np.hstack([np.diag(means.prior), np.zeros((len(means.prior), len(instances)))])
         return cls(whole, means, instances, replace(whole, features=features, centre=centre))
 
