@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.batched.engine import batch_size, can_share, solve_together
+from minimaxrisk.engines.batched.shared_columns import shared_matrix
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bound,
@@ -14,7 +18,8 @@ from minimaxrisk.engines.linear_programs import starts
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Monitor, Solution
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
 
@@ -28,29 +33,71 @@ def solve_minimax_risk(
     return solve_by_simplex(problem, problem.objective, settings, monitor)
 
 
-def bound_minimax_risk(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
-    """A certified upper bound on R*, as close as the monitor waits for; cheaper than the classifier."""
-    if settings.solver in ("auto", "interior-point"):
-        return interior_bound(problem, settings, monitor)
-    solution = solve_minimax_risk(problem, settings, monitor)
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution.upper
+def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[float]:
+    """For each problem a certified upper bound within ``gap_tol`` of R*; cheaper than the classifier.
 
-
-def approach_minimax_risk(problem: Problem, settings: EngineSettings) -> FloatArray:
-    """Coefficients whose bound is within ``settings.gap_tol`` of R*, or better where that is not dearer.
-
-    Those of the interior point are at no vertex, and few of them are exactly zero.
+    Or as near as the settings let the solver come. A bound does not depend on the other problems.
     """
-    if settings.solver in ("auto", "interior-point"):
-        near = interior_approach(problem, settings)
-        if near is not None:
-            return near.mu
-    solution = solve_minimax_risk(problem, settings)
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution.mu
+
+    def is_near(record: IterationRecord) -> bool:
+        return record["upper"] - record["lower"] <= gap_tol
+
+    def alone(problem: Problem) -> float:
+        if settings.solver in ("auto", "interior-point"):
+            return interior_bound(problem, settings, is_near)
+        solution = solve_minimax_risk(problem, settings, is_near)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        return solution.upper
+
+    return [
+        alone(problem) if mu is None else upper_bound(problem, problem.objective, mu)
+        for problem, mu in zip(problems, _together(problems, settings, gap_tol), strict=True)
+    ]
+
+
+def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings) -> list[FloatArray]:
+    """For each problem coefficients whose bound is within ``settings.gap_tol`` of R*, or nearer.
+
+    Those of the interior point are at no vertex, and few of them are exactly zero. They do not depend on the
+    other problems.
+    """
+
+    def alone(problem: Problem) -> FloatArray:
+        if settings.solver in ("auto", "interior-point"):
+            near = interior_approach(problem, settings)
+            if near is not None:
+                return near.mu
+        solution = solve_minimax_risk(problem, settings)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        return solution.mu
+
+    return [
+        alone(problem) if mu is None else mu
+        for problem, mu in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
+    ]
+
+
+def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
+    """How many problems like this one are best given to the functions above together."""
+    return batch_size(problem) if can_share(problem, settings) else 1
+
+
+def _together(
+    problems: Sequence[Problem], settings: EngineSettings, gap_tol: float
+) -> list[FloatArray | None]:
+    """Coefficients of the problems that go through one loop, those of the same shape together; else None."""
+    found: list[FloatArray | None] = [None] * len(problems)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i, problem in enumerate(problems):
+        if can_share(problem, settings):
+            alike.setdefault((id(shared_matrix(problem)), problem.n_instances), []).append(i)
+    for places in alike.values():
+        solved = solve_together([problems[i] for i in places], gap_tol)
+        for i, mu in zip(places, solved, strict=True):
+            found[i] = mu
+    return found
 
 
 def solve_by_simplex(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,21 +30,24 @@ class PosedProblem:
         known = KnownMarginal(self.instances.weights)
         return replace(self, problem=replace(self.problem, marginal=known))
 
-    def relabelled(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
-        """The problem of the same rows and weights with other labels: the scaled features stay."""
+    def relabelled(self, relabelled: Sequence[TrainingData], rule: RadiusRule) -> list[PosedProblem]:
+        """Problems of the same rows and weights with other labels: the scaled features stay."""
         old = self.problem
-        instances = self.instances.relabelled(data)
-        moments = old.features.class_moments(instances.p_hat)
-        problem, radii = build_problem(
-            old.features,
-            moments,
-            scale=old.scale,
-            instances=instances,
-            coding=old.coding,
-            rule=rule,
-            marginal_is_known=old.marginal.is_known,
-        )
-        return PosedProblem(problem, instances, radii)
+        instances = [self.instances.relabelled(data) for data in relabelled]
+        moments = old.features.class_moments([each.p_hat for each in instances])
+        posed = []
+        for each, of_classes in zip(instances, moments, strict=True):
+            problem, radii = build_problem(
+                old.features,
+                of_classes,
+                scale=old.scale,
+                instances=each,
+                coding=old.coding,
+                rule=rule,
+                marginal_is_known=old.marginal.is_known,
+            )
+            posed.append(PosedProblem(problem, each, radii))
+        return posed
 
 
 def pose(

@@ -125,10 +125,10 @@ def moment_sample(
     """From the features and moments of the instances to those of the units."""
     if units.shares is not None:
         features = features.averaged(units.shares)
-        moments = features.class_moments(units.p_hat)
+        (moments,) = features.class_moments([units.p_hat])
     spread = moments
     if not np.array_equal(units.noise, units.p_hat):
-        spread = features.class_moments(units.noise)
+        (spread,) = features.class_moments([units.noise])
     sigma = deviation_of_phi(tau, spread, coding)
     return MomentSample(features, units, coding, scale, moments, spread, tau, sigma)
 

@@ -52,7 +52,7 @@ class InteriorPoint:
         self.problem = problem
         self.constraints = constraints
         constraints.begin()
-        away = np.outer(problem.centre.sum(axis=1), _everywhere(problem.centre.sum(axis=0))) - problem.centre
+        away = np.outer(problem.centre.sum(axis=1), everywhere(problem.centre.sum(axis=0))) - problem.centre
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
@@ -185,7 +185,7 @@ def _system_for(problem: Problem, start: FloatArray) -> NewtonSystem:
     return KnownOneHotSystem(start) if is_known else OneHotSystem(start)
 
 
-def _everywhere(mass: FloatArray) -> FloatArray:
+def everywhere(mass: FloatArray) -> FloatArray:
     """A distribution on instances that is positive also where none has a label."""
     return mass if (mass > 0.0).all() else 0.5 * (mass + 1.0 / len(mass))
 
