@@ -41,6 +41,14 @@ class DenseFeatures:
         self.n_passes += 1
         return block_weights @ self.values
 
+    def correlate_many(self, weights: FloatArray) -> FloatArray:
+        """The same for any number of rows, none of which depends on the others to the last bit."""
+        self.n_passes += 1
+        padded = padded_to_tiles(weights)
+        found = np.empty((len(padded), self.shape[1]))
+        multiply_in_tiles(padded, self.values, found)
+        return found[: len(weights)]
+
     def combine(self, coefficients: FloatArray) -> FloatArray:
         used = np.flatnonzero(coefficients.any(axis=0))
         if 2 * len(used) > self.shape[1]:

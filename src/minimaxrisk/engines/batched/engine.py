@@ -41,7 +41,7 @@ def can_share(problem: Problem, settings: EngineSettings) -> bool:
         and problem.coding.name == "signed"
         and not problem.marginal.is_known
         and matrix is not None
-        and len(matrix) <= MOST_INSTANCES
+        and matrix.shape[0] <= MOST_INSTANCES
         and bool((problem.lam >= THIN_RADIUS).all())
     )
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.features.dense import DenseFeatures, multiply_in_tiles, padded_to_tiles
+from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.part import DensePart
 from minimaxrisk.problem.problem import Problem
 
@@ -29,7 +29,7 @@ from minimaxrisk.problem.problem import Problem
 class SharedColumns:
     """For each problem (first index) its rows, and the map from the matrix to its columns."""
 
-    values: FloatArray  # N x d, column by column
+    features: DenseFeatures  # N x d
     rows: IntArray | None  # problems x n; None where all have all rows
     factor: FloatArray  # problems x d
     offset: FloatArray | None  # None where it is zero
@@ -57,12 +57,9 @@ class SharedColumns:
         """Each problem's own weights (problems x n) times each of its columns (problems x d)."""
         lifted = weights
         if self.rows is not None:
-            lifted = np.zeros((len(weights), len(self.values)))
+            lifted = np.zeros((len(weights), len(self.features.values)))
             np.put_along_axis(lifted, self.rows, weights, axis=1)
-        lifted = padded_to_tiles(lifted)
-        found = np.empty((len(lifted), self.values.shape[1]))
-        multiply_in_tiles(lifted, self.values, found)
-        found = found[: len(weights)]
+        found = self.features.correlate_many(lifted)
         found *= self.factor
         if self.offset is not None:
             found -= weights.sum(axis=1, keepdims=True) * self.offset
@@ -72,19 +69,19 @@ class SharedColumns:
         """Some columns of each problem (problems x q), written down (problems x q x n)."""
         factor = np.take_along_axis(self.factor, chosen, axis=1)[:, :, None]
         if self.rows is None or self.offset is None:
-            columns = self.values.T.take(chosen, axis=0)
+            columns = self.features.values.T.take(chosen, axis=0)
             columns *= factor
             return columns
-        place = (chosen * len(self.values))[:, :, None] + self.rows[:, None, :]
-        columns = self.values.T.ravel().take(place)
+        place = (chosen * len(self.features.values))[:, :, None] + self.rows[:, None, :]
+        columns = self.features.values.T.ravel().take(place)
         columns *= factor
         columns -= np.take_along_axis(self.offset, chosen, axis=1)[:, :, None]
         return columns
 
 
-def shared_matrix(problem: Problem) -> FloatArray | None:
+def shared_matrix(problem: Problem) -> DenseFeatures | None:
     """The matrix that holds the data of a problem; None where there is none, as for sparse data."""
     features = problem.features
     if isinstance(features, DensePart):
-        return features.whole.values
-    return features.values if isinstance(features, DenseFeatures) else None
+        return features.whole
+    return features if isinstance(features, DenseFeatures) else None
