@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.batched.engine import batch_size, can_share, solve_together
-from minimaxrisk.engines.batched.shared_columns import shared_matrix
+from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
+from minimaxrisk.engines.batched.shared_columns import shared_matrix, with_features_of_its_own
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bound,
@@ -19,6 +19,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import constraint
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.features.dense import TILE
 from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
@@ -51,7 +52,9 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
         return solution.upper
 
     return [
-        alone(problem) if mu is None else upper_bound(problem, problem.objective, mu)
+        alone(with_features_of_its_own(problem))
+        if mu is None
+        else upper_bound(problem, problem.objective, mu)
         for problem, mu in zip(problems, _together(problems, settings, gap_tol), strict=True)
     ]
 
@@ -74,14 +77,17 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
         return solution.mu
 
     return [
-        alone(problem) if mu is None else mu
+        alone(with_features_of_its_own(problem)) if mu is None else mu
         for problem, mu in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
     ]
 
 
 def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
-    return batch_size(problem) if can_share(problem, settings) else 1
+    if can_share(problem, settings):
+        return batch_size(problem)
+    # Solved one by one, small dense problems still share the pass that takes their moments.
+    return TILE if shared_matrix(problem) is not None and problem.n_instances <= MOST_INSTANCES else 1
 
 
 def _together(

@@ -64,10 +64,10 @@ class DensePart:
         return np.concatenate(parts, axis=1)
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        return self._copied().class_moments(p_hats)
+        return self.copied().class_moments(p_hats)
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
-        return self._copied().averaged(shares)
+        return self.copied().averaged(shares)
 
     def columns(self, indices: IntArray) -> FloatArray:
         chosen = self.whole.values.T[indices][:, self.rows]
@@ -81,7 +81,8 @@ class DensePart:
     def _block(self, part: slice) -> FloatArray:
         return (self.whole.values[:, part][self.rows] - self.shift[part]) * self.factor[part]
 
-    def _copied(self) -> DenseFeatures:
+    def copied(self) -> DenseFeatures:
+        """The same as a matrix of its own, which is quicker to read again and again."""
         self.n_passes += 1
         n, d = self.shape
         values = np.empty((n, d), order="F")

@@ -15,7 +15,7 @@ others are asked with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,6 +77,13 @@ class SharedColumns:
         columns *= factor
         columns -= np.take_along_axis(self.offset, chosen, axis=1)[:, :, None]
         return columns
+
+
+def with_features_of_its_own(problem: Problem) -> Problem:
+    """The problem as the single engine likes it best."""
+    if isinstance(problem.features, DensePart):
+        return replace(problem, features=problem.features.copied())
+    return problem
 
 
 def shared_matrix(problem: Problem) -> DenseFeatures | None:
