@@ -12,6 +12,7 @@ feasible; the usual choice, multipliers inverse to the slacks, would disturb it 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,12 @@ UNNOTICED = 0.01
 class InteriorPoint:
     """The iterate: pairs of numbers that belong to instances in ``system``, those of constraints here."""
 
-    def __init__(self, problem: Problem, constraints: MomentConstraints) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        constraints: MomentConstraints,
+        make_system: Callable[[FloatArray], NewtonSystem] | None = None,
+    ) -> None:
         self.problem = problem
         self.constraints = constraints
         constraints.begin()
@@ -56,7 +62,8 @@ class InteriorPoint:
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
-        self.system = _system_for(problem, problem.centre + fraction * away)
+        start = problem.centre + fraction * away
+        self.system = make_system(start) if make_system else _system_for(problem, start)
         per_instance = NEAREST_PER_INSTANCE[problem.coding.name]
         self.n_nearest = max(1, int(per_instance * problem.n_instances * problem.coding.n_blocks))
         self.mean = float(self.system.x @ self.system.z) / len(self.system.x)
