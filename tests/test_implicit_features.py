@@ -60,7 +60,7 @@ def test_answers_are_those_of_the_copy(no_copies, order, fit_intercept, standard
         (plain.averaged(implicit.sparse.csr_array(shares)).values, shares @ copied.values),
         (plain_moments.mean, moments.mean),
         (plain_moments.variance, moments.variance),
-        (plain.class_moments(instances.p_hat).variance, moments.variance),
+        (plain.class_moments([instances.p_hat])[0].variance, moments.variance),
     ]
     for found, expected in pairs:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)

@@ -205,7 +205,7 @@ def test_thin_sets(n_classes, radius):
 def test_instances_without_labels_may_get_mass():
     """Instances in which the empirical distribution has no mass are priced like the others."""
     problem = tall_problem(9, n=200)
-    far = problem.features.rows(np.arange(200), after=3.0 * problem.features.columns(np.arange(5))[:20])
+    far = problem.features.some_rows(np.arange(200), after=3.0 * problem.features.columns(np.arange(5))[:20])
     wider = replace(problem, features=far, centre=np.hstack([np.zeros((2, 20)), problem.centre]))
     solution = engine.instance_generation(wider, SETTINGS)
     assert solution.upper == pytest.approx(interior_point(wider, SETTINGS).upper, abs=1e-9)
@@ -278,7 +278,7 @@ def test_rows_of_both_containers(fit_intercept):
         first[:, 0] = 1.0
     for data in (X, sparse.csr_array(X)):
         features = problem_of(data, labels, 2, fit_intercept=fit_intercept)[0].features
-        rows = features.rows(chosen, after=first)
+        rows = features.some_rows(chosen, after=first)
         everything = features.columns(np.arange(d))
         np.testing.assert_allclose(rows.columns(np.arange(d)), np.vstack([first, everything[chosen]]))
         assert rows.shape == (5, d)

@@ -456,11 +456,11 @@ def test_means_of_functions_and_moments_of_other_labels(container, fit_intercept
     weights = rng.random((2, 30))
     assert np.allclose(features.means_of(np.abs, weights), weights @ np.abs(Psi))
     assert np.allclose(features.means_of(np.square, weights), weights @ Psi**2)
-    again = features.class_moments(instances.p_hat)
+    (again,) = features.class_moments([instances.p_hat])
     assert np.allclose(again.mean, moments.mean)
     assert np.allclose(again.variance, moments.variance)
     other = rng.permutation(instances.p_hat, axis=1)
     for k, share in enumerate(other / other.sum(axis=1, keepdims=True)):
-        permuted = features.class_moments(other)
+        (permuted,) = features.class_moments([other])
         assert np.allclose(permuted.mean[k], share @ Psi)
         assert np.allclose(permuted.variance[k], share @ (Psi - share @ Psi) ** 2, atol=1e-14)

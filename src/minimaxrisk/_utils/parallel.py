@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -47,6 +48,32 @@ def parallel_map(
         results.append(function(item))
         progress(1)
     return results + _by_processes(function, items[len(results) :], n_processes, progress)
+
+
+def parallel_map_in_batches(
+    function: Callable[[Sequence[Item]], list[Result]],
+    items: Sequence[Item],
+    *,
+    size: int,
+    n_jobs: int | None = None,
+    progress: Callable[[int], object] = lambda n: None,
+) -> list[Result]:
+    """The same where ``function`` takes several items at a time and returns the result of each.
+
+    Batches have ``size`` items, or a little fewer so that they are alike. They do not depend on ``n_jobs``.
+    """
+    n_batches = -(-len(items) // size)
+    ends = [len(items) * i // max(n_batches, 1) for i in range(n_batches + 1)]
+    batches = [items[start:stop] for start, stop in pairwise(ends)]
+    n_done = 0
+
+    def tell(n_more: int) -> None:
+        nonlocal n_done
+        progress(ends[n_done + n_more] - ends[n_done])
+        n_done += n_more
+
+    found = parallel_map(function, batches, n_jobs=n_jobs, progress=tell)
+    return [result for results in found for result in results]
 
 
 def _by_processes(

@@ -27,12 +27,12 @@ from sklearn.utils.validation import column_or_1d
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits, warn
-from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.analysis.label_free import ignores_labels
-from minimaxrisk.engines.dispatch import bound_minimax_risk
+from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -46,7 +46,7 @@ from minimaxrisk.samples.validation import (
     refuse_differences_within,
 )
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
+from minimaxrisk.uncertainty.rule_by_name import radius_rule_of, without_coverage
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 # Statistics closer than this are equal: the same labelling may be added up in another order.
@@ -169,10 +169,12 @@ def permutation_test(
             stacklevel=2,
         )
     statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
-    orders = sample.permutations(n_permutations, random_state)
-    with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
-        observed = statistic(np.arange(len(sample.y)))
-        null = np.array(parallel_map(statistic, orders, n_jobs=n_jobs, progress=progress))
+    orders = [np.arange(len(sample.y)), *sample.permutations(n_permutations, random_state)]
+    with progress_bar(1 + n_permutations, "permutations", verbose=verbose) as progress:
+        observed, *others = parallel_map_in_batches(
+            statistic, orders, size=statistic.batch_size, n_jobs=n_jobs, progress=progress
+        )
+    null = np.array(others)
     return PermutationTestResult(
         statistic=observed,
         pvalue=float((1 + np.sum(null <= observed + TIE)) / (1 + n_permutations)),
@@ -269,9 +271,14 @@ class _Sample:
 
 
 class _Statistic(Protocol):
-    """R* of the labels taken in another order; sent to other processes."""
+    """R* of the labels taken in other orders; sent to other processes."""
 
-    def __call__(self, order: IntArray) -> float: ...
+    @property
+    def batch_size(self) -> int:
+        """How many orders are best given together."""
+        ...
+
+    def __call__(self, orders: Sequence[IntArray]) -> list[float]: ...
 
 
 def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statistic:
@@ -312,7 +319,7 @@ class _Relabelling:
             weight_kind=checked.weight_kind,
             groups=sample.replicates,
         )
-        rule = radius_rule_of(checked, radius_seed_of(checked))
+        rule = without_coverage(radius_rule_of(checked, radius_seed_of(checked)))
         settings = engine_settings_of(checked, checked.n_features_in_)
         with suitable_threads(len(data.labels)):
             posed = pose(
@@ -326,11 +333,15 @@ class _Relabelling:
         # The features hold the values of X already.
         return cls(posed, replace(data, X=np.empty((len(data.labels), 0))), rule, settings, stop)
 
-    def __call__(self, order: IntArray) -> float:
-        labels = self.data.labels[order]
-        with suitable_threads(len(labels)):
-            posed = self.posed.relabelled(replace(self.data, labels=labels), self.rule)
-            return bound_minimax_risk(posed.problem, self.settings, self.stop)
+    @property
+    def batch_size(self) -> int:
+        return problems_at_a_time(self.posed.problem, self.settings)
+
+    def __call__(self, orders: Sequence[IntArray]) -> list[float]:
+        relabelled = [replace(self.data, labels=self.data.labels[order]) for order in orders]
+        with suitable_threads(len(self.data.labels)):
+            posed = self.posed.relabelled(relabelled, self.rule)
+            return bound_minimax_risks([each.problem for each in posed], self.settings, self.stop.gap_tol)
 
 
 @dataclass(frozen=True)
@@ -341,7 +352,12 @@ class _Refitting:
     sample: _Sample
     stop: StopAtGap
 
-    def __call__(self, order: IntArray) -> float:
+    batch_size = 1
+
+    def __call__(self, orders: Sequence[IntArray]) -> list[float]:
+        return [self._of_order(order) for order in orders]
+
+    def _of_order(self, order: IntArray) -> float:
         fresh = clone(self.estimator)
         last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
         last.set_params(callback=self.stop, verbose=0)

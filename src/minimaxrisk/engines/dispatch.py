@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
+from minimaxrisk.engines.batched.shared_columns import shared_matrix, with_features_of_its_own
 from minimaxrisk.engines.first_order.engine import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation.choice import pays
 from minimaxrisk.engines.instance_generation.engine import (
@@ -22,7 +26,9 @@ from minimaxrisk.engines.linear_programs import starts
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import FIRST_ORDER_GAP_TOL, EngineSettings
-from minimaxrisk.engines.solution import Monitor, Solution
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.features.dense import TILE
+from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
 
@@ -42,8 +48,60 @@ def solve_minimax_risk(
     return solve_by_simplex(problem, problem.objective, settings, monitor)
 
 
-def bound_minimax_risk(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
-    """A certified upper bound on R*, as close as the monitor waits for; cheaper than the classifier."""
+def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[float]:
+    """For each problem a certified upper bound within ``gap_tol`` of R*; cheaper than the classifier.
+
+    Or as near as the settings let the solver come. A bound does not depend on the other problems.
+    """
+
+    def is_near(record: IterationRecord) -> bool:
+        return record["upper"] - record["lower"] <= gap_tol
+
+    return [
+        _bound_alone(with_features_of_its_own(problem), settings, is_near)
+        if mu is None
+        else upper_bound(problem, problem.objective, mu)
+        for problem, mu in zip(problems, _together(problems, settings, gap_tol), strict=True)
+    ]
+
+
+def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings) -> list[FloatArray]:
+    """For each problem coefficients whose bound is within ``settings.gap_tol`` of R*, or nearer.
+
+    Those of the interior point are at no vertex, and few of them are exactly zero. They do not depend on the
+    other problems.
+    """
+    return [
+        _approach_alone(with_features_of_its_own(problem), settings) if mu is None else mu
+        for problem, mu in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
+    ]
+
+
+def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
+    """How many problems like this one are best given to the functions above together."""
+    if can_share(problem, settings):
+        return batch_size(problem)
+    # Solved one by one, small dense problems still share the pass that takes their moments.
+    return TILE if shared_matrix(problem) is not None and problem.n_instances <= MOST_INSTANCES else 1
+
+
+def _together(
+    problems: Sequence[Problem], settings: EngineSettings, gap_tol: float
+) -> list[FloatArray | None]:
+    """Coefficients of the problems that go through one loop, those of the same shape together; else None."""
+    found: list[FloatArray | None] = [None] * len(problems)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i, problem in enumerate(problems):
+        if can_share(problem, settings):
+            alike.setdefault((id(shared_matrix(problem)), problem.n_instances), []).append(i)
+    for places in alike.values():
+        solved = solve_together([problems[i] for i in places], gap_tol)
+        for i, mu in zip(places, solved, strict=True):
+            found[i] = mu
+    return found
+
+
+def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
         engine = generated_bound if pays(problem) else interior_bound
@@ -57,11 +115,7 @@ def bound_minimax_risk(problem: Problem, settings: EngineSettings, monitor: Moni
     return solution.upper
 
 
-def approach_minimax_risk(problem: Problem, settings: EngineSettings) -> FloatArray:
-    """Coefficients whose bound is within ``settings.gap_tol`` of R*, or better where that is not dearer.
-
-    Those of the interior point are at no vertex, and few of them are exactly zero.
-    """
+def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
         engine = generated_approach if pays(problem) else interior_approach

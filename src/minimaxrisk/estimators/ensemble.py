@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -14,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk._utils.threads import suitable_threads
-from minimaxrisk.engines.dispatch import approach_minimax_risk
+from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.log_probabilities import log_probabilities
@@ -38,6 +39,7 @@ from minimaxrisk.guarantees.out_of_bag import OutOfBag, out_of_bag
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.problem.parts import pose_parts
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.subsamples import (
     Purpose,
@@ -49,7 +51,7 @@ from minimaxrisk.samples.subsamples import (
 from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
 from minimaxrisk.uncertainty.given import Multiple
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
+from minimaxrisk.uncertainty.rule_by_name import radius_rule_of, without_coverage
 
 ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
@@ -276,21 +278,25 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         parts = self._parts(units)
         radius_seed = radius_seed_of(estimator)
         settings = engine_settings_of(estimator, checked.n_features_in_)
-        learn = RuleFromRows(
-            data,
-            estimator,
-            _silent(radius_rule_of(estimator, radius_seed)),
-            replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
-        )
-        with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
-            members = parallel_map(learn, parts, n_jobs=self.n_jobs, progress=progress)
-        fitted = AverageRule(members)
-        in_bag = _in_bag(parts, len(data.labels))
-        judged = out_of_bag(fitted, data, in_bag, units.unit_of_row)
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
         set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
         with suitable_threads(len(data.labels)):
             posed = _posed(data, certified, self._rule_of_set(certified, set_seed))
+        learn = RulesFromRows(
+            posed,
+            data,
+            estimator.standardize,
+            without_coverage(radius_rule_of(estimator, radius_seed)),
+            replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
+        )
+        with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
+            members = parallel_map_in_batches(
+                learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
+            )
+        fitted = AverageRule(members)
+        in_bag = _in_bag(parts, len(data.labels))
+        judged = out_of_bag(fitted, data, in_bag, units.unit_of_row)
+        with suitable_threads(len(data.labels)):
             worst = _worst_case(fitted, data, posed, settings) if self.certify else None
 
         take_over_columns(self, checked)
@@ -398,19 +404,30 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
 
 @dataclass(frozen=True)
-class RuleFromRows:
-    """What a classifier learns from some of the rows; an object, so that it can go to other processes."""
+class RulesFromRows:
+    """What a classifier learns from parts of the rows; an object, so that it can go to other processes."""
 
+    whole: PosedProblem
     data: TrainingData
-    estimator: MinimaxRiskClassifier
+    standardize: bool
     radius_rule: RadiusRule
     settings: EngineSettings
 
-    def __call__(self, rows: IntArray) -> LinearRule:
-        with suitable_threads(len(rows)):
-            problem = _posed(self.data.part(rows), self.estimator, self.radius_rule).problem
-            mu = approach_minimax_risk(problem, self.settings)
-            return LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem)
+    @property
+    def batch_size(self) -> int:
+        """How many parts are best given together."""
+        return problems_at_a_time(self.whole.problem, self.settings)
+
+    def __call__(self, parts: Sequence[IntArray]) -> list[LinearRule]:
+        with suitable_threads(len(self.data.labels)):
+            posed = pose_parts(
+                self.whole, self.data, parts, rule=self.radius_rule, standardize=self.standardize
+            )
+            problems = [each.problem for each in posed]
+            return [
+                LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem)
+                for problem, mu in zip(problems, approach_minimax_risks(problems, self.settings), strict=True)
+            ]
 
 
 def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
@@ -420,11 +437,6 @@ def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
     is_small = size < SMALL_COEFFICIENT * size.max(axis=1, keepdims=True)
     is_small[:, :n_leading] = False
     return np.where(is_small, 0.0, mu)
-
-
-def _silent(radius_rule: RadiusRule) -> RadiusRule:
-    """Members state no coverage, so nobody need look whether theirs has one."""
-    return replace(radius_rule, confidence=None) if isinstance(radius_rule, Multiple) else radius_rule
 
 
 def _posed(data: TrainingData, estimator: MinimaxRiskClassifier, radius_rule: RadiusRule) -> PosedProblem:

@@ -8,7 +8,7 @@ precision, and takes half of it; engines use it as long as they are far from the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -87,14 +87,17 @@ class ImplicitFeatures:
         self.n_passes += 1
         return np.concatenate([weights @ function(block) for _, block in self._blocks()], axis=1)
 
-    def class_moments(self, p_hat: FloatArray) -> ClassMoments:
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         self.n_passes += 1
-        prior = p_hat.sum(axis=1)
-        mean, variance = np.empty((len(prior), self.shape[1])), np.empty((len(prior), self.shape[1]))
+        shape = (len(p_hats[0]), self.shape[1])
+        found = [ClassMoments(p_hat.sum(axis=1), np.empty(shape), np.empty(shape)) for p_hat in p_hats]
         for part, block in self._blocks():
-            first, second = p_hat @ block, p_hat @ np.square(block)
-            mean[:, part], variance[:, part] = mean_and_variance(first, second, block, p_hat)
-        return ClassMoments(prior, mean, variance)
+            square = np.square(block)
+            for p_hat, moments in zip(p_hats, found, strict=True):
+                moments.mean[:, part], moments.variance[:, part] = mean_and_variance(
+                    p_hat @ block, p_hat @ square, block, p_hat
+                )
+        return found
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1

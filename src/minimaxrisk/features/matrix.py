@@ -6,7 +6,7 @@ and tolerances do), and a leading column of ones stands for the intercept where 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -64,8 +64,8 @@ class FeatureMatrix(Protocol):
         """``sum_i weights_ri function(psi_ij)`` for each row of weights (R x n), in one pass (R x d)."""
         ...
 
-    def class_moments(self, p_hat: FloatArray) -> ClassMoments:
-        """Moments within the classes of another distribution of labels (K x n), in one pass."""
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
+        """Moments within the classes of other distributions of labels (K x n each), in one pass."""
         ...
 
     def averaged(self, shares: sparse.csr_array) -> FeatureMatrix:

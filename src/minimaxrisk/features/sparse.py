@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -76,10 +76,14 @@ class SparseFeatures:
             rows.append(np.concatenate([lead, inner]))
         return np.stack(rows)
 
-    def class_moments(self, p_hat: FloatArray) -> ClassMoments:
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         self.n_passes += 1
-        mean, variance = _within_class_moments(self.values.tocsr(), p_hat)
-        return _with_intercept(p_hat, mean - self.offset, variance, has_intercept=self.has_intercept)
+        by_row, found = self.values.tocsr(), []
+        for p_hat in p_hats:
+            mean, variance = _within_class_moments(by_row, p_hat)
+            mean -= self.offset
+            found.append(_with_intercept(p_hat, mean, variance, has_intercept=self.has_intercept))
+        return found
 
     def averaged(self, shares: sparse.csr_array) -> SparseFeatures:
         self.n_passes += 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.guarantees.fitted_model import (
     FittedRule,
@@ -137,7 +138,9 @@ def largest_expected_loss(
     By constraint generation from the components ``start``, to violations of at most ``epsilon``.
     """
     objective = ExpectedLoss(loss, problem.marginal)
-    solution = constraint_generation(problem, objective, start, n_max=n_max, epsilon=epsilon)
+    solution = largest_loss(problem, objective, n_max=n_max, epsilon=epsilon)
+    if solution is None:
+        solution = constraint_generation(problem, objective, start, n_max=n_max, epsilon=epsilon)
     if solution.interrupted:
         raise KeyboardInterrupt
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.

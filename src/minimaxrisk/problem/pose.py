@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from minimaxrisk.features.coding import make_coding
+from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.hinge import HingeLoss
 from minimaxrisk.problem.marginal import KnownMarginal
-from minimaxrisk.problem.problem import Problem, build_features, build_problem
+from minimaxrisk.problem.problem import Problem, build_features, build_problem, problem_with_radii
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.radius import Radii, RadiusRule
+from minimaxrisk.uncertainty.moments import signed_moments
+from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule
 
 
 @dataclass(frozen=True)
@@ -29,21 +32,50 @@ class PosedProblem:
         known = KnownMarginal(self.instances.weights)
         return replace(self, problem=replace(self.problem, marginal=known))
 
-    def relabelled(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
-        """The problem of the same rows and weights with other labels: the scaled features stay."""
+    def relabelled(self, relabelled: Sequence[TrainingData], rule: RadiusRule) -> list[PosedProblem]:
+        """Problems of the same rows and weights with other labels: the scaled features stay."""
+        instances = [self.instances.relabelled(data) for data in relabelled]
+        of_instances = all(each.units.shares is None for each in instances)
+        is_plain = of_instances and not any(each.units.has_noise_of_its_own for each in instances)
+        features = self.problem.features
+        if is_plain and self.problem.coding.name == "signed" and isinstance(features, DenseFeatures):
+            return self._relabelled_signed(features, instances, rule)
+        moments = features.class_moments([each.p_hat for each in instances])
+        posed = []
+        for each, of_classes in zip(instances, moments, strict=True):
+            problem, radii = build_problem(
+                features,
+                of_classes,
+                scale=self.problem.scale,
+                instances=each,
+                coding=self.problem.coding,
+                rule=rule,
+                marginal_is_known=self.problem.marginal.is_known,
+            )
+            posed.append(PosedProblem(problem, each, radii))
+        return posed
+
+    def _relabelled_signed(
+        self, features: DenseFeatures, instances: Sequence[Instances], rule: RadiusRule
+    ) -> list[PosedProblem]:
+        """Without moments per class, unless the rule asks for them."""
         old = self.problem
-        instances = self.instances.relabelled(data)
-        moments = old.features.class_moments(instances.p_hat)
-        problem, radii = build_problem(
-            old.features,
-            moments,
-            scale=old.scale,
-            instances=instances,
-            coding=old.coding,
-            rule=rule,
-            marginal_is_known=old.marginal.is_known,
-        )
-        return PosedProblem(problem, instances, radii)
+        mass, p_hats = self.instances.weights, [each.p_hat for each in instances]
+        posed = []
+        for each, tau, sigma in zip(
+            instances, *signed_moments(features, mass, p_hats, old.coding), strict=True
+        ):
+            sample = MomentSample(features, each.units, old.coding, old.scale, tau, sigma)
+            problem, radii = problem_with_radii(
+                features,
+                each,
+                sample,
+                ~(tau.any(axis=0) | sigma.any(axis=0)),
+                rule=rule,
+                marginal=old.marginal,
+            )
+            posed.append(PosedProblem(problem, each, radii))
+        return posed
 
 
 def pose(

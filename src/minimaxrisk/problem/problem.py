@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.dense import dense_features
@@ -28,7 +29,7 @@ from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.samples.instances import Instances
 from minimaxrisk.uncertainty.moments import mean_of_phi
-from minimaxrisk.uncertainty.radius import Radii, RadiusRule, moment_sample
+from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule, moment_sample
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,23 @@ def build_problem(
     """Estimate the moments of Phi and set the confidence radii."""
     tau = mean_of_phi(moments, coding)
     sample = moment_sample(features, instances.units, coding=coding, scale=scale, moments=moments, tau=tau)
+    is_empty = np.logical_not(moments.mean.any(axis=0) | moments.variance.any(axis=0))
+    marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
+    return problem_with_radii(features, instances, sample, is_empty, rule=rule, marginal=marginal)
+
+
+def problem_with_radii(
+    features: FeatureMatrix,
+    instances: Instances,
+    sample: MomentSample,
+    is_empty: BoolArray,
+    *,
+    rule: RadiusRule,
+    marginal: Marginal,
+) -> tuple[Problem, Radii]:
+    """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
     radii = rule.radii(sample)
     lam = radii.lam.copy()
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
-    lam[:, ~(moments.mean.any(axis=0) | moments.variance.any(axis=0))] = 1.0
-    marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
-    return Problem(features, coding, instances.p_hat, tau, lam, scale, marginal), radii
+    lam[:, is_empty] = 1.0
+    return Problem(features, sample.coding, instances.p_hat, sample.tau, lam, sample.scale, marginal), radii

@@ -40,6 +40,14 @@ class Instances:
         """Probability of each instance under the empirical distribution."""
         return self.p_hat.sum(axis=0)
 
+    def of_part(self, part: TrainingData, rows: IntArray) -> tuple[Instances, IntArray]:
+        """Instances of some of the rows, all of positive weight, and which of these instances they are.
+
+        They are in the same order as if the rows were all; ``part`` needs no X.
+        """
+        present, codes = np.unique(self.instance_of_row[rows], return_inverse=True)
+        return _merged(part, np.arange(len(rows)), codes), present
+
     def relabelled(self, data: TrainingData) -> Instances:
         """The same instances and row weights with other labels."""
         p_hat, units = _distribution(data, self.instance_of_row, self.n_instances)
@@ -70,8 +78,12 @@ def distinct_instances(data: TrainingData) -> Instances:
     takes_part[len(weights) - data.n_unlabeled :] = True
     kept = np.flatnonzero(takes_part)
     codes = _sparse_row_codes(X, kept) if sparse.issparse(X) else _dense_row_codes(X, kept)
-    n_instances = int(codes.max()) + 1
+    return _merged(data, kept, codes)
 
+
+def _merged(data: TrainingData, kept: IntArray, codes: IntArray) -> Instances:
+    """The instances of the rows ``kept``, of which those with the same code are equal."""
+    weights, n_instances = data.weights, int(codes.max()) + 1
     rows = np.empty(n_instances, dtype=np.intp)
     rows[codes[::-1]] = kept[::-1]  # the first row of each group stays
     instance_of_row = np.full(len(weights), -1, dtype=np.intp)

@@ -37,6 +37,10 @@ class Units:
     # The share of each instance in the mean of each unit (u x n); None where the instances are the units.
     shares: sparse.csr_array | None = None
 
+    @property
+    def has_noise_of_its_own(self) -> bool:
+        return not np.array_equal(self.noise, self.p_hat)
+
 
 def mass_of(
     labels: IntArray, weights: FloatArray, place: IntArray, n_classes: int, n_places: int

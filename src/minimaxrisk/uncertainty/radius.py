@@ -23,6 +23,7 @@ features.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -52,21 +53,35 @@ INTERCEPT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class MomentSample:
-    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d).
-
-    ``moments`` are those of the units by weight; ``spread`` those by the share that a unit has in the
-    variance of a mean, from which sigma comes. Where units weigh alike, or weights count samples, they are
-    the same.
-    """
+    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d)."""
 
     features: FeatureMatrix
     units: Units
     coding: Coding
     scale: ColumnScale
-    moments: ClassMoments
-    spread: ClassMoments
     tau: FloatArray
     sigma: FloatArray
+    known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
+
+    @property
+    def moments(self) -> ClassMoments:
+        """Those of the units by weight."""
+        return self._of_classes[0]
+
+    @property
+    def spread(self) -> ClassMoments:
+        """Moments by the share that a unit has in the variance of a mean, from which sigma comes.
+
+        Where units weigh alike, or weights count samples, they are the same.
+        """
+        return self._of_classes[1]
+
+    @cached_property
+    def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
+        if self.known is not None:
+            return self.known
+        moments, spread = self.features.class_moments([self.units.p_hat, self.units.noise])
+        return moments, spread
 
     @property
     def n(self) -> float:
@@ -125,12 +140,12 @@ def moment_sample(
     """From the features and moments of the instances to those of the units."""
     if units.shares is not None:
         features = features.averaged(units.shares)
-        moments = features.class_moments(units.p_hat)
+        (moments,) = features.class_moments([units.p_hat])
     spread = moments
-    if not np.array_equal(units.noise, units.p_hat):
-        spread = features.class_moments(units.noise)
+    if units.has_noise_of_its_own:
+        (spread,) = features.class_moments([units.noise])
     sigma = deviation_of_phi(tau, spread, coding)
-    return MomentSample(features, units, coding, scale, moments, spread, tau, sigma)
+    return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
 
 
 @dataclass(frozen=True)

@@ -308,7 +308,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
         constraint_generation(
             search.problem,
             search.objective,
-            np.union1d(guess.components, _notable(search.point)),
+            np.union1d(guess.components, notable_components(search.point)),
             n_max=settings.n_max,
             epsilon=FINISHED_VIOLATION,
             gap_tol=gap_tol,
@@ -340,7 +340,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
     return True
 
 
-def _notable(point: InteriorPoint) -> IntArray:
+def notable_components(point: InteriorPoint) -> IntArray:
     largest = point.multipliers.max(axis=0)
     notable = largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)
     return point.working.components[notable | (np.abs(point.working.position) > NEAR_BOUND)]

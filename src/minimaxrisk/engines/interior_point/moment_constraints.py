@@ -96,11 +96,11 @@ class MomentConstraints(Protocol):
 class MomentConstraintsInMemory:
     """The constraints of a problem whose features are one matrix in this process."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, is_exact: bool = False) -> None:
         self._problem = problem
         self._lam, self._tau = problem.lam.ravel(), problem.tau.ravel()
         self._position = self._direction = self._ahead = np.zeros(0)
-        self.is_exact = not problem.features.has_rough_passes
+        self.is_exact = is_exact or not problem.features.has_rough_passes
 
     def begin(self) -> None:
         self._position = np.zeros(self._problem.n_components)

@@ -12,8 +12,10 @@ feasible; the usual choice, multipliers inverse to the slacks, would disturb it 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,24 +70,28 @@ class InteriorPoint:
     """The iterate: pairs of numbers that belong to instances in ``system``, those of constraints here."""
 
     def __init__(
-        self, problem: Problem, constraints: MomentConstraints, start: Snapshot | None = None
+        self,
+        problem: Problem,
+        constraints: MomentConstraints,
+        start: Snapshot | None = None,
+        make_system: Callable[[FloatArray], NewtonSystem] | None = None,
     ) -> None:
         self.problem = problem
         self.constraints = constraints
         self.n_nearest = n_nearest(problem)
         if start is None:
-            self._begin()
+            self._begin(make_system or partial(_system_for, problem))
         else:
             self._begin_at(start)
 
-    def _begin(self) -> None:
+    def _begin(self, make_system: Callable[[FloatArray], NewtonSystem]) -> None:
         problem, constraints = self.problem, self.constraints
         constraints.begin()
-        away = np.outer(problem.centre.sum(axis=1), _everywhere(problem.centre.sum(axis=0))) - problem.centre
+        away = np.outer(problem.centre.sum(axis=1), everywhere(problem.centre.sum(axis=0))) - problem.centre
         room = constraints.furthest_step(problem.coding.encode(away))
         fraction = min(LARGEST_START, START_TO_BOUNDARY * room)
         constraints.advance(fraction)
-        self.system = _system_for(problem, problem.centre + fraction * away)
+        self.system = make_system(problem.centre + fraction * away)
         self.mean = float(self.system.x @ self.system.z) / len(self.system.x)
         self.working = constraints.nearest(0, np.empty(0, dtype=np.intp))
         self.multipliers = np.empty((2, 0))  # of the upper sides and of the lower sides
@@ -257,7 +263,7 @@ def _system_for(problem: Problem, start: FloatArray) -> NewtonSystem:
     return KnownOneHotSystem(start) if is_known else OneHotSystem(start)
 
 
-def _everywhere(mass: FloatArray) -> FloatArray:
+def everywhere(mass: FloatArray) -> FloatArray:
     """A distribution on instances that is positive also where none has a label."""
     return mass if (mass > 0.0).all() else 0.5 * (mass + 1.0 / len(mass))
 

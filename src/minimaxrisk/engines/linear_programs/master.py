@@ -94,8 +94,9 @@ class Master:
         side[guess.components] = guess.side
         n_blocks = self.problem.coding.n_blocks
         columns = (guess.is_positive & ~guess.is_full).ravel()
-        fixed = np.zeros(n_blocks)  # columns w and t; the rows say what t is
-        if self.problem.coding.name == "one-hot":  # w, r and t; w <= r, known masses and what t is
+        fixed = np.zeros(guess.n_masses_known + n_blocks)  # columns w and t; known masses and what t is
+        if self.problem.coding.name == "one-hot" and isinstance(self._objective, BayesError):
+            # w, r and t; w <= r, known masses and what t is
             columns = np.concatenate([columns, guess.is_positive.any(axis=0)])
             largest = (guess.is_positive & guess.is_largest).ravel()
             fixed = np.concatenate([~largest, np.zeros(guess.n_masses_known + n_blocks)])

@@ -1,0 +1,78 @@
+"""Problems of parts of the samples, posed from the features of the whole in passes that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.part import PartOfRows, scaled_parts
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.problem import build_problem
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.radius import RadiusRule
+
+
+def pose_parts(
+    whole: PosedProblem,
+    data: TrainingData,
+    parts: Sequence[IntArray],
+    *,
+    rule: RadiusRule,
+    standardize: bool,
+) -> list[PosedProblem]:
+    """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
+
+    ``whole`` is the problem of all rows, posed with the same choices but for the rule. Its dense features
+    serve all parts without being copied. Sparse ones, and groups, whose means the radii need, are posed anew.
+    """
+
+    def anew(rows: IntArray) -> PosedProblem:
+        return pose(
+            data.part(rows),
+            coding=whole.problem.coding.name,
+            rule=rule,
+            standardize=standardize,
+            fit_intercept=whole.problem.scale.has_intercept,
+            marginal_is_known=whole.problem.marginal.is_known,
+        )
+
+    features = whole.problem.features
+    if not isinstance(features, DenseFeatures) or data.groups is not None:
+        return [anew(rows) for rows in parts]
+    without_values = replace(data, X=np.empty((len(data.labels), 0)))
+    instances, described = [], []
+    for rows in parts:
+        own, present = whole.instances.of_part(without_values.part(rows), rows)
+        lifted = np.zeros((len(own.p_hat), whole.instances.n_instances))
+        lifted[:, present] = own.p_hat
+        given = partial(_columns_of, data.X, rows[own.rows])
+        instances.append(own)
+        described.append(PartOfRows(present, lifted, given))
+    posed = []
+    scaled = scaled_parts(features, whole.problem.scale, described, centre=standardize)
+    for rows, own, found in zip(parts, instances, scaled, strict=True):
+        if found is None:
+            posed.append(anew(rows))
+            continue
+        part, moments, scale = found
+        problem, radii = build_problem(
+            part,
+            moments,
+            scale=scale,
+            instances=own,
+            coding=whole.problem.coding,
+            rule=rule,
+            marginal_is_known=whole.problem.marginal.is_known,
+        )
+        posed.append(PosedProblem(problem, own, radii))
+    return posed
+
+
+def _columns_of(X: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    found: FloatArray = X[np.ix_(rows, columns)]
+    return found
