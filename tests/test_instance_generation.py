@@ -180,6 +180,15 @@ def test_nothing_selected_yet(coding, rounds):
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_no_rule_says_nothing_about_instances(coding):
+    """With mu = 0 all instances are alike, and none of those at hand has to go for it."""
+    problem = tall_problem(3, coding=coding)
+    rounds = engine._Rounds(problem, SETTINGS, Solution.trivial(problem, BayesError()), None)
+    program = Subprogram.of(problem, ClassMeans.of(problem), choice.first_instances(problem))
+    assert rounds._price(program, Solution.trivial(program.problem, BayesError())) is None
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_classes_that_a_feature_tells_apart(coding):
     X, labels = tall(4, effect=0.0)
     X[:, 1] = labels
