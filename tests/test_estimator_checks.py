@@ -31,6 +31,7 @@ def expected_failures(estimator):
     [
         MinimaxRiskClassifier(),
         MinimaxRiskClassifier(solver="full-lp"),
+        MinimaxRiskClassifier(solver="first-order", gap_tol=0.05),
         MinimaxRiskClassifier(coding="one-hot", initial_features="first-order"),
         MinimaxRiskClassifier(standardize=False),
         MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3),
