@@ -19,10 +19,10 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.vertex import vertex_of
+from minimaxrisk.engines.interior_point.vertices.equations import Vertex
+from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.settings import EngineSettings
@@ -48,8 +48,8 @@ FINISHED_GAP, FINISHED_VIOLATION = 1e-7, 1e-9
 # The radius that constraints have at least while the interior point works.
 WIDENED = 1e-4
 # Pivots that a vertex is worth, where the interior solution is accurate already. Usually it takes none or a
-# few hundred.
-MOST_PIVOTS = 5000
+# few hundred; on the 1797 digits of ten classes, 5000 of them took 6 seconds and were not enough.
+MOST_PIVOTS = 1000
 # What clearing coefficients may cost where the gap is wider than the tolerance anyway.
 LARGEST_LOSS = 1e-6
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
@@ -124,8 +124,8 @@ class _Search:
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
-        self._seen: Face | None = None
-        self._tried: Face | None = None
+        self._vertices = VertexSearch(self.point)
+        self._way, self._n_pivots = "", 0  # of the iteration at hand
         self._gaps: list[float] = []
         self._rescues = 0
         self._extra = 0
@@ -199,24 +199,25 @@ class _Search:
                 self.best.offer_distribution(distribution, lower)
 
     def _look_for_vertex(self) -> None:
+        self._way, self._n_pivots = "", 0
         if self.gap > VERTEX_GAP:
             return
-        face = self.point.face()
-        seen, self._seen = face.is_same_as(self._seen), face
-        # Not worth its time while the guess still changes and cannot be right.
-        if face.is_same_as(self._tried) or not (seen or face.is_square):
-            return
-        self._tried = face
-        vertex = vertex_of(self.iterated, self.point.working, face)
-        if vertex is None:
-            return
-        stage, distribution = vertex
+        is_near = self.gap <= max(self.settings.gap_tol, SMALLEST_GAP)
+        for way, vertex in self._vertices.candidates(self.gap, is_near=is_near):
+            self._offer_vertex(vertex)
+            self._n_pivots += vertex.n_pivots
+            if self.at_vertex:
+                self._way = way
+                return
+
+    def _offer_vertex(self, vertex: Vertex) -> None:
+        stage = vertex.stage
         upper = upper_bound(self.iterated, self.objective, stage.expand(*self.problem.tau.shape))
         if not upper <= self.upper:
             return
         self._offer_stage(stage, upper, is_vertex=True)
         # Only now is a pass over the features worth its while.
-        inside = lower_bound(self.iterated, self.objective, distribution)
+        inside = lower_bound(self.iterated, self.objective, vertex.distribution)
         self._offer_distribution(inside.distribution, inside.bound)
 
     def _is_stuck(self) -> bool:
@@ -229,6 +230,21 @@ class _Search:
         self.point.n_nearest *= 2
         return self._rescues <= RESCUES
 
+    def gave_up(self, n_pivots: int) -> IterationRecord:
+        """Record that HiGHS was asked for the vertex and did not find it within its pivots."""
+        last = self.best.history[-1]
+        record = last.copy()
+        record.update(
+            iteration=last["iteration"] + 1,
+            n_added=0,
+            n_removed=0,
+            vertex="HiGHS gave up",
+            n_pivots=n_pivots,
+            seconds=time.perf_counter() - self.started,
+        )
+        self.best.history.append(record)
+        return record
+
     def _record(self, bound: float, n_added: int, n_removed: int) -> IterationRecord:
         return IterationRecord(
             iteration=len(self.best.history) + 1,
@@ -239,6 +255,8 @@ class _Search:
             n_added=n_added,
             n_removed=n_removed,
             max_violation=0.0,  # the iterates never leave the uncertainty set
+            vertex=self._way,
+            n_pivots=self._n_pivots,
             seconds=time.perf_counter() - self.started,
         )
 
@@ -270,8 +288,10 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
             monitor=monitor,
             warm_start=WarmStart(finished, guess, MOST_PIVOTS if is_accurate else None),
         )
-    except PivotLimitError:
-        pass  # no vertex then
+    except PivotLimitError as error:
+        # No vertex then, and the history says so.
+        gave_up = search.gave_up(error.n_pivots)
+        finished.stopped = monitor is not None and monitor(gave_up.copy())
     except SolverError as error:
         failure = str(error)
     best.interrupted, best.stopped, best.converged = (
