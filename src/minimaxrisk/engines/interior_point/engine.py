@@ -1,19 +1,21 @@
 """The default engine: an interior point to the neighbourhood of the optimum, then its exact vertex.
 
-The iterates of ``predictor_corrector`` certify themselves. Near the optimum they show which constraints
-and masses matter there; one linear system then gives the vertex, usually before the interior point
-itself is accurate, and its certificate says whether it is the optimum. Where the optimum is degenerate,
-HiGHS finishes from that guess in a few pivots: constraint generation, started next to its end. The same
-finishes the work where the interior point gets stuck, so that the answer is never left to luck.
+The iterates of ``predictor_corrector`` certify themselves. Near the optimum they show which constraints and
+masses matter there; one linear system then gives the vertex, usually before the interior point itself is
+accurate, and its certificate says whether it is the optimum; ``vertices`` holds the ways to it. Where none
+of them gets there, HiGHS finishes from that guess in a few pivots: constraint generation, started next to
+its end, and given up after so many pivots. The same finishes the work where the interior point gets stuck,
+so that the answer is never left to luck.
 
 Equations. A feature that does not vary within a class can have a radius of zero in its block; the
-uncertainty set then has no interior. The interior point widens such constraints a little, and
-constraint generation, which needs no interior, goes from the optimum of the wider set to the exact one.
+uncertainty set then has no interior. The interior point widens such constraints a little, and constraint
+generation, which needs no interior, goes from the optimum of the wider set to the exact one.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -203,7 +205,19 @@ class _Search:
         if self.gap > VERTEX_GAP:
             return
         is_near = self.gap <= max(self.settings.gap_tol, SMALLEST_GAP)
-        for way, vertex in self._vertices.candidates(self.gap, is_near=is_near):
+        self._certify_first(self._vertices.candidates(self.gap, is_near=is_near))
+
+    def look_once_more(self, monitor: Monitor | None) -> bool:
+        """Before HiGHS is asked: the face may have been tried when the coefficients were less accurate."""
+        self._n_pivots = 0
+        self._certify_first(self._vertices.pushed())
+        if self.at_vertex:
+            self.best.stopped = self.record_end(self._way, self._n_pivots, monitor)
+        return self.at_vertex
+
+    def _certify_first(self, candidates: Iterable[tuple[str, Vertex]]) -> None:
+        """Take the first candidate whose certificate says that it is the optimum."""
+        for way, vertex in candidates:
             self._offer_vertex(vertex)
             self._n_pivots += vertex.n_pivots
             if self.at_vertex:
@@ -230,20 +244,12 @@ class _Search:
         self.point.n_nearest *= 2
         return self._rescues <= RESCUES
 
-    def gave_up(self, n_pivots: int) -> IterationRecord:
-        """Record that HiGHS was asked for the vertex and did not find it within its pivots."""
-        last = self.best.history[-1]
-        record = last.copy()
-        record.update(
-            iteration=last["iteration"] + 1,
-            n_added=0,
-            n_removed=0,
-            vertex="HiGHS gave up",
-            n_pivots=n_pivots,
-            seconds=time.perf_counter() - self.started,
-        )
+    def record_end(self, way: str, n_pivots: int, monitor: Monitor | None) -> bool:
+        """A last record, of a way to the vertex without an iteration; returns whether the monitor objects."""
+        record = self._record(self.best.upper, 0, 0)
+        record["vertex"], record["n_pivots"] = way, n_pivots
         self.best.history.append(record)
-        return record
+        return monitor is not None and monitor(record.copy())
 
     def _record(self, bound: float, n_added: int, n_removed: int) -> IterationRecord:
         return IterationRecord(
@@ -270,6 +276,8 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
     is_accurate = ended == "near" and not search.is_widened
     if is_accurate and search.gap > VERTEX_GAP:
         return False  # that is all that was asked for, and no vertex is in sight
+    if is_accurate and search.look_once_more(monitor):
+        return True
     # The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
     finished = Solution.trivial(search.problem, search.objective)
     finished.history = best.history
@@ -290,8 +298,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
         )
     except PivotLimitError as error:
         # No vertex then, and the history says so.
-        gave_up = search.gave_up(error.n_pivots)
-        finished.stopped = monitor is not None and monitor(gave_up.copy())
+        finished.stopped = search.record_end("HiGHS gave up", error.n_pivots, monitor)
     except SolverError as error:
         failure = str(error)
     best.interrupted, best.stopped, best.converged = (

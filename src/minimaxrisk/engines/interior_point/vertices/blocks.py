@@ -1,18 +1,18 @@
 """The vertex of a square face of the one-hot coding, class by class.
 
-Free masses v_k of class k, strictly between 0 and r, meet the active constraints of that class alone, whose rows
-on them are F_k; with C_k those on r, the equations of a face (``equations.py``) are
+Free masses v_k of class k, strictly between 0 and r, meet the active constraints of that class alone, whose
+rows on them are F_k; with C_k those on r, the equations of a face (``equations.py``) are
 
     F_k v_k + C_k r = b_k  for every k,      sum_k 1'v_k + c'r = 1.
 
-With ``F_k = Q_k [R_k; 0]`` the first part of ``Q_k' b_k`` gives ``v_k = R_k^-1 (...)`` once r is known, and the
-rest does not contain v_k. So r alone solves the square system
+With ``F_k = Q_k [R_k; 0]`` the first part of ``Q_k' b_k`` gives ``v_k = R_k^-1 (...)`` once r is known, and
+the rest does not contain v_k. So r alone solves the square system
 
-    Q_k2' C_k r = Q_k2' b_k,      (c' - sum_k h_k' Q_k1' C_k) r = 1 - sum_k h_k' Q_k1' b_k,      h_k = R_k^-T 1.
+    Q_k2' C_k r = Q_k2' b_k,   (c' - sum_k h_k' Q_k1' C_k) r = 1 - sum_k h_k' Q_k1' b_k,   h_k = R_k^-T 1.
 
-Its transposed system, with ones on the right, gives multipliers beta_k and -phi, and ``M' mu = cost`` becomes
-``mu_k = Q_k [-phi h_k; beta_k]``: K factors of the size of a class and one of that of r, instead of one of the size
-of all active constraints.
+Its transposed system, with ones on the right, gives multipliers beta_k and -phi, and ``M' mu = cost``
+becomes ``mu_k = Q_k [-phi h_k; beta_k]``: K factors of the size of a class and one of that of r, instead of
+one of the size of all active constraints.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """From an iterate of the signed coding to the vertex, by the parametric simplex method.
 
-With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A = Psi'/lambda and
-b = tau/lambda. Masses that are larger than their multipliers are the columns of a first basis; as many rows are
-chosen by pivoting, those whose multipliers are large beside their slacks preferred. From a gap of 3e-6 that basis
-has few mistakes.
+With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A = Psi'/lambda
+and b = tau/lambda. Masses that are larger than their multipliers are the columns of a first basis; as many
+rows are chosen by pivoting, those whose multipliers are large beside their slacks preferred. From a gap of
+1e-5 that basis has few mistakes.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
 from minimaxrisk.engines.interior_point.vertices.square import independent_rows
 from minimaxrisk.engines.solution import Stage
 
-# Constraints that take part: those with less room than this, or multipliers above this fraction of the largest
-# beside their slacks.
+# Constraints that take part: those with less room than this, or multipliers above this fraction of the
+# largest beside their slacks.
 NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
 # Rows from which the basis is chosen, per column and at least, and the least weight of one.
 SPARE_ROWS, FEWEST_SPARE, SMALLEST_WEIGHT = 0.125, 5, 1e-8
@@ -37,10 +37,9 @@ def crossed_vertex(point: InteriorPoint) -> Vertex | None:
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
     is_positive = x > x.max() * z
     columns = np.flatnonzero(is_positive.any(axis=0))
-    slack = 1.0 - np.array([[1.0], [-1.0]]) * working.position
-    ratios = point.multipliers / slack
+    ratios = point.ratios()
     ratio = ratios.max(axis=0)
-    near = np.flatnonzero((slack.min(axis=0) < NEAR_BOUND) | (ratio > NOTABLE_RATIO * ratio.max()))
+    near = np.flatnonzero((np.abs(working.position) > NEAR_BOUND) | (ratio > NOTABLE_RATIO * ratio.max()))
     k = len(columns)
     if not 0 < k <= len(near):
         return None

@@ -1,9 +1,10 @@
 """Square faces next to a guess that is not square: what is most in doubt changes sides.
 
-A face divides pairs (x, z) of a mass and its multiplier, and pairs (s, y) of a slack and its multiplier, by which
-of the two is the larger one. Where the optimum is one vertex there are as many masses as equations. A guess with
-one mass too many has put a pair on the wrong side, most likely the one whose two numbers are nearest to each
-other: ``|log x/z|`` is its certainty, and those that would mend the guess are tried in its order.
+A face divides pairs (x, z) of a mass and its multiplier, and pairs (s, y) of a slack and its multiplier, by
+which of the two is the larger one. Where the optimum is one vertex there are as many masses as equations. A
+guess with one mass too many has put a pair on the wrong side, most likely the one whose two numbers are
+nearest to each other: ``|log x/z|`` is its certainty, and those that would mend the guess are tried in its
+order.
 """
 
 from __future__ import annotations
@@ -76,7 +77,11 @@ class _Moves:
 
     def after(self, moves: IntArray) -> Face:
         face, n = self._face, self._n
-        is_positive, is_largest, is_full = face.is_positive.copy(), face.is_largest.copy(), face.is_full.copy()
+        is_positive, is_largest, is_full = (
+            face.is_positive.copy(),
+            face.is_largest.copy(),
+            face.is_full.copy(),
+        )
         for move in moves[moves < n]:
             is_positive.flat[move] ^= True
         for move in moves[(moves >= n) & (moves < 2 * n)]:
@@ -121,6 +126,5 @@ def _certainty_of_masses(point: InteriorPoint) -> tuple[FloatArray, FloatArray]:
 
 def _certainty_of_constraints(point: InteriorPoint) -> FloatArray:
     """``log y/s`` of the upper and the lower sides, on the scale of the guess."""
-    slack = 1.0 - np.array([[1.0], [-1.0]]) * point.working.position
     with np.errstate(divide="ignore"):
-        return np.log(point.multipliers / slack) - np.log(point.multipliers.max(initial=0.0))
+        return np.log(point.ratios()) - np.log(point.multipliers.max(initial=0.0))

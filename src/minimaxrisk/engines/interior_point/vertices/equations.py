@@ -1,8 +1,8 @@
 """The linear equations that the vertex of a face satisfies.
 
-The masses v that are not zero satisfy the active constraints with equality, ``M v = right``; the coefficients
-satisfy complementary slackness at those masses, ``M' mu = cost``. Nothing here says that a solution is optimal:
-certificates do.
+The masses v that are not zero satisfy the active constraints with equality, ``M v = right``; the
+coefficients satisfy complementary slackness at those masses, ``M' mu = cost``. Nothing here says that a
+solution is optimal: certificates do.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class FaceEquations:
     cost: FloatArray
     right: FloatArray
     distribution: Callable[[FloatArray], FloatArray]
+    masses_at: Callable[[FloatArray], FloatArray]  # v where the interior point has the numbers x
 
     def vertex(self, coefficients: FloatArray, masses: FloatArray, n_pivots: int = 0) -> Vertex | None:
         """A solution as a pair; None if it has no finite one."""
@@ -87,6 +88,7 @@ def _signed_equations(problem: Problem, working: WorkingSet, face: Face) -> Face
         cost=np.where(face.is_positive[0, instances], 0.5, -0.5),
         right=right - (rows @ full if face.is_full.any() else 0.0),
         distribution=distribution,
+        masses_at=lambda x: -np.diff(x.reshape(-1, problem.n_instances)[:2, instances], axis=0)[0],
     )
 
 
@@ -116,10 +118,15 @@ def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> Fac
         w[free] = masses[:n_free]
         return problem.marginal.repaired(w, problem.centre) if is_known else normalised(np.maximum(w, 0.0))
 
+    def masses_at(x: FloatArray) -> FloatArray:
+        w, room = x.reshape(2, *problem.centre.shape)
+        return np.concatenate([w[free], (w + room)[0, instances]])
+
     return FaceEquations(
         components=face.components,
         matrix=matrix,
         cost=np.concatenate([np.zeros(n_free), np.ones(len(instances))]),
         right=np.concatenate([right, known]),
         distribution=distribution,
+        masses_at=masses_at,
     )

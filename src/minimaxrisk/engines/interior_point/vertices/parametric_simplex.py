@@ -1,19 +1,19 @@
 """Self-dual parametric simplex method on ``min |u|_1`` subject to ``|A u - b| <= 1``, from a guessed basis.
 
-A basis is a set F of columns that carry mass and a set T of as many rows at their bounds, with sigma the signs of
-the masses and of the bounds:
+A basis is a set F of columns that carry mass and a set T of as many rows at their bounds, with sigma the
+signs of the masses and of the bounds:
 
     A_TF u_F = b_T + sigma_T,      A_TF' v_T = sigma_F.
 
-It is optimal if ``sigma_F u_F >= 0``, ``-sigma_T v_T >= 0``, ``|A u - b| <= 1`` and ``|A' v| <= 1``. Whatever a guess
-violates is forgiven at first, by moving bounds and costs just as far as it takes. These moves are multiplied by t,
-which goes from 1 to 0. Everything is linear in t, so that the next violation is known; the pivot that mends it gives
-the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter 7). A guess with few mistakes takes few
-pivots, of two products with A each.
+It is optimal if ``sigma_F u_F >= 0``, ``-sigma_T v_T >= 0``, ``|A u - b| <= 1`` and ``|A' v| <= 1``.
+Whatever a guess violates is forgiven at first, by moving bounds and costs just as far as it takes. These
+moves are multiplied by t, which goes from 1 to 0. Everything is linear in t, so that the next violation is
+known; the pivot that mends it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter
+7). A guess with few mistakes takes few pivots, of two products with A each.
 
-Rows and columns are treated alike. On either side members have a value, u or v, and all indices an activity,
-``s = A' v`` of columns and ``p = A u - b`` of rows. A pivot lets a member leave whose value has the wrong sign, or an
-index enter whose activity is beyond its bound.
+Rows and columns are treated alike. On either side members have a value, u or v, and all indices an
+activity, ``s = A' v`` of columns and ``p = A u - b`` of rows. A pivot lets a member leave whose value has
+the wrong sign, or an index enter whose activity is beyond its bound.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Basis:
     column_signs: FloatArray
 
 
-def optimal_basis(matrix: FloatArray, target: FloatArray, guess: Basis, most_pivots: int) -> tuple[Basis, int]:
+def optimal_basis(
+    matrix: FloatArray, target: FloatArray, guess: Basis, most_pivots: int
+) -> tuple[Basis, int]:
     """The basis of an optimum, and the pivots that it took from the guess."""
     walk = _Walk(matrix, target, guess, len(guess.rows) + most_pivots)
     for n_pivots in range(most_pivots + 1):
@@ -58,7 +60,8 @@ def optimal_basis(matrix: FloatArray, target: FloatArray, guess: Basis, most_piv
             k = walk.k
             found = Basis(rows.members[:k], rows.sign[:k], columns.members[:k], columns.sign[:k])
             return found, n_pivots
-        walk.pivot(*event)
+        if n_pivots < most_pivots:
+            walk.pivot(*event)
     raise ParametricSimplexError("too many pivots")
 
 
@@ -69,7 +72,14 @@ class _Side:
     """
 
     def __init__(
-        self, members: IntArray, sign: FloatArray, n: int, capacity: int, skew: float, rng: np.random.Generator
+        self,
+        members: IntArray,
+        sign: FloatArray,
+        n: int,
+        capacity: int,
+        *,
+        skew: float,
+        rng: np.random.Generator,
     ) -> None:
         k = len(members)
         self.skew = skew  # sign of the value of a member at its upper bound
@@ -138,8 +148,8 @@ class _Walk:
         self._matrix = matrix
         self._t = 1.0
         rng = np.random.default_rng(0)
-        self.rows = rows = _Side(guess.rows, guess.row_signs, m, capacity, -1.0, rng)
-        self.columns = columns = _Side(guess.columns, guess.column_signs, n, capacity, 1.0, rng)
+        self.rows = rows = _Side(guess.rows, guess.row_signs, m, capacity, skew=-1.0, rng=rng)
+        self.columns = columns = _Side(guess.columns, guess.column_signs, n, capacity, skew=1.0, rng=rng)
         # The part of A on the members of a side: a line each, over all of the other side.
         self._lines = {id(rows): np.zeros((capacity, n)), id(columns): np.zeros((capacity, m))}
         self._lines_of(rows)[:] = matrix[guess.rows]
@@ -276,7 +286,7 @@ class _Walk:
         return answer, answer @ self._lines_of(self._other(side))
 
     def _entering(self, side: _Side, index: int) -> tuple[FloatArray, FloatArray]:
-        """What a unit of an index's value takes from the values here and does to activities on the other side."""
+        """What a unit of an index's value takes from values here and does to the other side's activities."""
         line = self._line(side, index)
         combined = self._inverse_of(side) @ line[self._other(side).members[: self.k]]
         return combined, line - combined @ self._lines_of(side)

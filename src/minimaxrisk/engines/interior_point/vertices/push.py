@@ -1,11 +1,12 @@
 """From a point inside a degenerate optimal face to one of its vertices: a dual push.
 
-With ties more constraints are active than there are masses, and the coefficients satisfy ``M' mu = cost`` in many
-ways, all of them optimal as long as no sign changes (Megiddo 1991). With ``nu = -side mu >= 0`` the equations are
-``A x = cost`` for x = (nu, phi). A basis is chosen by pivoting on columns weighted with nu, so that large
-coefficients stay. The other ones go to zero one at a time and the basis moves along; where one of its coefficients
-becomes zero first, the two change places. What remains is a vertex of the face: at most as many non-zero
-coefficients as there are independent masses.
+With ties more constraints are active than there are masses, and the coefficients satisfy ``M' mu = cost``
+in many ways, all of them optimal as long as no sign changes (Megiddo 1991). With ``nu = -side mu >= 0`` the
+equations are ``A x = cost`` for x = (nu, phi). A basis is chosen by pivoting on columns weighted with nu,
+so that large coefficients stay. The other ones go to zero one at a time and the basis moves along; where
+one of its coefficients becomes zero first, the two change places. What remains is a vertex of the face: at
+most as many non-zero coefficients as there are independent masses. The masses need not be those of a
+vertex: the ones nearest to the iterate that satisfy the equations prove the lower bound.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 from scipy.linalg.blas import dger
 from scipy.linalg.lapack import dgetrf, dgetrs, dpstrf
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.face import Face
+from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.vertices.equations import Vertex, equations_of
+from minimaxrisk.engines.interior_point.vertices.equations import FaceEquations, Vertex, equations_of
 from minimaxrisk.engines.interior_point.vertices.square import independent_rows
 
 # Squared distance of a row of unit length from the span of others that is taken for none.
@@ -55,16 +57,31 @@ def pushed_vertex(point: InteriorPoint, face: Face) -> Vertex | None:
     factor, pivots, info = dgetrf(columns[np.ix_(masses, basis)])
     if info != 0:
         return None
-    coefficients, found = np.zeros(len(start)), np.zeros(n_masses)
+    coefficients = np.zeros(len(start))
     coefficients[basis] = dgetrs(factor, pivots, equations.cost[masses])[0]
-    found[masses] = dgetrs(factor, pivots, (sign * equations.right)[basis], trans=1)[0]
     # On the wrong side there is nothing but rounding.
     coefficients = np.where(is_free, coefficients, np.maximum(coefficients, 0.0))
-    return equations.vertex(sign * coefficients, found, n_pivots)
+    try:
+        masses_there = _nearest_masses(equations, basis, equations.masses_at(point.system.x))
+    except FactorisationError:
+        return None
+    return equations.vertex(sign * coefficients, masses_there, n_pivots)
+
+
+def _nearest_masses(equations: FaceEquations, basis: IntArray, v: FloatArray) -> FloatArray:
+    """The solution of ``M v = right`` with the smallest relative changes, so that none turns negative.
+
+    Rows outside the basis depend on those in it.
+    """
+    scaled = equations.matrix[basis] * np.abs(v)
+    factor = cholesky(np.asfortranarray(scaled @ scaled.T))
+    missing = equations.right[basis] - equations.matrix[basis] @ v
+    change: FloatArray = np.abs(v) * (cholesky_solve(factor, missing) @ scaled)
+    return v + change
 
 
 def _push(
-    columns: FloatArray, cost: FloatArray, start: FloatArray, is_free: FloatArray, basis: IntArray
+    columns: FloatArray, cost: FloatArray, start: FloatArray, is_free: BoolArray, basis: IntArray
 ) -> tuple[IntArray, int]:
     """The basis after all other columns went to zero, and how many of them took a place in it."""
     others = np.setdiff1d(np.arange(len(start)), basis)

@@ -15,12 +15,12 @@ from minimaxrisk.engines.interior_point.vertices.equations import Vertex
 from minimaxrisk.engines.interior_point.vertices.push import pushed_vertex
 from minimaxrisk.engines.interior_point.vertices.square import square_vertex
 
-# Iterations within the tolerance after which the optimum is taken for degenerate: a guess that is right but for
-# a few pairs has been found out by then.
+# Iterations within the tolerance after which the optimum is taken for degenerate: a guess that is right but
+# for a few pairs has been found out by then.
 PUSH_AFTER = 2
-# Gap below which the parametric simplex method takes less time than the iterations that it saves, and how much
-# smaller the gap has to be for another try. At 1600 instances 14 pivots take it there from 1e-5, 39 from 3e-5 and
-# 112 from 1e-4.
+# Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
+# much smaller the gap has to be for another try. At 1600 instances 14 pivots take it there from 1e-5, 39
+# from 3e-5 and 112 from 1e-4.
 CROSSOVER_GAP, CROSSOVER_AGAIN = 2e-5, 0.25
 
 
@@ -52,6 +52,12 @@ class VertexSearch:
             if vertex is not None:
                 yield "parametric simplex", vertex
 
+    def pushed(self) -> Iterator[tuple[str, Vertex]]:
+        """A vertex of the face as it is, which the coefficients at hand lead to."""
+        vertex = pushed_vertex(self._point, self._point.face())
+        if vertex is not None:
+            yield "push", vertex
+
     def _crosses(self, gap: float) -> bool:
         problem = self._point.problem
         return (
@@ -67,9 +73,7 @@ class VertexSearch:
             for way, vertex in self._of_square(near):
                 yield f"{way} after doubt", vertex
         if is_degenerate:
-            vertex = pushed_vertex(self._point, face)
-            if vertex is not None:
-                yield "push", vertex
+            yield from self.pushed()
 
     def _of_square(self, face: Face) -> Iterator[tuple[str, Vertex]]:
         problem, working = self._point.problem, self._point.working
