@@ -27,6 +27,8 @@ from minimaxrisk.engines.solution import Stage
 NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
 # Rows from which the basis is chosen, per column and at least, and the least weight of one.
 SPARE_ROWS, FEWEST_SPARE, SMALLEST_WEIGHT = 0.125, 5, 1e-8
+# Entries of a dense matrix that may be made of them: 400 MB. Working sets of sparse data can be larger.
+LARGEST_MATRIX = 50_000_000
 # Pivots that are worth it: more take longer than to iterate.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
@@ -41,7 +43,7 @@ def crossed_vertex(point: InteriorPoint) -> Vertex | None:
     ratio = ratios.max(axis=0)
     near = np.flatnonzero((np.abs(working.position) > NEAR_BOUND) | (ratio > NOTABLE_RATIO * ratio.max()))
     k = len(columns)
-    if not 0 < k <= len(near):
+    if not 0 < k <= len(near) or len(near) * len(x[0]) > LARGEST_MATRIX:
         return None
     near = near[np.argsort(-ratio[near], kind="stable")]
     matrix = working.rows_of(near) / working.radius[near, None]

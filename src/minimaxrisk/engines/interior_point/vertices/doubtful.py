@@ -65,7 +65,7 @@ class _Moves:
         ratio = _certainty_of_constraints(point)
         is_active = np.isin(point.working.components, face.components, assume_unique=True)
         self._n = mass.size
-        certainty = np.concatenate([np.abs(mass).ravel(), np.abs(room).ravel(), np.abs(ratio).min(axis=0)])
+        certainty = np.concatenate([np.abs(mass).ravel(), np.abs(room).ravel(), np.abs(ratio.max(axis=0))])
         allowed = np.concatenate([may_appear.ravel(), may_join.ravel(), is_active if grows else ~is_active])
         self._certainty: FloatArray = np.where(allowed, certainty, np.inf)
         self._side = np.where(ratio[0] > ratio[1], 1.0, -1.0)
