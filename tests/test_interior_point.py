@@ -349,7 +349,7 @@ def not_a_number(factor, right):
 
 @pytest.mark.parametrize("system", [signed_system, one_hot_system])
 @pytest.mark.parametrize(
-    ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 20)]
+    ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 10)]
 )
 def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, system, name, fault, n_good):
     coding = "signed" if system is signed_system else "one-hot"

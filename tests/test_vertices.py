@@ -428,3 +428,14 @@ def test_independent_rows_are_independent():
     matrix = rng.standard_normal((9, 4))
     matrix[:5] = 0.0
     assert independent_rows(matrix).tolist() == [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounding_selects_nothing(n_classes):
+    """With wide radii nothing is selected, and the face is as degenerate as can be."""
+    problem = some_problem(16, n=40, d=60, n_classes=n_classes, coding="one-hot", radius=30.0)
+    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
+    found.run(None)
+    vertex = push.pushed_vertex(found.point, found.point.face())
+    assert vertex is None or len(vertex.stage.components) == 0
+    assert not engine.interior_point(problem, SETTINGS).mu.any()

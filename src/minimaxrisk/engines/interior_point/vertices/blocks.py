@@ -25,8 +25,7 @@ from scipy.linalg.lapack import dgeqrf, dgetrf, dgetrs, dormqr, dtrtrs
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
-from minimaxrisk.engines.interior_point.vertices.equations import Vertex, active_rows, normalised
-from minimaxrisk.engines.solution import Stage
+from minimaxrisk.engines.interior_point.vertices.equations import Vertex, active_rows, normalised, stage_of
 from minimaxrisk.problem.problem import Problem
 
 
@@ -70,8 +69,7 @@ def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Verte
         start += rest
     if not (np.isfinite(coefficients).all() and np.isfinite(w).all()):
         return None
-    used = np.flatnonzero(coefficients)
-    return Vertex(Stage(face.components[used], coefficients[used]), normalised(np.maximum(w, 0.0)))
+    return Vertex(stage_of(face.components, coefficients), normalised(np.maximum(w, 0.0)))
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,13 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.signed_system import distribution_with_difference
-from minimaxrisk.engines.interior_point.vertices.equations import Vertex, normalised
+from minimaxrisk.engines.interior_point.vertices.equations import Vertex, normalised, stage_of
 from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
     Basis,
     ParametricSimplexError,
     optimal_basis,
 )
 from minimaxrisk.engines.interior_point.vertices.square import independent_rows
-from minimaxrisk.engines.solution import Stage
 
 # Constraints that take part: those with less room than this, or multipliers above this fraction of the
 # largest beside their slacks.
@@ -70,5 +69,5 @@ def crossed_vertex(point: InteriorPoint) -> Vertex | None:
     values = 0.5 * dgetrs(factor, pivots, basis.column_signs, trans=1)[0]
     chosen = near[basis.rows]
     order = np.argsort(chosen)
-    stage = Stage(working.components[chosen[order]], (values / working.radius[chosen])[order])
+    stage = stage_of(working.components[chosen[order]], (values / working.radius[chosen])[order])
     return Vertex(stage, normalised(distribution_with_difference(u)), n_pivots)

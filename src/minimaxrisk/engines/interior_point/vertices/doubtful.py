@@ -18,8 +18,8 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 
-# Faces tried, and pairs that may be on the wrong side: with more of them the guess is no guess.
-TRIES = 3
+# Faces tried if few pairs are on the wrong side; if more, one. With still more of them the guess is no guess.
+TRIES, FEW_CHANGES = 3, 2
 MOST_CHANGES = 8
 
 
@@ -29,7 +29,7 @@ def square_faces_near(point: InteriorPoint, face: Face) -> Iterator[Face]:
     if not 0 < needed <= MOST_CHANGES:
         return
     moves = _Moves(point, face)
-    order = moves.by_doubt()[: needed + TRIES - 1]
+    order = moves.by_doubt()[: needed + (TRIES if needed <= FEW_CHANGES else 1) - 1]
     if len(order) < needed:
         return
     # All but the last place go to the most doubtful ones; the last goes round.

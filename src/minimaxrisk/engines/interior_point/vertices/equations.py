@@ -16,6 +16,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.signed_system import distribution_with_difference
+from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.problem.problem import Problem
 
@@ -47,9 +48,7 @@ class FaceEquations:
         """A solution as a pair; None if it has no finite one."""
         if not (np.isfinite(coefficients).all() and np.isfinite(masses).all()):
             return None
-        coefficients = coefficients[: len(self.components)]
-        used = np.flatnonzero(coefficients)
-        stage = Stage(self.components[used], coefficients[used])
+        stage = stage_of(self.components, coefficients[: len(self.components)])
         return Vertex(stage, self.distribution(masses), n_pivots)
 
 
@@ -62,6 +61,12 @@ def active_rows(working: WorkingSet, face: Face) -> tuple[FloatArray, FloatArray
     """The features of the active constraints, a row each, and what the constraints hold their moments at."""
     active = np.searchsorted(working.components, face.components)
     return working.rows_of(active), (working.target[active] + face.side) * working.radius[active]
+
+
+def stage_of(components: IntArray, coefficients: FloatArray) -> Stage:
+    """Coefficients without those that only rounding keeps from zero, where the vertex is degenerate."""
+    used = np.flatnonzero(np.abs(coefficients) > NEGLIGIBLE_MULTIPLIER)
+    return Stage(components[used], coefficients[used])
 
 
 def normalised(w: FloatArray) -> FloatArray:

@@ -68,7 +68,10 @@ class VertexSearch:
 
     def _near_face(self, face: Face, *, is_degenerate: bool) -> Iterator[tuple[str, Vertex]]:
         if face.is_square:
-            yield from self._of_square(face)
+            vertices = list(self._of_square(face))
+            yield from vertices
+            if vertices:
+                return  # the face has no other vertex
         for near in square_faces_near(self._point, face):
             for way, vertex in self._of_square(near):
                 yield f"{way} after doubt", vertex
