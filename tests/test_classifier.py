@@ -180,7 +180,7 @@ def test_history_records(wide):
     model = MinimaxRiskClassifier(max_features_per_iter=10).fit(X, y)
     assert set(model.history_[0]) == {
         "iteration", "lower", "upper", "worst_case_error", "n_features", "n_added", "n_removed",
-        "max_violation", "seconds",
+        "max_violation", "vertex", "n_pivots", "seconds",
     }  # fmt: skip
     assert [record["iteration"] for record in model.history_] == list(range(1, model.n_iter_ + 1))
     assert model.history_[-1]["upper"] == model.worst_case_error_

@@ -25,12 +25,21 @@ class Face:
     n_masses_known: int  # equations ``sum w = 1``, or one per instance; none for the signed coding
 
     @property
-    def is_square(self) -> bool:
-        """Whether there are as many masses to find as equations for them."""
+    def surplus(self) -> int:
+        """How many more masses there are to find than equations for them.
+
+        A positive mass where none is the largest has no place in the equations.
+        """
         positive = self.is_positive & ~self.is_full
         largest = positive & self.is_largest
-        n_masses = positive.sum() - largest.sum() + largest.any(axis=0).sum()
-        return int(n_masses) == len(self.components) + self.n_masses_known
+        has_largest = largest.any(axis=0)
+        n_masses = (positive & has_largest).sum() - largest.sum() + has_largest.sum()
+        return int(n_masses) - len(self.components) - self.n_masses_known
+
+    @property
+    def is_square(self) -> bool:
+        """Whether there are as many masses to find as equations for them."""
+        return self.surplus == 0
 
     def is_same_as(self, other: Face | None) -> bool:
         return (

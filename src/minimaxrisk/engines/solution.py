@@ -25,6 +25,8 @@ class IterationRecord(TypedDict):
     n_added: int
     n_removed: int
     max_violation: float  # largest violation of a moment constraint, columns at unit rms
+    vertex: str  # the way to a vertex that this iteration took: its name, nothing, or that it was given up
+    n_pivots: int  # of a simplex method on that way
     seconds: float  # since the engine started
 
 

@@ -113,7 +113,8 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
     history_ : list of dict
         One record per linear program: ``problem`` (which class against the rest), ``iteration``, ``lower``,
         ``upper`` and ``objective`` of that class, ``n_features``, ``n_added``, ``n_removed``,
-        ``max_violation`` (as a fraction of the smallest penalty of a column), ``seconds``.
+        ``max_violation`` (as a fraction of the smallest penalty of a column), ``vertex`` (always
+        ``"HiGHS"``), ``n_pivots``, ``seconds``.
     n_features_in_, feature_names_in_
         Number and, where known, names of the columns.
 

@@ -110,5 +110,7 @@ class _Search:
             n_added=int((used & ~before).sum()),
             n_removed=int((before & ~used).sum()),
             max_violation=max(0.0, float(violation.max())),
+            vertex="",
+            n_pivots=0,
             seconds=time.perf_counter() - self.started,
         )

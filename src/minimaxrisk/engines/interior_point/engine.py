@@ -1,29 +1,31 @@
 """The default engine: an interior point to the neighbourhood of the optimum, then its exact vertex.
 
-The iterates of ``predictor_corrector`` certify themselves. Near the optimum they show which constraints
-and masses matter there; one linear system then gives the vertex, usually before the interior point
-itself is accurate, and its certificate says whether it is the optimum. Where the optimum is degenerate,
-HiGHS finishes from that guess in a few pivots: constraint generation, started next to its end. The same
-finishes the work where the interior point gets stuck, so that the answer is never left to luck.
+The iterates of ``predictor_corrector`` certify themselves. Near the optimum they show which constraints and
+masses matter there; one linear system then gives the vertex, usually before the interior point itself is
+accurate, and its certificate says whether it is the optimum; ``vertices`` holds the ways to it. Where none
+of them gets there, HiGHS finishes from that guess in a few pivots: constraint generation, started next to
+its end, and given up after so many pivots. The same finishes the work where the interior point gets stuck,
+so that the answer is never left to luck.
 
 Equations. A feature that does not vary within a class can have a radius of zero in its block; the
-uncertainty set then has no interior. The interior point widens such constraints a little, and
-constraint generation, which needs no interior, goes from the optimum of the wider set to the exact one.
+uncertainty set then has no interior. The interior point widens such constraints a little, and constraint
+generation, which needs no interior, goes from the optimum of the wider set to the exact one.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.relay import Relay
-from minimaxrisk.engines.interior_point.vertex import vertex_of
+from minimaxrisk.engines.interior_point.vertices.equations import Vertex
+from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.settings import EngineSettings
@@ -53,8 +55,8 @@ FINISHED_GAP, FINISHED_VIOLATION = 1e-7, 1e-9
 # The radius that constraints have at least while the interior point works.
 WIDENED = 1e-4
 # Pivots that a vertex is worth, where the interior solution is accurate already. Usually it takes none or a
-# few hundred.
-MOST_PIVOTS = 5000
+# few hundred; on the 1797 digits of ten classes, 5000 of them took 6 seconds and were not enough.
+MOST_PIVOTS = 1000
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
 NOTABLE_MULTIPLIER = 1e-5
 NEAR_BOUND = 0.98
@@ -114,10 +116,9 @@ def interior_approach(
     best = Solution.trivial(problem, problem.objective)
     best.solver = "interior-point"
     search = _Search(problem, settings, best, seeks_vertex=False)
-    tolerance = max(settings.gap_tol, SMALLEST_GAP)
 
     def is_enough(record: IterationRecord) -> bool:
-        return (monitor is not None and monitor(record)) or search.gap <= tolerance
+        return (monitor is not None and monitor(record)) or search.is_near
 
     try:
         ended = search.run(is_enough)
@@ -145,6 +146,7 @@ class _Search:
     ) -> None:
         self.problem, self.settings, self.best, self.relay = problem, settings, best, relay
         self.seeks_vertex = seeks_vertex
+        self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self.objective = problem.objective
         self.started = time.perf_counter()
         self.is_widened = bool((problem.lam < THIN_RADIUS).any())
@@ -155,8 +157,8 @@ class _Search:
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
-        self._seen: Face | None = None
-        self._tried: Face | None = None
+        self._vertices = VertexSearch(self.point)
+        self._way, self._n_pivots = "", 0  # of the iteration at hand
         self._gaps: list[float] = []
         self._rescues = 0
         self._extra = 0
@@ -166,6 +168,11 @@ class _Search:
         return self.upper - self.lower
 
     @property
+    def is_near(self) -> bool:
+        """Whether the gap is within the tolerance, and known to be so."""
+        return self.point.constraints.is_exact and self.gap <= self.tolerance
+
+    @property
     def at_vertex(self) -> bool:
         """Whether the coefficients are those of a vertex, and optimal."""
         return self._upper_is_of_vertex and self.gap <= VERTEX_ACCURACY
@@ -173,9 +180,8 @@ class _Search:
     def run(self, monitor: Monitor | None) -> str:
         """Iterate until "done", "near" (accurate, but not at a vertex of it), "stuck" or "stopped"."""
         best, point = self.best, self.point
-        tolerance = max(self.settings.gap_tol, SMALLEST_GAP)
         while True:
-            if not point.constraints.is_exact and self.gap <= max(ROUGH_GAP, tolerance):
+            if not point.constraints.is_exact and self.gap <= max(ROUGH_GAP, self.tolerance):
                 point = self._make_exact()
             came, went = point.choose_working_set()
             bound = self._certify()
@@ -186,7 +192,7 @@ class _Search:
             self._gaps.append(self.gap)
             best.history.append(self._record(bound, came, went))
             best.stopped = monitor is not None and monitor(best.history[-1].copy())
-            is_near = point.constraints.is_exact and self.gap <= tolerance
+            is_near = self.is_near
             if is_near and self.at_vertex and not self.is_widened:
                 return "done"
             if best.stopped or len(best.history) == self.settings.max_iter:
@@ -210,6 +216,7 @@ class _Search:
         """The iterate with exact positions, or a new one if it has left the set without noticing."""
         if not self.point.make_exact():
             self.point, self.lower = InteriorPoint(self.iterated, self.point.constraints), 0.0
+            self._vertices = VertexSearch(self.point)
             self._offer_indifference()
         return self.point
 
@@ -245,24 +252,36 @@ class _Search:
                 self.best.offer_distribution(distribution, lower)
 
     def _look_for_vertex(self) -> None:
+        self._way, self._n_pivots = "", 0
         if self.gap > VERTEX_GAP:
             return
-        face = self.point.face()
-        seen, self._seen = face.is_same_as(self._seen), face
-        # Not worth its time while the guess still changes and cannot be right.
-        if face.is_same_as(self._tried) or not (seen or face.is_square):
-            return
-        self._tried = face
-        vertex = vertex_of(self.iterated, self.point.working, face)
-        if vertex is None:
-            return
-        stage, distribution = vertex
+        self._certify_first(self._vertices.candidates(self.gap, is_near=self.is_near))
+
+    def look_once_more(self, monitor: Monitor | None) -> bool:
+        """Before HiGHS is asked: the face may have been tried when the coefficients were less accurate."""
+        self._n_pivots = 0
+        self._certify_first(self._vertices.pushed())
+        if self.at_vertex:
+            self.best.stopped = self.record_end(self._way, self._n_pivots, monitor)
+        return self.at_vertex
+
+    def _certify_first(self, candidates: Iterable[tuple[str, Vertex]]) -> None:
+        """Take the first candidate whose certificate says that it is the optimum."""
+        for way, vertex in candidates:
+            self._offer_vertex(vertex)
+            self._n_pivots += vertex.n_pivots
+            if self.at_vertex:
+                self._way = way
+                return
+
+    def _offer_vertex(self, vertex: Vertex) -> None:
+        stage = vertex.stage
         upper = upper_bound(self.iterated, self.objective, stage.expand(*self.problem.tau.shape))
         if not upper <= self.upper:
             return
         self._offer_stage(stage, upper, is_vertex=True)
         # Only now is a pass over the features worth its while.
-        inside = lower_bound(self.iterated, self.objective, distribution)
+        inside = lower_bound(self.iterated, self.objective, vertex.distribution)
         self._offer_distribution(inside.distribution, inside.bound)
 
     def _is_stuck(self) -> bool:
@@ -275,6 +294,13 @@ class _Search:
         self.point.n_nearest *= 2
         return self._rescues <= RESCUES
 
+    def record_end(self, way: str, n_pivots: int, monitor: Monitor | None) -> bool:
+        """A last record, of a way to the vertex without an iteration; returns whether the monitor objects."""
+        record = self._record(self.best.upper, 0, 0)
+        record["vertex"], record["n_pivots"] = way, n_pivots
+        self.best.history.append(record)
+        return monitor is not None and monitor(record.copy())
+
     def _record(self, bound: float, n_added: int, n_removed: int) -> IterationRecord:
         return IterationRecord(
             iteration=len(self.best.history) + 1,
@@ -285,6 +311,8 @@ class _Search:
             n_added=n_added,
             n_removed=n_removed,
             max_violation=0.0,  # the iterates never leave the uncertainty set
+            vertex=self._way,
+            n_pivots=self._n_pivots,
             seconds=time.perf_counter() - self.started,
         )
 
@@ -298,6 +326,8 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
     is_accurate = ended == "near" and not search.is_widened
     if is_accurate and search.gap > VERTEX_GAP:
         return False  # that is all that was asked for, and no vertex is in sight
+    if is_accurate and search.look_once_more(monitor):
+        return True
     # The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
     finished = Solution.trivial(search.problem, search.objective)
     finished.history = best.history
@@ -316,8 +346,9 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
             monitor=monitor,
             warm_start=WarmStart(finished, guess, MOST_PIVOTS if is_accurate else None),
         )
-    except PivotLimitError:
-        pass  # no vertex then
+    except PivotLimitError as error:
+        # No vertex then, and the history says so.
+        finished.stopped = search.record_end("HiGHS gave up", error.n_pivots, monitor)
     except SolverError as error:
         failure = str(error)
     best.interrupted, best.stopped, best.converged = (

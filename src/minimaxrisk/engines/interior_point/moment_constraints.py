@@ -38,6 +38,10 @@ class WorkingSet:
     def block_of_component(self) -> IntArray:
         return np.repeat(np.arange(len(self.parts)), [part.stop - part.start for part in self.parts])
 
+    def rows_of(self, positions: IntArray) -> FloatArray:
+        """The rows at some positions of the set, dense."""
+        return self.rows[positions]
+
     def scores(self, coefficients: FloatArray) -> FloatArray:
         """Block scores of every instance (B x n)."""
         mu = coefficients / self.radius

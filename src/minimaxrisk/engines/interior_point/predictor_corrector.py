@@ -161,6 +161,11 @@ class InteriorPoint:
         """``lambda'|mu|``, the part of the bound that grows with the radii."""
         return float(np.abs(self.coefficients).sum())
 
+    def ratios(self) -> FloatArray:
+        """Multipliers of the upper and the lower sides over their slacks, which may be gone by rounding."""
+        slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position
+        return self.multipliers / np.maximum(slack, np.finfo(float).tiny)
+
     def face(self) -> Face:
         """Which numbers seem to vanish at the optimum: those smaller than their partners."""
         slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position

@@ -109,6 +109,7 @@ def constraint_generation(
                     n_features=len(master.components),
                     n_added=n_added,
                     n_removed=n_removed,
+                    n_pivots=found.n_pivots,
                     seconds=time.perf_counter() - started,
                 )
                 best.history.append(record)
@@ -166,6 +167,7 @@ def _record(
     n_features: int,
     n_added: int,
     n_removed: int,
+    n_pivots: int,
     seconds: float,
 ) -> IterationRecord:
     # What another engine has proven before counts as well.
@@ -179,6 +181,8 @@ def _record(
         n_added=n_added,
         n_removed=n_removed,
         max_violation=max(0.0, float(violation.max())),
+        vertex="HiGHS",
+        n_pivots=n_pivots,
         seconds=seconds,
     )
 

@@ -23,7 +23,11 @@ class SolverError(RuntimeError):
 
 
 class PivotLimitError(SolverError):
-    """The solver was told to give up after so many pivots."""
+    """The solver was told to give up after so many pivots; ``n_pivots`` is what the last solve took."""
+
+    def __init__(self, n_pivots: int = 0) -> None:
+        super().__init__("HiGHS reached the limit of pivots.")
+        self.n_pivots = n_pivots
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class RangeProgram:
             if status == highspy.HighsModelStatus.kOptimal:
                 return self._solution()
             if self._pivots_left is not None and status == highspy.HighsModelStatus.kIterationLimit:
-                raise PivotLimitError("HiGHS reached the limit of pivots.")
+                raise PivotLimitError(self._n_pivots())
             statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
         raise SolverError(
             f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns "

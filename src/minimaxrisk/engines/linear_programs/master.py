@@ -31,6 +31,7 @@ class MasterSolution:
     stage: Stage
     distribution: FloatArray  # K x n
     is_basic: BoolArray  # for each component: its constraint row is basic, so its multiplier is zero
+    n_pivots: int
 
 
 class Master:
@@ -123,7 +124,8 @@ class Master:
         is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
         values = np.where(is_zero, 0.0, multipliers)
         stage = Stage(self.components.copy(), values)
-        return MasterSolution(stage, self._objective.repaired(w, centre), found.added_row_is_basic)
+        distribution = self._objective.repaired(w, centre)
+        return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
 
 
 def feasibility_tolerance(violation_tolerance: float) -> float:
