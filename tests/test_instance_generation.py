@@ -418,12 +418,12 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
         records.append(record)
         return record["upper"] - record["lower"] <= 1e-3
 
-    bound = dispatch.bound_minimax_risk(problem, SETTINGS, near)
+    bound = engine.generated_bound(problem, SETTINGS, near)
     assert optimum - 1e-12 <= bound <= optimum + 1e-3
     assert len(rounds.sizes) > 2
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
     rounds.sizes.clear()
-    mu = dispatch.approach_minimax_risk(problem, replace(SETTINGS, gap_tol=1e-4))
+    mu = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))[0]
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
     assert len(rounds.sizes) > 2
     assert rounds.whole == 0
@@ -432,7 +432,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dispatch.bound_minimax_risk(problem, SETTINGS, interrupt)
+        engine.generated_bound(problem, SETTINGS, interrupt)
 
 
 def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
@@ -441,11 +441,11 @@ def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
     monkeypatch.setattr(engine, "interior_bound", lambda *args: calls.append(args) or whole(*args))
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    bound = dispatch.bound_minimax_risk(problem, SETTINGS, lambda record: record["upper"] < optimum + 1e-3)
+    bound = engine.generated_bound(problem, SETTINGS, lambda record: record["upper"] < optimum + 1e-3)
     assert len(calls) == 1
     assert optimum - 1e-12 <= bound <= optimum + 1e-3
     # The vertex, from all instances, is better than what was asked for.
-    mu = dispatch.approach_minimax_risk(problem, replace(SETTINGS, gap_tol=1e-2))
+    mu = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))[0]
     assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
 
 

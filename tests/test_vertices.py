@@ -332,7 +332,7 @@ def test_a_walk_keeps_its_invariants():
 
 
 def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monkeypatch):
-    problem = some_problem(1, n=60, d=100, n_classes=2)
+    problem = some_problem(3, n=60, d=100, n_classes=2)
     solution = engine.interior_point(problem, SETTINGS)
     monkeypatch.setattr(search, "crossed_vertex", lambda point: None)
     without = engine.interior_point(problem, SETTINGS)
