@@ -423,7 +423,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
     assert len(rounds.sizes) > 2
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
     rounds.sizes.clear()
-    mu = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))[0]
+    mu = engine.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
     assert len(rounds.sizes) > 2
     assert rounds.whole == 0
