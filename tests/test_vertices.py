@@ -439,3 +439,12 @@ def test_rounding_selects_nothing(n_classes):
     vertex = push.pushed_vertex(found.point, found.point.face())
     assert vertex is None or len(vertex.stage.components) == 0
     assert not engine.interior_point(problem, SETTINGS).mu.any()
+
+
+def test_no_push_on_a_matrix_that_is_too_large(monkeypatch):
+    point, _ = accurate_point(some_problem(n_classes=3), monkeypatch)
+    face = point.face()
+    assert push.pushed_vertex(point, face) is not None
+    n_equations = len(face.components) + 1
+    monkeypatch.setattr(push, "MOST_ENTRIES", n_equations**2 - 1)
+    assert push.pushed_vertex(point, face) is None

@@ -24,6 +24,8 @@ from minimaxrisk.engines.interior_point.vertices.square import independent_rows
 
 # Squared distance of a row of unit length from the span of others that is taken for none.
 DEPENDENT = 1e-12
+# Entries of M with which a push is worth its time; at 6500 x 6500 it took longer than all iterations.
+MOST_ENTRIES = 4_000_000
 # Rates of change up to this size are rounding errors.
 NEGLIGIBLE_RATE = 1e-12
 # A coefficient of zero still may enter the basis, after all others.
@@ -32,11 +34,13 @@ SMALLEST_WEIGHT = 1e-9
 
 def pushed_vertex(point: InteriorPoint, face: Face) -> Vertex | None:
     """A vertex of the face next to the iterate's coefficients; None where its equations have no basis."""
-    equations = equations_of(point.problem, point.working, face)
     n_active = len(face.components)
-    n_known, n_masses = len(equations.right) - n_active, len(equations.cost)
-    if n_active == 0 or n_masses == 0:
+    n_equations = n_active + face.n_masses_known
+    n_masses = n_equations + face.surplus
+    if n_active == 0 or n_masses == 0 or n_equations * n_masses > MOST_ENTRIES:
         return None
+    equations = equations_of(point.problem, point.working, face)
+    n_known = face.n_masses_known
     sign = np.append(-face.side, np.ones(n_known))
     columns = equations.matrix.T * sign  # A: a row per mass
     active = np.searchsorted(point.working.components, face.components)
