@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 import reference
 from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees import error_bounds as error_bounds_module
 from minimaxrisk.guarantees import verification
 from minimaxrisk.problem.certificate import FeasiblePoint
 
@@ -196,8 +197,14 @@ def test_error_bounds_are_the_extremes_over_the_set(wide, rule, binary):
         assert bounds.upper <= model.deterministic_error_bound_ + 1e-9
 
 
+@pytest.fixture
+def generated(monkeypatch):
+    """Without the interior point the bounds come from constraint generation, to the model's tolerance."""
+    monkeypatch.setattr(error_bounds_module, "largest_loss", lambda *problem, **settings: None)
+
+
 @pytest.mark.parametrize("rule", ["randomized", "argmax"])
-def test_error_bounds_hold_however_coarse_the_tolerance(wide, rule):
+def test_error_bounds_hold_however_coarse_the_tolerance(wide, rule, generated):
     """The two sides of each program are apart, and what is reported are the sides that are proven."""
     X, y = wide
     X = X[:, :60]
@@ -211,7 +218,7 @@ def test_error_bounds_hold_however_coarse_the_tolerance(wide, rule):
     assert bounds.lower - 1e-9 <= smallest < bounds.lower + bounds.lower_gap - 1e-3
 
 
-def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide):
+def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide, generated):
     X, y = wide
     X = X[:, :60]
     model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)

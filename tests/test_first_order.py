@@ -387,9 +387,9 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
         minimax_risk_path(X, y, radii=[0.5, 1.0])
     problem, _ = problem_of(X, y, 2)
     auto = EngineSettings("auto")
-    bound = dispatch.bound_minimax_risk(problem, auto, lambda record: False)
+    bound = dispatch._bound_alone(problem, auto, lambda record: False)
     assert model.worst_case_error_lower_ <= bound <= model.worst_case_error_lower_ + 1e-3
-    near = upper_bound(problem, problem.objective, dispatch.approach_minimax_risk(problem, auto))
+    near = upper_bound(problem, problem.objective, dispatch._approach_alone(problem, auto))
     assert near == bound
 
 
@@ -400,4 +400,4 @@ def test_an_interrupted_bound_is_no_bound(nothing_is_small):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dispatch.bound_minimax_risk(problem, EngineSettings("auto"), interrupt)
+        dispatch._bound_alone(problem, EngineSettings("auto"), interrupt)

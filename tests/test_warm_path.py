@@ -127,6 +127,7 @@ def test_a_snapshot_stays_feasible_and_its_gap_grows_by_the_penalty(options):
     family = family_of(3, **options)
     small, large = family.at(1.0), family.at(1.7)
     point = InteriorPoint(small, MomentConstraintsInMemory(small))
+    point.n_nearest = small.n_components  # so that none leaves
     for _ in range(6):
         point.choose_working_set()
         point.step()
@@ -137,6 +138,7 @@ def test_a_snapshot_stays_feasible_and_its_gap_grows_by_the_penalty(options):
     kept = snapshot.system.x.copy(), snapshot.system.z.copy()
     point.step()
     moved = InteriorPoint(large, MomentConstraintsInMemory(large), snapshot)
+    moved.n_nearest = large.n_components
     moved.choose_working_set()
     moved_bound, moved_stage = moved.upper_bound()
     assert np.array_equal(moved.system.x, kept[0])

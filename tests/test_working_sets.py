@@ -17,6 +17,7 @@ from minimaxrisk.engines.interior_point import (
 )
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, DigitsLostError, PlainSide
+from minimaxrisk.engines.interior_point.vertices import search
 from minimaxrisk.engines.interior_point.working_rows import DenseRows, SparseRows
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
@@ -222,7 +223,7 @@ def test_lost_digits_lead_to_the_careful_way(coding, fallback, take, monkeypatch
         monkeypatch.setattr(module, "pays", lambda *sizes: fallback == "kept")
     # Rounding alone exceeds this from some iteration on.
     monkeypatch.setattr(plain_side, "DISAGREEMENT", 1e-11)
-    monkeypatch.setattr(engine, "vertex_of", lambda *arguments: None)
+    monkeypatch.setattr(engine.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     X, labels = data(7, n=60, d=10)
     problem, _ = problem_of(X, labels, 2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
@@ -290,6 +291,8 @@ def test_a_sparse_fit_makes_no_array_of_constraints_times_instances(monkeypatch)
         return rows
 
     monkeypatch.setattr(SparseRows, "__getitem__", few)
+    # The crossover makes an array of the constraints near their bounds, up to a size of its own.
+    monkeypatch.setattr(search, "CROSSOVER_GAP", 0.0)
     model = MinimaxRiskClassifier().fit(X, y)
     dense = MinimaxRiskClassifier().fit(X.toarray(), y)
     assert verify(model, X, y).valid

@@ -26,8 +26,8 @@ from minimaxrisk.engines.interior_point.vertices.square import independent_rows
 NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
 # Rows from which the basis is chosen, per column and at least, and the least weight of one.
 SPARE_ROWS, FEWEST_SPARE, SMALLEST_WEIGHT = 0.125, 5, 1e-8
-# Entries of a dense matrix that may be made of them: 400 MB. Working sets of sparse data can be larger.
-LARGEST_MATRIX = 50_000_000
+# Entries of a dense matrix that may be made of them: 160 MB. Working sets of sparse data can be larger.
+LARGEST_MATRIX = 20_000_000
 # Pivots that are worth it: more take longer than to iterate.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
@@ -48,7 +48,8 @@ def crossed_vertex(point: InteriorPoint) -> Vertex | None:
     matrix = working.rows_of(near) / working.radius[near, None]
     target = working.target[near]
     spare = k + max(FEWEST_SPARE, int(SPARE_ROWS * k))
-    weights = np.clip(ratio[near[:spare]] / ratio[near[k - 1]], SMALLEST_WEIGHT, 1.0)
+    enough = ratio[near[k - 1]]
+    weights = np.maximum(np.minimum(ratio[near[:spare]], enough) / enough, SMALLEST_WEIGHT)
     rows = independent_rows(matrix[:spare][:, columns] * weights[:, None])
     guess = Basis(
         rows,
