@@ -387,6 +387,12 @@ def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     assert stopped.converged
     assert stopped.upper - stopped.lower <= rough.gap_tol
     assert all(record["vertex"] == "" for record in stopped.history[:-1])
+    # And so large a program is not begun with.
+    monkeypatch.setattr(engine, "PIVOTS_TIMES_MASSES", engine.FEWEST_PIVOTS * problem.centre.size - 1)
+    monkeypatch.setattr(engine, "constraint_generation", None)
+    without = engine.interior_point(problem, SETTINGS)
+    assert (without.history[-1]["vertex"], without.converged) == ("too large for HiGHS", True)
+    assert without.upper == pytest.approx(solution.upper, abs=SETTINGS.gap_tol)
 
 
 def test_push_is_tried_once_more_before_highs(monkeypatch):

@@ -205,7 +205,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         columns, the intercept among them, times classes for the one-hot coding; for first-order those with
         a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (the way by which the
         iteration came to a vertex, if it did, such as ``"blocks"`` or ``"HiGHS"``; ``"HiGHS gave up"`` where
-        no vertex was found within its pivots), ``n_pivots`` (of simplex methods on that way), ``seconds``.
+        no vertex was found within its pivots, ``"too large for HiGHS"`` where it was not asked), ``n_pivots``
+        (of simplex methods on that way), ``seconds``.
     stages_ : list of LinearRule
         The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
         gives; for the interior point and first-order the last one alone.

@@ -46,6 +46,8 @@ VERTEX_GAP = 1e-3
 VERTEX_ACCURACY = 1e-9
 # Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it.
 EXTRA_ITERATIONS = 4
+# They end sooner where the gap is no longer smaller than this fraction of the last one.
+STANDS_STILL = 0.5
 # Without the gap being halved in this many iterations the method is stuck.
 PATIENCE = 8
 # Times that a stuck iteration is helped by a working set of twice the size.
@@ -55,8 +57,9 @@ FINISHED_GAP, FINISHED_VIOLATION = 1e-7, 1e-9
 # The radius that constraints have at least while the interior point works.
 WIDENED = 1e-4
 # Pivots that a vertex is worth, where the interior solution is accurate already. Usually it takes none or a
-# few hundred; on the 1797 digits of ten classes, 5000 of them took 6 seconds and were not enough.
-MOST_PIVOTS = 1000
+# few hundred, and each takes the longer the larger the program: on the 1797 digits of ten classes 1000 of
+# them took 3 seconds and were not enough, after one second to begin. So large a program is not begun with.
+MOST_PIVOTS, FEWEST_PIVOTS, PIVOTS_TIMES_MASSES = 1000, 100, 1_500_000
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
 NOTABLE_MULTIPLIER = 1e-5
 NEAR_BOUND = 0.98
@@ -199,7 +202,7 @@ class _Search:
                 return "stopped"
             self._extra += is_near
             stuck = self._is_stuck()
-            if is_near and (stuck or self.at_vertex or self._extra > EXTRA_ITERATIONS):
+            if is_near and (stuck or self.at_vertex or self._is_late()):
                 return "near"
             if stuck and not self._rescue():
                 return "stuck"
@@ -284,6 +287,11 @@ class _Search:
         inside = lower_bound(self.iterated, self.objective, vertex.distribution)
         self._offer_distribution(inside.distribution, inside.bound)
 
+    def _is_late(self) -> bool:
+        """Whether iterations within the tolerance no longer bring the vertex nearer."""
+        stands_still = self._extra > 1 and self._gaps[-1] > STANDS_STILL * self._gaps[-2]
+        return stands_still or self._extra > EXTRA_ITERATIONS
+
     def _is_stuck(self) -> bool:
         return len(self._gaps) > PATIENCE and self._gaps[-1] > 0.5 * self._gaps[-1 - PATIENCE]
 
@@ -328,6 +336,10 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
         return False  # that is all that was asked for, and no vertex is in sight
     if is_accurate and search.look_once_more(monitor):
         return True
+    budget = most_pivots(search.problem)
+    if is_accurate and budget == 0:
+        best.stopped = search.record_end("too large for HiGHS", 0, monitor)
+        return False
     # The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
     finished = Solution.trivial(search.problem, search.objective)
     finished.history = best.history
@@ -344,7 +356,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
             gap_tol=gap_tol,
             max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
             monitor=monitor,
-            warm_start=WarmStart(finished, guess, MOST_PIVOTS if is_accurate else None),
+            warm_start=WarmStart(finished, guess, budget if is_accurate else None),
         )
     except PivotLimitError as error:
         # No vertex then, and the history says so.
@@ -369,6 +381,12 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
         return False
     best.mu, best.upper = finished.mu, finished.upper
     return True
+
+
+def most_pivots(problem: Problem) -> int:
+    """How many pivots a vertex is worth; none where they would be too few to get there."""
+    n_pivots = PIVOTS_TIMES_MASSES // problem.centre.size
+    return min(n_pivots, MOST_PIVOTS) if n_pivots >= FEWEST_PIVOTS else 0
 
 
 def notable_components(point: InteriorPoint) -> IntArray:

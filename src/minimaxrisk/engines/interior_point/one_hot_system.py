@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg.blas import dsyrk, dtrsm
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
@@ -229,8 +230,9 @@ class EpigraphSmallSide:
         stiffness[z, z] = (a + b).ravel()
         stiffness[np.tile(r, len(a)), z] = np.where(self._top, a, -b).ravel()
         stiffness[r, r] = np.where(self._top, a, b).sum(axis=0)
-        coordinates = np.hstack([np.eye(n_z), np.zeros((n_z, n_r))])
-        coordinates[z, np.tile(r, len(a))] = self._top.ravel()
+        largest = np.tile(r, len(a))[self._top.ravel()]
+        places = (np.concatenate([z, z[self._top.ravel()]]), np.concatenate([z, largest]))
+        coordinates = sparse.csr_array((np.ones(len(places[0])), places), shape=(n_z, n_z + n_r))
         self._factor = SmallSide(working, weights, inverse, Kept(kept, stiffness, coordinates))
 
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.factors import cholesky, cholesky_solve, diagonal_of, gram
@@ -128,7 +129,7 @@ class DiagonalSmallSide:
         inverse = 1.0 / stiffness[None, None]
         self._kept = softest(inverse, len(working))
         own = np.asfortranarray(np.diag(stiffness[self._kept]))
-        kept = Kept(self._kept, own, np.eye(len(self._kept)))
+        kept = Kept(self._kept, own, sparse.eye_array(len(self._kept), format="csr"))
         self._factor = SmallSide(working, weights, inverse, kept)
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:

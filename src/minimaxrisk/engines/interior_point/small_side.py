@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg.blas import dsyrk, dtrsm
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
@@ -50,7 +51,7 @@ class Kept:
 
     instances: IntArray
     stiffness: FloatArray
-    coordinates: FloatArray
+    coordinates: sparse.csr_array
 
 
 class SmallSide:

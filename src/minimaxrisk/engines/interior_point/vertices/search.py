@@ -17,11 +17,13 @@ from minimaxrisk.engines.interior_point.vertices.square import square_vertex
 
 # Iterations within the tolerance after which the optimum is taken for degenerate: a guess that is right but
 # for a few pairs has been found out by then.
-PUSH_AFTER = 2
+PUSH_AFTER = 3
 # Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
 # much smaller the gap has to be for another try. At 1600 instances 14 pivots take it there from 1e-5, 39
 # from 3e-5 and 112 from 1e-4.
 CROSSOVER_GAP, CROSSOVER_AGAIN = 2e-5, 0.25
+# Tries: where two fail, the optimum is degenerate and so would be the next.
+MOST_CROSSINGS = 2
 
 
 class VertexSearch:
@@ -32,7 +34,7 @@ class VertexSearch:
         self._seen: Face | None = None
         self._tried: Face | None = None
         self._n_near = 0
-        self._crossed_at = np.inf
+        self._crossed_at, self._n_crossings = np.inf, 0
 
     def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Vertex]]:
         """What may be the vertex, with the name of the way that led there, the cheapest one first.
@@ -47,7 +49,7 @@ class VertexSearch:
             self._tried = face
             yield from self._near_face(face, is_degenerate=seen or self._n_near >= PUSH_AFTER)
         if self._crosses(gap):
-            self._crossed_at = gap
+            self._crossed_at, self._n_crossings = gap, self._n_crossings + 1
             vertex = crossed_vertex(self._point)
             if vertex is not None:
                 yield "parametric simplex", vertex
@@ -63,6 +65,7 @@ class VertexSearch:
         return (
             problem.coding.name == "signed"
             and not problem.marginal.is_known
+            and self._n_crossings < MOST_CROSSINGS
             and gap <= min(CROSSOVER_GAP, CROSSOVER_AGAIN * self._crossed_at)
         )
 
