@@ -395,6 +395,23 @@ def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     assert without.upper == pytest.approx(solution.upper, abs=SETTINGS.gap_tol)
 
 
+def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
+    """The coefficients are the vertex's, the lower bound the iterates': HiGHS has nothing to add."""
+    problem = some_problem(3, n=60, d=100, n_classes=2)
+    exact = engine.interior_point(problem, SETTINGS)
+    original = engine._Search._offer_vertex
+    monkeypatch.setattr(
+        engine._Search,
+        "_offer_vertex",
+        lambda self, vertex: original(self, replace(vertex, distribution=problem.centre)),
+    )
+    monkeypatch.setattr(engine, "constraint_generation", None)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.upper == pytest.approx(exact.upper, abs=1e-12)
+    assert 1e-12 < solution.upper - solution.lower <= engine.FINISHED_GAP
+    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
+
+
 def test_push_is_tried_once_more_before_highs(monkeypatch):
     rng = np.random.default_rng(3)
     labels = np.arange(40) % 3

@@ -180,6 +180,15 @@ class _Search:
         """Whether the coefficients are those of a vertex, and optimal."""
         return self._upper_is_of_vertex and self.gap <= VERTEX_ACCURACY
 
+    @property
+    def has_vertex(self) -> bool:
+        """Whether they are those of a vertex that is as good as one of HiGHS would be.
+
+        That is so where masses are not unique: a vertex of the coefficients is known, while its masses leave
+        the set, and those of the iterates prove the lower bound.
+        """
+        return self._upper_is_of_vertex and self.gap <= FINISHED_GAP
+
     def run(self, monitor: Monitor | None) -> str:
         """Iterate until "done", "near" (accurate, but not at a vertex of it), "stuck" or "stopped"."""
         best, point = self.best, self.point
@@ -335,6 +344,8 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
     if is_accurate and search.gap > VERTEX_GAP:
         return False  # that is all that was asked for, and no vertex is in sight
     if is_accurate and search.look_once_more(monitor):
+        return True
+    if is_accurate and search.has_vertex:
         return True
     budget = most_pivots(search.problem)
     if is_accurate and budget == 0:
