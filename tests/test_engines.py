@@ -128,8 +128,8 @@ def test_interior_point_on_two_thousand_random_problems(batch):
         exact = full_lp(problem, BayesError())
         assert solution.converged, (batch, i)
         assert solution.upper == pytest.approx(exact.upper, abs=1e-7), (batch, i)
-        # Moments are known to 1e-12 or so, a thousandth of the smallest radius: so much of the way to the centre
-        # may be needed to be inside for sure.
+        # Moments are known to 1e-12 or so, a thousandth of the smallest radius: so much of the way to the
+        # centre may be needed to be inside for sure.
         is_thin = bool((problem.lam < 1e-8).any())
         assert solution.lower == pytest.approx(exact.upper, abs=1e-4 if is_thin else 1e-6), (batch, i)
         assert solution.lower <= exact.upper + 1e-10, (batch, i)
