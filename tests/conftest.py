@@ -16,7 +16,7 @@ from minimaxrisk._utils import parallel
 from minimaxrisk.datasets import data_home, list_datasets, load_dataset
 
 # Deadlines would fail on a busy machine; derandomized runs are the same everywhere.
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
 
 

@@ -59,7 +59,7 @@ def odd_problem(seed, n, d, n_classes, oddities):
     return X, np.unique(labels, return_inverse=True)[1]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 14),

@@ -49,7 +49,11 @@ def check(model, X, y, expected):
     assert (np.diff(path) <= 1e-9).all()
 
 
-@pytest.mark.parametrize("name", SIGNED_OR_MANY)
+# Ten seconds for five classes and 1543 genes: HiGHS, and not what is tested here.
+LONG = {"Lung_1543": pytest.mark.slow}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=LONG.get(name, ())) for name in SIGNED_OR_MANY])
 def test_constraint_generation(real_data, name):
     X, y = real_data(name)
     model = MinimaxRiskClassifier("constraint-generation", tol=1e-6).fit(X, y)
