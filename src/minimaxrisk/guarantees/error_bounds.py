@@ -135,7 +135,8 @@ def largest_expected_loss(
 ) -> WorstCaseOfRule:
     """Of all distributions of the set the one on which ``loss`` (K x n) is largest in the mean.
 
-    By constraint generation from the components ``start``, to violations of at most ``epsilon``.
+    To violations of at most ``epsilon``, from an interior point, or where that does not get there from the
+    components ``start``.
     """
     objective = ExpectedLoss(loss, problem.marginal)
     solution = largest_loss(problem, objective, n_max=n_max, epsilon=epsilon)

@@ -12,7 +12,6 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.part import PartOfRows, scaled_parts
 from minimaxrisk.problem.pose import PosedProblem, pose
-from minimaxrisk.problem.problem import build_problem
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.radius import RadiusRule
 
@@ -53,24 +52,11 @@ def pose_parts(
         given = partial(_columns_of, data.X, rows[own.rows])
         instances.append(own)
         described.append(PartOfRows(present, lifted, given))
-    posed = []
     scaled = scaled_parts(features, whole.problem.scale, described, centre=standardize)
-    for rows, own, found in zip(parts, instances, scaled, strict=True):
-        if found is None:
-            posed.append(anew(rows))
-            continue
-        part, moments, scale = found
-        problem, radii = build_problem(
-            part,
-            moments,
-            scale=scale,
-            instances=own,
-            coding=whole.problem.coding,
-            rule=rule,
-            marginal_is_known=whole.problem.marginal.is_known,
-        )
-        posed.append(PosedProblem(problem, own, radii))
-    return posed
+    return [
+        anew(rows) if found is None else whole.like_this(*found, own, rule)
+        for rows, own, found in zip(parts, instances, scaled, strict=True)
+    ]
 
 
 def _columns_of(X: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:

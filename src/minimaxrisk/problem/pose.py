@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.problem.hinge import HingeLoss
 from minimaxrisk.problem.marginal import KnownMarginal
 from minimaxrisk.problem.problem import Problem, build_features, build_problem, problem_with_radii
@@ -41,19 +42,31 @@ class PosedProblem:
         if is_plain and self.problem.coding.name == "signed" and isinstance(features, DenseFeatures):
             return self._relabelled_signed(features, instances, rule)
         moments = features.class_moments([each.p_hat for each in instances])
-        posed = []
-        for each, of_classes in zip(instances, moments, strict=True):
-            problem, radii = build_problem(
-                features,
-                of_classes,
-                scale=self.problem.scale,
-                instances=each,
-                coding=self.problem.coding,
-                rule=rule,
-                marginal_is_known=self.problem.marginal.is_known,
-            )
-            posed.append(PosedProblem(problem, each, radii))
-        return posed
+        return [
+            self.like_this(features, of_classes, self.problem.scale, each, rule)
+            for each, of_classes in zip(instances, moments, strict=True)
+        ]
+
+    def like_this(
+        self,
+        features: FeatureMatrix,
+        moments: ClassMoments,
+        scale: ColumnScale,
+        instances: Instances,
+        rule: RadiusRule,
+    ) -> PosedProblem:
+        """The problem of other data, with the same coding and the same knowledge of the masses."""
+        old = self.problem
+        problem, radii = build_problem(
+            features,
+            moments,
+            scale=scale,
+            instances=instances,
+            coding=old.coding,
+            rule=rule,
+            marginal_is_known=old.marginal.is_known,
+        )
+        return PosedProblem(problem, instances, radii)
 
     def _relabelled_signed(
         self, features: DenseFeatures, instances: Sequence[Instances], rule: RadiusRule

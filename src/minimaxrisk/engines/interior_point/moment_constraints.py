@@ -35,9 +35,6 @@ class WorkingSet:
     def __len__(self) -> int:
         return len(self.components)
 
-    def block_of_component(self) -> IntArray:
-        return np.repeat(np.arange(len(self.parts)), [part.stop - part.start for part in self.parts])
-
     def rows_of(self, positions: IntArray) -> FloatArray:
         """The rows at some positions of the set, dense."""
         return self.rows[positions]
