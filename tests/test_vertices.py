@@ -19,7 +19,11 @@ from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
     ParametricSimplexError,
     optimal_basis,
 )
-from minimaxrisk.engines.interior_point.vertices.square import independent_rows, square_vertex
+from minimaxrisk.engines.interior_point.vertices.square import (
+    DependentColumnsError,
+    independent_rows,
+    square_vertex,
+)
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import Solution
@@ -451,6 +455,33 @@ def test_independent_rows_are_independent():
     matrix = rng.standard_normal((9, 4))
     matrix[:5] = 0.0
     assert independent_rows(matrix).tolist() == [5, 6, 7, 8]
+
+
+def test_columns_that_depend_on_each_other_have_no_basis():
+    with pytest.raises(DependentColumnsError):
+        independent_rows(np.ones((5, 2)))
+
+
+def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
+    """Columns of zeros and ones, each six times: one attempt to cross over shows that it is no use."""
+    rng = np.random.default_rng(5)
+    labels = np.arange(80) % 2
+    X = rng.standard_normal((80, 25)) + 0.8 * labels[:, None] * (rng.random(25) < 0.3) > 0.5
+    problem = problem_of(np.hstack([X.astype(float)] * 6), labels, 2, coding="signed", radius=0.3)[0]
+    tried = []
+
+    def crossed(point):
+        tried.append(point)
+        return crossover.crossed_vertex(point)
+
+    monkeypatch.setattr(search, "crossed_vertex", crossed)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert len(tried) == 1
+    assert ways_of(solution) == ["push"]
+    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
+    # Without the knowledge it takes more iterations.
+    monkeypatch.setattr(search, "crossed_vertex", lambda point: None)
+    assert len(solution.history) < len(engine.interior_point(problem, SETTINGS).history)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

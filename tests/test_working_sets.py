@@ -256,8 +256,9 @@ def test_sizes_of_working_sets():
     assert size(40, 1000) == 60
     assert size(150, 2500) == 200
     assert size(400, 100) == int(0.4 * np.sqrt(400 * 101))
-    assert size(40, 1000, n_classes=3) == 180
-    assert size(40, 1000, kind="sparse") == 80
+    assert size(40, 2000, n_classes=3) == 180
+    assert size(40, 1000, n_classes=3) == int(3 * 0.25 * np.sqrt(40 * 1001))
+    assert size(40, 1000, kind="sparse") == 60
 
 
 def test_looking_ahead_finds_the_constraint_that_stops_the_step():

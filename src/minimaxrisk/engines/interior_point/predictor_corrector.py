@@ -46,7 +46,8 @@ REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
 # Primal and dual step lengths, together, that need no corrector.
 LONG_ENOUGH = 1.9
 # Nearest constraints taken into Q: see n_nearest.
-NEAREST_PER_ROOT, MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 0.4, 1.5, 50, 2.0
+NEAREST_PER_ROOT, NEAREST_PER_ROOT_OF_SEVERAL = 0.4, 0.25
+MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 1.5, 50, 1.5
 # Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
 UNNOTICED = 0.01
 
@@ -252,13 +253,17 @@ def n_nearest(problem: Problem) -> int:
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
     optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances
     and 2000 columns. Some more cost nothing where a pass over the features is dearer than a matrix of n x n.
-    Sparse columns add little to the price of a step, and twice n of them save iterations.
+    Several blocks share the active ones: with 3 to 50 classes on 300 x 2000, and on 203 x 1543 with 5, 0.25
+    took 7 to 17% less time than 0.4. Sparse columns add little to the price of a step: on Dorothea and texts
+    of 1000 and 2000 documents 1.5 n took 2 to 24% less time than 2 n, and no less than n did.
     """
     n, d = problem.features.shape
+    n_blocks = problem.coding.n_blocks
     per_block = SPARSE_PER_INSTANCE * n
     if not problem.features.is_sparse:
-        per_block = min(MOST_PER_INSTANCE * n, n + MORE, NEAREST_PER_ROOT * np.sqrt(n * d))
-    return max(1, int(per_block * problem.coding.n_blocks))
+        per_root = NEAREST_PER_ROOT if n_blocks == 1 else NEAREST_PER_ROOT_OF_SEVERAL
+        per_block = min(MOST_PER_INSTANCE * n, n + MORE, per_root * np.sqrt(n * d))
+    return max(1, int(per_block * n_blocks))
 
 
 def _system_for(problem: Problem, start: FloatArray) -> NewtonSystem:

@@ -33,7 +33,10 @@ PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
 
 def crossed_vertex(point: InteriorPoint) -> Vertex | None:
-    """The optimum of the constraints near the iterate; None where the first basis is too far from it."""
+    """The optimum of the constraints near the iterate; None where the first basis is too far from it.
+
+    Where the masses leave no basis at all, the optimum is degenerate, and ``DependentColumnsError`` says so.
+    """
     working = point.working
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
     is_positive = x > x.max() * z

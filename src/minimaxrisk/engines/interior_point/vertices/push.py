@@ -20,7 +20,7 @@ from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.vertices.equations import FaceEquations, Vertex, equations_of
-from minimaxrisk.engines.interior_point.vertices.square import independent_rows
+from minimaxrisk.engines.interior_point.vertices.square import DependentColumnsError, independent_rows
 
 # Squared distance of a row of unit length from the span of others that is taken for none.
 DEPENDENT = 1e-12
@@ -122,9 +122,13 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
     The rank is that of the rows' Gram matrix, at unit diagonal: one small pivoted Cholesky factor.
     """
     length = np.sqrt(np.einsum("ij,ij->i", columns, columns))
+    nothing = np.empty(0, np.intp)
     if not length.all():
-        return np.empty(0, np.intp), np.empty(0, np.intp)
+        return nothing, nothing
     unit = columns / length[:, None]
     _, order, rank, _ = dpstrf(unit @ unit.T, tol=DEPENDENT)
     rows = np.sort(order[:rank] - 1)
-    return rows, independent_rows((columns[rows] * weights).T)
+    try:
+        return rows, independent_rows((columns[rows] * weights).T)
+    except DependentColumnsError:
+        return nothing, nothing

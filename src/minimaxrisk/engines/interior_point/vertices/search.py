@@ -13,7 +13,7 @@ from minimaxrisk.engines.interior_point.vertices.crossover import crossed_vertex
 from minimaxrisk.engines.interior_point.vertices.doubtful import square_faces_near
 from minimaxrisk.engines.interior_point.vertices.equations import Vertex
 from minimaxrisk.engines.interior_point.vertices.push import pushed_vertex
-from minimaxrisk.engines.interior_point.vertices.square import square_vertex
+from minimaxrisk.engines.interior_point.vertices.square import DependentColumnsError, square_vertex
 
 # Iterations within the tolerance after which the optimum is taken for degenerate: a guess that is right but
 # for a few pairs has been found out by then.
@@ -35,6 +35,7 @@ class VertexSearch:
         self._tried: Face | None = None
         self._n_near = 0
         self._crossed_at, self._n_crossings = np.inf, 0
+        self._is_degenerate = False
 
     def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Vertex]]:
         """What may be the vertex, with the name of the way that led there, the cheapest one first.
@@ -47,10 +48,13 @@ class VertexSearch:
         # Not worth its time while the guess still changes and cannot be right.
         if not face.is_same_as(self._tried) and (seen or is_near or face.is_square):
             self._tried = face
-            yield from self._near_face(face, is_degenerate=seen or self._n_near >= PUSH_AFTER)
+            yield from self._near_face(face, pushes=seen or self._n_near >= PUSH_AFTER or self._is_degenerate)
         if self._crosses(gap):
             self._crossed_at, self._n_crossings = gap, self._n_crossings + 1
-            vertex = crossed_vertex(self._point)
+            try:
+                vertex = crossed_vertex(self._point)
+            except DependentColumnsError:
+                self._is_degenerate, vertex = True, None
             if vertex is not None:
                 yield "parametric simplex", vertex
 
@@ -66,10 +70,11 @@ class VertexSearch:
             problem.coding.name == "signed"
             and not problem.marginal.is_known
             and self._n_crossings < MOST_CROSSINGS
+            and not self._is_degenerate
             and gap <= min(CROSSOVER_GAP, CROSSOVER_AGAIN * self._crossed_at)
         )
 
-    def _near_face(self, face: Face, *, is_degenerate: bool) -> Iterator[tuple[str, Vertex]]:
+    def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Vertex]]:
         if face.is_square:
             vertices = list(self._of_square(face))
             yield from vertices
@@ -78,7 +83,7 @@ class VertexSearch:
         for near in square_faces_near(self._point, face):
             for way, vertex in self._of_square(near):
                 yield f"{way} after doubt", vertex
-        if is_degenerate:
+        if pushes:
             yield from self.pushed()
 
     def _of_square(self, face: Face) -> Iterator[tuple[str, Vertex]]:

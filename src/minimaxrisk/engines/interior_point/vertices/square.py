@@ -24,9 +24,16 @@ def square_vertex(problem: Problem, working: WorkingSet, face: Face) -> Vertex |
     return equations.vertex(coefficients, dgetrs(factor, pivots, equations.right)[0])
 
 
+class DependentColumnsError(ArithmeticError):
+    """No rows of a matrix make a basis with all of its columns."""
+
+
 def independent_rows(matrix: FloatArray) -> IntArray:
     """As many rows of a tall matrix as it has columns, chosen by partial pivoting, ascending."""
+    _, pivots, info = dgetrf(matrix)
+    if info > 0:
+        raise DependentColumnsError
     order = np.arange(len(matrix))
-    for i, pivot in enumerate(dgetrf(matrix)[1]):
+    for i, pivot in enumerate(pivots):
         order[i], order[pivot] = order[pivot], order[i]
     return np.sort(order[: matrix.shape[1]])
