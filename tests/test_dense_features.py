@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from minimaxrisk._utils.table import as_table
 from minimaxrisk.features import dense
 from problems import distinct_instances
 
@@ -41,7 +42,9 @@ def test_moments_have_all_their_digits(kind, standardize):
     labels = np.arange(60) % 3
     X = columns(kind, rng, labels)
     instances = distinct_instances(X, labels, np.ones(60), 3)
-    features, moments, _ = dense.dense_features(X, instances, standardize=standardize, fit_intercept=False)
+    features, moments, _ = dense.dense_features(
+        as_table(X), instances, standardize=standardize, fit_intercept=False
+    )
     Z, mean, deviation = class_moments_in_long_numbers(X, labels, centre=standardize)
     # Digits are lost where a mean that is large beside the spread is subtracted, or stays.
     long = X.astype(np.longdouble)
@@ -68,10 +71,10 @@ def test_both_ways_agree_and_the_quick_one_is_taken(monkeypatch):
 
     original = dense.rescale_in_place
     monkeypatch.setattr(dense, "rescale_in_place", careful)
-    quick = dense.dense_features(X, instances, **options)
+    quick = dense.dense_features(as_table(X), instances, **options)
     assert not careful_calls
     monkeypatch.setattr(dense, "rescale_quickly", lambda *arguments, **keywords: None)
-    slow = dense.dense_features(X, instances, **options)
+    slow = dense.dense_features(as_table(X), instances, **options)
     assert careful_calls
     np.testing.assert_allclose(quick[0].values, slow[0].values, atol=1e-13)
     np.testing.assert_allclose(quick[1].mean, slow[1].mean, atol=1e-14)

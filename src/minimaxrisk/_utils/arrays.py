@@ -11,5 +11,5 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# A validated training matrix: a 2-D ndarray or a SciPy CSR matrix or array.
+# A validated training matrix: a 2-D ndarray, a SciPy CSR matrix or array, or a ``Table`` (``table.py``).
 DataMatrix: TypeAlias = Any

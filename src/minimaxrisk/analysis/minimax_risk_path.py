@@ -127,6 +127,7 @@ def minimax_risk_path(
     marginal: str = "free",
     standardize: bool = True,
     fit_intercept: bool = True,
+    copy: bool | str = "auto",
     class_weight: Any = None,
     breakpoints: bool = False,
     verbose: int = 0,
@@ -151,7 +152,7 @@ def minimax_risk_path(
         Weights.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples that are not independent of each other, as for ``fit`` of the classifier.
-    coding, marginal, standardize, fit_intercept, class_weight
+    coding, marginal, standardize, fit_intercept, copy, class_weight
         As for ``MinimaxRiskClassifier``.
     breakpoints : bool, default=False
         Whether to find all radii at which the slope of R* changes. R* is then known at every radius in
@@ -183,6 +184,7 @@ def minimax_risk_path(
         marginal=marginal,
         standardize=standardize,
         fit_intercept=fit_intercept,
+        copy=copy,
         class_weight=class_weight,
     )
     model._validate_params()

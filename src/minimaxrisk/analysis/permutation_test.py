@@ -328,6 +328,7 @@ class _Relabelling:
                 rule=rule,
                 standardize=checked.standardize,
                 fit_intercept=checked.fit_intercept,
+                copy=checked.copy,
                 marginal_is_known=checked.marginal == "empirical",
             )
         # The features hold the values of X already.

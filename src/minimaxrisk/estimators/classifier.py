@@ -104,6 +104,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         instances, which need no labels (``guaranteed_error``).
     fit_intercept : bool, default=True
         Add a column of ones to the features.
+    copy : {"auto", True, False}, default="auto"
+        Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
+        block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
+        array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
+        gigabyte).
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
         label exceed their radius most, those that a few steps of a first-order method give the largest
@@ -250,6 +255,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         "standardize": ["boolean"],
         "marginal": [StrOptions({"free", "empirical"})],
         "fit_intercept": ["boolean"],
+        "copy": ["boolean", StrOptions({"auto"})],
         "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
         "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -274,6 +280,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         standardize: bool = True,
         marginal: str = "free",
         fit_intercept: bool = True,
+        copy: bool | str = "auto",
         initial_features: Any = "correlation",
         max_features_per_iter: int = 100,
         tol: float = 1e-4,
@@ -294,6 +301,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.standardize = standardize
         self.marginal = marginal
         self.fit_intercept = fit_intercept
+        self.copy = copy
         self.initial_features = initial_features
         self.max_features_per_iter = max_features_per_iter
         self.tol = tol
@@ -359,6 +367,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
                 rule=radius_rule_of(self, radius_seed),
                 standardize=self.standardize,
                 fit_intercept=self.fit_intercept,
+                copy=self.copy,
                 marginal_is_known=self.marginal == "empirical",
             )
             solution = solve_minimax_risk(posed.problem, settings, monitor)

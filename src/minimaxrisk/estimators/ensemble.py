@@ -286,6 +286,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
             posed,
             data,
             estimator.standardize,
+            estimator.copy,
             without_coverage(radius_rule_of(estimator, radius_seed)),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
         )
@@ -410,6 +411,7 @@ class RulesFromRows:
     whole: PosedProblem
     data: TrainingData
     standardize: bool
+    copy: bool | str
     radius_rule: RadiusRule
     settings: EngineSettings
 
@@ -421,7 +423,12 @@ class RulesFromRows:
     def __call__(self, parts: Sequence[IntArray]) -> list[LinearRule]:
         with suitable_threads(len(self.data.labels)):
             posed = pose_parts(
-                self.whole, self.data, parts, rule=self.radius_rule, standardize=self.standardize
+                self.whole,
+                self.data,
+                parts,
+                rule=self.radius_rule,
+                standardize=self.standardize,
+                copy=self.copy,
             )
             problems = [each.problem for each in posed]
             return [
@@ -446,6 +453,7 @@ def _posed(data: TrainingData, estimator: MinimaxRiskClassifier, radius_rule: Ra
         rule=radius_rule,
         standardize=estimator.standardize,
         fit_intercept=estimator.fit_intercept,
+        copy=estimator.copy,
         marginal_is_known=estimator.marginal == "empirical",
     )
 

@@ -57,6 +57,9 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         were passed.
     fit_intercept : bool, default=True
         Whether there is a constant b.
+    copy : {"auto", True, False}, default="auto"
+        Whether ``fit`` makes a float64 copy of a dense X or reads it where it is; see
+        ``MinimaxRiskClassifier``.
     initial_features : {"first-order", "correlation"} or array of int, default="first-order"
         Features of the first program: the largest coefficients after a few steps of a first-order method on
         a smoothed hinge loss, those most correlated with the label, or columns by index. The optimum does
@@ -144,6 +147,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         "solver": [StrOptions({"auto", "constraint-generation", "full-lp"})],
         "standardize": ["boolean"],
         "fit_intercept": ["boolean"],
+        "copy": ["boolean", StrOptions({"auto"})],
         "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
         "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -160,6 +164,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         solver: str = "auto",
         standardize: bool = True,
         fit_intercept: bool = True,
+        copy: bool | str = "auto",
         initial_features: Any = "first-order",
         max_features_per_iter: int = 100,
         tol: float = 1e-4,
@@ -172,6 +177,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         self.solver = solver
         self.standardize = standardize
         self.fit_intercept = fit_intercept
+        self.copy = copy
         self.initial_features = initial_features
         self.max_features_per_iter = max_features_per_iter
         self.tol = tol
@@ -205,7 +211,11 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         bridge = CallbackBridge(self, X, y)
         with suitable_threads(len(data.labels)):
             posed = pose_l1_svm(
-                data, alpha=self.alpha, standardize=self.standardize, fit_intercept=self.fit_intercept
+                data,
+                alpha=self.alpha,
+                standardize=self.standardize,
+                fit_intercept=self.fit_intercept,
+                copy=self.copy,
             )
             solutions, history = self._solve(posed, initial, bridge)
         bridge.close()

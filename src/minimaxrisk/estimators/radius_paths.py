@@ -54,6 +54,7 @@ def pose_with_factor(model: Any, data: TrainingData, factor: float) -> PosedProb
         rule=Multiple(factor),
         standardize=model.standardize,
         fit_intercept=model.fit_intercept,
+        copy=model.copy,
         marginal_is_known=model.marginal == "empirical",
     )
 

@@ -10,15 +10,17 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.stored_array import BLOCK_ELEMENTS, StoredArray
+from minimaxrisk._utils.table import Table
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 from minimaxrisk.features.matrix import ColumnScale, is_negligible, power_of_two
 from minimaxrisk.samples.instances import Instances
 
-# Elements of X worked on at a time: small enough for the steps on one block to stay in cache.
-BLOCK_ELEMENTS = 1 << 17
-# Columns worked on at a time at least. Rows are gathered in another order than they have in X, and fewer
+# Columns copied at a time at least. Rows are gathered in another order than they have in X, and fewer
 # columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
 FEWEST_COLUMNS = 32
+# Entries gathered at a time, where columns are looked at once more.
+GROUP_ELEMENTS = 1 << 21
 # Rows of weights in one product, where many are asked for. Measured on 72 x 7129: 183 us for a row alone, 107
 # for each of 8, 84 of 16, which leave more of them empty when the rows are few.
 TILE = 8
@@ -68,14 +70,14 @@ class DenseFeatures:
     def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         n, d = self.shape
-        parts = [weights @ function(self.values[:, part]) for part in column_blocks(d, n)]
+        parts = [weights @ function(self.values[:, part]) for part in blocks_by_column(slice(0, d), n)]
         return np.concatenate(parts, axis=1)
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         first, second = self.sums_within_classes(p_hats)
         found = []
         for p_hat, sums, squares in zip(p_hats, first, second, strict=True):
-            mean, variance = mean_and_variance(sums, squares, self.values, p_hat)
+            mean, variance = mean_and_variance(sums, squares, p_hat, self.columns)
             found.append(ClassMoments(p_hat.sum(axis=1), mean, variance))
         return found
 
@@ -85,7 +87,7 @@ class DenseFeatures:
         n, d = self.shape
         weights = padded_to_tiles(np.concatenate(p_hats))
         first, second = np.empty((len(weights), d)), np.empty((len(weights), d))
-        for part in column_blocks(d, n):
+        for part in blocks_by_column(slice(0, d), n):
             block = self.values[:, part]
             multiply_in_tiles(weights, block, first[:, part])
             multiply_in_tiles(weights, np.square(block), second[:, part])
@@ -111,7 +113,7 @@ class DenseFeatures:
 
 
 def dense_features(
-    X: FloatArray, instances: Instances, *, standardize: bool, fit_intercept: bool
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[DenseFeatures, ClassMoments, ColumnScale]:
     """Copy the distinct instances, scale the copy and take its moments, all in one pass over X."""
     d, lead = X.shape[1], int(fit_intercept)
@@ -120,21 +122,50 @@ def dense_features(
     shift, scale = np.zeros(d), np.ones(d)
     mean, variance = np.zeros((n_classes, lead + d)), np.zeros((n_classes, lead + d))
     values[:, :lead], mean[:, :lead] = 1.0, 1.0
+    rows = X.all_rows[instances.rows]
 
-    for outer in column_blocks(d, n):
-        inner = slice(outer.start + lead, outer.stop + lead)
-        block = X[:, outer][instances.rows].astype(np.float64, copy=False)
-        quick = rescale_quickly(block, instances.p_hat, centre=standardize)
-        if quick is not None:
-            shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick.moments
-            np.multiply(block.T, quick.factor[:, None], out=values.T[inner])
-            continue
-        block = X[:, outer][instances.rows].astype(np.float64, copy=False)
-        shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
-        values[:, inner] = block
-        mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
+    for copied in _copied_columns(X.stored, rows, values[:, lead:]):
+        for outer in blocks_by_column(copied, n):
+            inner = slice(outer.start + lead, outer.stop + lead)
+            block = values[:, inner]
+            quick = rescale_quickly(block, instances.p_hat, centre=standardize)
+            if quick is not None:
+                shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick.moments
+                block *= quick.factor
+                continue
+            block[:] = X.stored.columns_at(np.arange(outer.start, outer.stop))[rows]
+            shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
+            mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
     moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
     return DenseFeatures(values), moments, ColumnScale(shift, scale, fit_intercept)
+
+
+def _copied_columns(data: StoredArray, rows: IntArray, out: FloatArray) -> Iterator[slice]:
+    """Copy some rows; tells which columns have just been copied."""
+    if data.is_on_disk:
+        yield from _copied_from_disk(data, rows, out)
+        return
+    data.check_finite()
+    d = data.shape[1]
+    for columns in column_blocks(d, len(rows)):
+        height = max(1, BLOCK_ELEMENTS // (columns.stop - columns.start))
+        for top in range(0, len(rows), height):
+            some = slice(top, top + height)
+            out[some, columns] = data.values[:, columns][rows[some]]
+        yield columns
+
+
+def _copied_from_disk(data: StoredArray, rows: IntArray, out: FloatArray) -> Iterator[slice]:
+    """The same in the order in which the data are stored, each block read and checked once."""
+    place = np.full(data.shape[0], -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    for part, columns, block in data.blocks():
+        data.refuse_infinite(part, columns, block)
+        used = place[part] >= 0
+        out[place[part][used], columns] = block[used]
+        if part.stop == data.shape[0]:
+            yield columns
+    data.is_finite = True
 
 
 @dataclass(frozen=True)
@@ -166,26 +197,27 @@ def rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> Qu
         return None
     scale = np.where(negligible, 1.0, deviation)
     factor = np.where(negligible, 0.0, 1.0 / scale)
-    mean, variance = mean_and_variance(first * factor, second * factor**2, block, p_hat, factor)
+    mean, variance = mean_and_variance(
+        first * factor, second * factor**2, p_hat, lambda j: block[:, j] * factor[j]
+    )
     return QuickScale((shift, scale, mean, variance), factor)
 
 
 def mean_and_variance(
     first: FloatArray,
     second: FloatArray,
-    block: FloatArray,
     p_hat: FloatArray,
-    factor: FloatArray | None = None,
+    columns: Callable[[IntArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Within each class, from ``p_hat`` times the columns ``block * factor`` and times their squares."""
+    """Within each class, from ``p_hat`` times all columns and times their squares."""
     prior = p_hat.sum(axis=1)[:, None]
     mean = first / prior
     variance = second / prior - mean**2
     # The subtraction loses digits where a column hardly varies within a class.
     lossy = np.flatnonzero((variance < ENOUGH_VARIANCE * mean**2).any(axis=0))
-    if len(lossy):
-        columns = block[:, lossy] if factor is None else block[:, lossy] * factor[lossy]
-        mean[:, lossy], variance[:, lossy] = within_class_moments(columns, p_hat)
+    for part in column_groups(len(lossy), p_hat.shape[1]):
+        j = lossy[part]
+        mean[:, j], variance[:, j] = within_class_moments(columns(j), p_hat)
     return mean, variance
 
 
@@ -209,6 +241,20 @@ def multiply_in_tiles(weights: FloatArray, values: FloatArray, out: FloatArray) 
 def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns, each about ``BLOCK_ELEMENTS`` entries or ``FEWEST_COLUMNS`` wide."""
     width = max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows)
+    for start in range(0, n_columns, width):
+        yield slice(start, min(start + width, n_columns))
+
+
+def blocks_by_column(columns: slice, n_rows: int) -> Iterator[slice]:
+    """The same of columns that lie together in memory, of which one alone may be a block."""
+    width = max(1, BLOCK_ELEMENTS // n_rows)
+    for start in range(columns.start, columns.stop, width):
+        yield slice(start, min(start + width, columns.stop))
+
+
+def column_groups(n_columns: int, n_rows: int) -> Iterator[slice]:
+    """Slices of columns that are gathered together: about ``GROUP_ELEMENTS`` entries."""
+    width = max(1, GROUP_ELEMENTS // n_rows)
     for start in range(0, n_columns, width):
         yield slice(start, min(start + width, n_columns))
 

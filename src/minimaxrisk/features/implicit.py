@@ -1,31 +1,54 @@
 """Dense features without a copy of the data: shift and scale stand beside them, as for sparse ones.
 
-Float32 stays float32 and is half as large; a block at a time becomes float64, centred and scaled exactly as
-``dense_features`` would have stored it, so that every answer is the one of the copy. That takes about twice
-the time of a pass over a copy in float64. A rough pass multiplies the data as they are, in their own
-precision, and takes half of it; engines use it as long as they are far from the optimum.
+The data stay where and what they are: float32, float64 or whole numbers, in either order, in memory, in a
+memory map or in chunks on disk. A block at a time becomes float64, and every sum is one of float64, so that
+every answer is that of the copy. Of float32 a rough pass multiplies in float32, which takes half the time;
+engines use it as long as they are far from the optimum.
+
+``(X - 1 shift') diag(factor)`` is never written down: products are taken with X, and what the shift adds is
+subtracted. That leaves thirteen digits where means are at most a thousand deviations. Columns whose means are
+larger, or whose numbers are so large or small that squares leave the range, are held centred beside the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.features.class_moments import ClassMoments
-from minimaxrisk.features.dense import DenseFeatures, column_blocks, mean_and_variance, rescale_quickly
-from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.stored_array import StoredArray
+from minimaxrisk._utils.table import Table
+from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
+from minimaxrisk.features.dense import (
+    ENOUGH_VARIANCE,
+    SMALLEST_SQUARE,
+    DenseFeatures,
+    column_groups,
+    mean_and_variance,
+    rescale_in_place,
+)
+from minimaxrisk.features.matrix import ColumnScale, is_negligible
 from minimaxrisk.samples.instances import Instances
 
-# Entries of X from which on a float64 copy is not worth its memory (half a gigabyte).
-LARGE = 1 << 26
-# Where means are larger than this many deviations, rough products in float32 have no digits left, and the
-# data hardly more than these few: a copy is made whatever its size.
+# Columns with a mean of more deviations than this are held beside the data; so are those whose deviation is
+# not in the range of the data's kind (float32 or not), where products with weights and squares stay numbers.
 LARGEST_MEAN = 1e3
+DEVIATIONS = {True: (1e-25, 1e25), False: (1e-100, 1e100)}
+# The share of the columns that may be held beside the data, since more of them would be a copy; and a number
+# that is never too many.
+MOST_BESIDE, FEW_BESIDE = 1 / 16, 64
+
+
+@dataclass(frozen=True)
+class HeldColumns:
+    """Columns of the features that are written down, centred and scaled (n x c)."""
+
+    indices: IntArray
+    values: FloatArray
 
 
 @dataclass
@@ -33,131 +56,249 @@ class ImplicitFeatures:
     """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
 
     is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = True
 
-    data: np.ndarray  # float32 or float64, any order
+    data: StoredArray
     rows: IntArray
     shift: FloatArray
-    factor: FloatArray  # zero for columns that do not vary
+    factor: FloatArray  # zero for columns that do not vary, and for those that are held
     has_intercept: bool
+    held: HeldColumns
     n_passes: int = 0
+    _instance_of_row: IntArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._instance_of_row = np.full(self.data.shape[0], -1, dtype=np.intp)
+        self._instance_of_row[self.rows] = np.arange(len(self.rows))
+
+    @property
+    def has_rough_passes(self) -> bool:
+        return self.data.dtype == np.float32
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.data.shape[1] + int(self.has_intercept)
+        return len(self.rows), self.data.shape[1] + self._lead
+
+    @property
+    def _lead(self) -> int:
+        return int(self.has_intercept)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
-        # The data as they are, but in float64: with means of no more than a thousand deviations the
-        # subtraction below leaves thirteen digits.
-        n, d = self.data.shape
-        everywhere, products = self._on_rows(block_weights, np.float64), np.empty((len(block_weights), d))
-        # Column by column or row by row, as the data are.
-        buffer = np.empty_like(self.data[:, next(column_blocks(d, n))], dtype=np.float64)
-        for part in column_blocks(d, n):
-            block = buffer[:, : part.stop - part.start]
-            np.copyto(block, self.data[:, part])
-            np.matmul(everywhere, block, out=products[:, part])
-        return self._centred_and_scaled(products, block_weights)
+        return self._products(block_weights, np.float64)
 
     def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
-        products = self._on_rows(block_weights, self.data.dtype) @ self.data
-        return self._centred_and_scaled(products, block_weights)
+        return self._products(block_weights, np.float32 if self.has_rough_passes else np.float64)
 
-    def _on_rows(self, block_weights: FloatArray, dtype: Any) -> np.ndarray:
-        everywhere = np.zeros((len(block_weights), len(self.data)), dtype=dtype)
-        everywhere[:, self.rows] = block_weights
-        return everywhere
-
-    def _centred_and_scaled(self, products: np.ndarray, block_weights: FloatArray) -> FloatArray:
+    def _products(self, block_weights: FloatArray, dtype: Any) -> FloatArray:
         self.n_passes += 1
-        mass = block_weights.sum(axis=1, keepdims=True)
-        inner = products - mass * self.shift
-        inner *= self.factor
-        return np.hstack([mass, inner]) if self.has_intercept else inner
+        everywhere = np.zeros((len(block_weights), self.data.shape[0]), dtype=dtype)
+        everywhere[:, self.rows] = block_weights
+        found, mass = np.zeros((len(block_weights), self.shape[1])), block_weights.sum(axis=1, keepdims=True)
+        found[:, : self._lead], inner = mass, found[:, self._lead :]
+        for rows, columns, block in self.data.blocks():
+            inner[:, columns] += everywhere[:, rows] @ block.astype(dtype, copy=False)
+            if rows.stop == self.data.shape[0]:
+                inner[:, columns] -= mass * self.shift[columns]
+                inner[:, columns] *= self.factor[columns]
+        if len(self.held.indices):
+            inner[:, self.held.indices] = block_weights @ self.held.values
+        return found
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
-        used = np.flatnonzero(coefficients.any(axis=0))
-        scores = np.zeros((len(coefficients), len(self.rows)))
+        inner = coefficients[:, self._lead :]
+        used = np.flatnonzero(inner.any(axis=0))
         self.n_passes += 2 * len(used) > self.shape[1]
-        for part in column_blocks(len(used), len(self.rows)):
-            scores += coefficients[:, used[part]] @ self.columns(used[part]).T
-        return scores
+        coef = inner[:, used] * self.factor[used]
+        everywhere = np.zeros((len(coef), self.data.shape[0]))
+        for rows, places, block in self.data.blocks_of(used):
+            everywhere[:, rows] += coef[:, places] @ block.astype(np.float64, copy=False).T
+        scores = everywhere[:, self.rows] - (coef @ self.shift[used])[:, None]
+        if len(self.held.indices):
+            scores += inner[:, self.held.indices] @ self.held.values.T
+        return scores + coefficients[:, :1] if self.has_intercept else scores
 
     def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
         self.n_passes += 1
-        return np.concatenate([weights @ function(block) for _, block in self._blocks()], axis=1)
+        found = np.zeros((len(weights), self.shape[1]))
+        for instances, columns, block in self._blocks():
+            found[:, columns] += weights[:, instances] @ function(block)
+        return found
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         self.n_passes += 1
         shape = (len(p_hats[0]), self.shape[1])
-        found = [ClassMoments(p_hat.sum(axis=1), np.empty(shape), np.empty(shape)) for p_hat in p_hats]
-        for part, block in self._blocks():
+        sums = [(np.zeros(shape), np.zeros(shape)) for _ in p_hats]
+        for instances, columns, block in self._blocks():
             square = np.square(block)
-            for p_hat, moments in zip(p_hats, found, strict=True):
-                moments.mean[:, part], moments.variance[:, part] = mean_and_variance(
-                    p_hat @ block, p_hat @ square, block, p_hat
-                )
-        return found
+            for p_hat, (first, second) in zip(p_hats, sums, strict=True):
+                first[:, columns] += p_hat[:, instances] @ block
+                second[:, columns] += p_hat[:, instances] @ square
+        return [
+            ClassMoments(p_hat.sum(axis=1), *mean_and_variance(first, second, p_hat, self.columns))
+            for p_hat, (first, second) in zip(p_hats, sums, strict=True)
+        ]
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
-        values = np.empty((shares.shape[0], self.shape[1]), order="F")
-        for part, block in self._blocks():
-            values[:, part] = shares @ block
+        values = np.zeros((shares.shape[0], self.shape[1]), order="F")
+        by_instance = sparse.csc_array(shares)
+        for instances, columns, block in self._blocks():
+            values[:, columns] += by_instance[:, instances] @ block
         return DenseFeatures(values)
 
     def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
-        self.n_passes += 1
-        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
+        values = np.ones((len(after) + len(indices), self.shape[1]), order="F")
         values[: len(after)] = after
-        for part, block in self._blocks():
-            values[len(after) :, part] = block[indices]
+        inner = values[len(after) :, self._lead :]
+        inner[:] = self.data.rows_at(self.rows[indices])
+        inner -= self.shift
+        inner *= self.factor
+        inner[:, self.held.indices] = self.held.values[indices]
         return DenseFeatures(values)
 
     def columns(self, indices: IntArray) -> FloatArray:
-        lead = int(self.has_intercept)
-        inner = indices[indices >= lead] - lead
+        is_inner = indices >= self._lead
+        inner = indices[is_inner] - self._lead
         values = np.ones((len(indices), len(self.rows)))
-        gathered = self.data.T[inner][:, self.rows] - self.shift[inner, None]
-        values[indices >= lead] = gathered * self.factor[inner, None]
+        gathered = self.data.columns_at(inner).T[:, self.rows] - self.shift[inner, None]
+        gathered *= self.factor[inner, None]
+        if len(self.held.indices):
+            place = np.searchsorted(self.held.indices, inner)
+            is_held = self.held.indices[np.minimum(place, len(self.held.indices) - 1)] == inner
+            gathered[is_held] = self.held.values.T[place[is_held]]
+        values[is_inner] = gathered
         return values.T
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
-    def _blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Columns in float64, centred and scaled, a block at a time."""
-        lead, (n, d) = int(self.has_intercept), (len(self.rows), self.data.shape[1])
+    def _blocks(self) -> Iterator[tuple[IntArray, slice, FloatArray]]:
+        """Instances, columns and the values there: float64, centred and scaled."""
+        lead, held = self._lead, self.held
         if lead:
-            yield slice(0, 1), np.ones((n, 1))
-        for part in column_blocks(d, n):
-            block = self.data[:, part][self.rows] - self.shift[part]
-            block *= self.factor[part]
-            yield slice(part.start + lead, part.stop + lead), block
+            yield np.arange(len(self.rows)), slice(0, 1), np.ones((len(self.rows), 1))
+        for rows, columns, block in self.data.blocks():
+            instances, values = self._instance_of_row[rows], block
+            if (instances < 0).any():
+                instances, values = instances[instances >= 0], block[instances >= 0]
+            centred = values - self.shift[columns]
+            centred *= self.factor[columns]
+            own = slice(*np.searchsorted(held.indices, [columns.start, columns.stop]))
+            centred[:, held.indices[own] - columns.start] = held.values[instances, own]
+            yield instances, slice(columns.start + lead, columns.stop + lead), centred
+
+
+class TooManyHeldColumnsError(Exception):
+    """So many columns would have to be held beside the data that it would be a copy."""
 
 
 def implicit_features(
-    X: np.ndarray, instances: Instances, *, standardize: bool, fit_intercept: bool
-) -> tuple[ImplicitFeatures, ClassMoments, ColumnScale] | None:
-    """The data as they are and their moments, in one pass; None where a copy should be made.
-
-    That is where the data are small or float64, or where plain formulas for the moments are not accurate.
-    """
-    if X.dtype != np.float32 or X.size < LARGE:
-        return None
-    d, lead, n_classes = X.shape[1], int(fit_intercept), len(instances.p_hat)
-    shift, scale, factor = np.empty(d), np.empty(d), np.empty(d)
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[ImplicitFeatures, ClassMoments, ColumnScale]:
+    """The data as they are and their moments, in one pass, which also checks that all entries are finite."""
+    found = _scaled_moments(X.stored, X.all_rows[instances.rows], instances.p_hat, centre=standardize)
+    lead, (n_classes, d) = int(fit_intercept), found.mean.shape
     mean, variance = np.ones((n_classes, lead + d)), np.zeros((n_classes, lead + d))
-    for outer in column_blocks(d, instances.n_instances):
-        inner = slice(outer.start + lead, outer.stop + lead)
-        block = X[:, outer][instances.rows].astype(np.float64)
-        quick = rescale_quickly(block, instances.p_hat, centre=standardize)
-        if quick is None:
-            return None
-        shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick.moments
-        factor[outer] = quick.factor
-        if (np.abs(shift[outer]) > LARGEST_MEAN * scale[outer]).any():
-            return None
-    features = ImplicitFeatures(X, instances.rows, shift, factor, fit_intercept)
+    mean[:, lead:], variance[:, lead:] = found.mean, found.variance
+    features = ImplicitFeatures(
+        X.stored, X.all_rows[instances.rows], found.shift, found.factor, fit_intercept, found.held
+    )
     moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
-    return features, moments, ColumnScale(shift, scale, fit_intercept)
+    return features, moments, ColumnScale(found.shift, found.scale, fit_intercept)
+
+
+@dataclass(frozen=True)
+class _ScaledMoments:
+    shift: FloatArray
+    scale: FloatArray
+    factor: FloatArray
+    mean: FloatArray  # K x d, within the classes, of the columns centred and scaled
+    variance: FloatArray
+    held: HeldColumns
+
+
+def _scaled_moments(data: StoredArray, rows: IntArray, p_hat: FloatArray, *, centre: bool) -> _ScaledMoments:
+    """Sums about a pilot, the mean of the first rows, from which means and variances follow.
+
+    Plain formulas, and so where they would lose digits the columns are looked at once more.
+    """
+    prior, weights = p_hat.sum(axis=1)[:, None], p_hat.sum(axis=0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        pilot, first, second = _sums_about_pilot(data, rows, p_hat, centre=centre)
+        off, square = first.sum(axis=0) if centre else np.zeros(data.shape[1]), second.sum(axis=0)
+        shift, variance = pilot + off, square - off**2
+        scale = np.sqrt(np.maximum(variance, 0.0))
+        # No less than the deviation, so that a pilot that is far off makes no column negligible.
+        is_empty = is_negligible(np.sqrt(square), shift, int(np.count_nonzero(weights)))
+        in_range = (square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE)
+        if data.dtype == np.float64:
+            is_empty &= square > 0.0  # or squares have underflowed
+        is_far = ~is_empty & _asks_to_be_held(shift, scale, data.dtype)
+        doubtful = np.flatnonzero(~is_empty & (~in_range | (variance < ENOUGH_VARIANCE * square) | is_far))
+        _refuse_too_many(int((is_far & in_range).sum()), data.shape[1])
+        scale[is_empty] = 1.0
+        factor = np.where(is_empty, 0.0, 1.0) / scale
+        first /= prior
+        second /= prior
+        second -= first**2
+        is_lossy = (second < ENOUGH_VARIANCE * first**2).any(axis=0) & ~is_empty
+        first -= off
+        first *= factor
+        second *= factor**2
+    is_lossy[doubtful] = False
+    for part in column_groups(int(is_lossy.sum()), len(rows)):
+        j = np.flatnonzero(is_lossy)[part]
+        block = (data.columns_at(j)[rows] - shift[j]) * factor[j]
+        first[:, j], second[:, j] = within_class_moments(block, p_hat)
+
+    kept: list[FloatArray] = [np.zeros((len(rows), 0))]
+    is_held = np.zeros(data.shape[1], dtype=np.bool_)
+    for part in column_groups(len(doubtful), len(rows)):
+        j = doubtful[part]
+        block = data.columns_at(j)[rows].astype(np.float64)
+        shift[j], scale[j] = rescale_in_place(block, weights, centre=centre)
+        first[:, j], second[:, j] = within_class_moments(block, p_hat)
+        varies = block.any(axis=0)
+        is_held[j] = varies & _asks_to_be_held(shift[j], scale[j], data.dtype)
+        factor[j] = np.where(varies & ~is_held[j], 1.0, 0.0) / scale[j]
+        kept.append(block[:, is_held[j]])
+        _refuse_too_many(int(is_held.sum()), data.shape[1])
+    held = HeldColumns(np.flatnonzero(is_held), np.concatenate(kept, axis=1))
+    return _ScaledMoments(shift, scale, factor, first, second, held)
+
+
+def _sums_about_pilot(
+    data: StoredArray, rows: IntArray, p_hat: FloatArray, *, centre: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The pilot, and ``p_hat`` times what is left of the columns and times its squares (K x d)."""
+    n, d = data.shape
+    everywhere = np.zeros((len(p_hat), n))
+    everywhere[:, rows] = p_hat
+    weights = everywhere.sum(axis=0)
+    pilot, first, second = np.zeros(d), np.zeros((len(p_hat), d)), np.zeros((len(p_hat), d))
+    for part, columns, block in data.blocks():
+        values = block.astype(np.float64)
+        if centre and part.start == 0:
+            share = weights[part] if weights[part].any() else np.ones(len(values))
+            pilot[columns] = (share / share.sum()) @ values
+        values -= pilot[columns]
+        first[:, columns] += everywhere[:, part] @ values
+        squares = everywhere[:, part] @ np.square(values, out=values)
+        # NaN and infinity stay what they are in sums, or infinity becomes NaN, also at weight zero.
+        if not np.isfinite(squares).all():
+            data.refuse_infinite(part, columns, block)
+        second[:, columns] += squares
+    data.is_finite = True
+    return pilot, first, second
+
+
+def _asks_to_be_held(shift: FloatArray, scale: FloatArray, dtype: np.dtype[Any]) -> BoolArray:
+    least, most = DEVIATIONS[dtype == np.float32]
+    return (np.abs(shift) > LARGEST_MEAN * scale) | (scale < least) | (scale > most)
+
+
+def _refuse_too_many(n_held: int, n_columns: int) -> None:
+    if n_held > max(MOST_BESIDE * n_columns, FEW_BESIDE):
+        raise TooManyHeldColumnsError(
+            f"{n_held} of {n_columns} columns have a mean of more than {LARGEST_MEAN:g} standard deviations, "
+            "or values so large or small that squares leave the range of numbers"
+        )

@@ -42,8 +42,10 @@ class FeatureMatrix(Protocol):
     is_sparse: ClassVar[bool]
     """Whether only entries that are not zero are stored."""
 
-    has_rough_passes: ClassVar[bool]
-    """Whether ``correlate_roughly`` is another thing than ``correlate``."""
+    @property
+    def has_rough_passes(self) -> bool:
+        """Whether ``correlate_roughly`` is another thing than ``correlate``."""
+        ...
 
     @property
     def shape(self) -> tuple[int, int]: ...

@@ -19,7 +19,7 @@ from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.dense import (
     ENOUGH_VARIANCE,
     DenseFeatures,
-    column_blocks,
+    blocks_by_column,
     mean_and_variance,
     rescale_in_place,
 )
@@ -66,7 +66,7 @@ class DensePart:
     def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         n, d = self.shape
-        parts = [weights @ function(self._block(part)) for part in column_blocks(d, n)]
+        parts = [weights @ function(self._block(part)) for part in blocks_by_column(slice(0, d), n)]
         return np.concatenate(parts, axis=1)
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
@@ -95,7 +95,7 @@ class DensePart:
         self.n_passes += 1
         n, d = self.shape
         values = np.empty((n, d), order="F")
-        for part in column_blocks(d, n):
+        for part in blocks_by_column(slice(0, d), n):
             values[:, part] = self._block(part)
         return DenseFeatures(values)
 
@@ -151,7 +151,7 @@ def _scaled(
     variance[is_empty] = 1.0
     deviation = np.sqrt(variance)
     factor = np.where(is_empty, 0.0, 1.0 / deviation)
-    mean, spread = mean_and_variance(sums, squares, whole.values, part.p_hat)
+    mean, spread = mean_and_variance(sums, squares, part.p_hat, whole.columns)
     moments = ClassMoments(part.p_hat.sum(axis=1), (mean - shift) * factor, spread * factor**2)
     own = ColumnScale(
         scale.shift + scale.scale * shift[lead:],

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
-from minimaxrisk.features.dense import column_blocks, rescale_in_place
+from minimaxrisk.features.dense import column_groups, rescale_in_place
 from minimaxrisk.features.matrix import ColumnScale, power_of_two
 from minimaxrisk.samples.instances import Instances
 
@@ -133,7 +133,7 @@ def sparse_features(
 
     stubborn = np.flatnonzero(np.abs(shift) > CENTRED_FOR_GOOD * deviation)
     centred = []
-    for part in column_blocks(len(stubborn), X.shape[0]):
+    for part in column_groups(len(stubborn), X.shape[0]):
         j = stubborn[part]
         block = X[:, j].toarray()
         shift[j], scale[j] = rescale_in_place(block, instances.weights, centre=True)

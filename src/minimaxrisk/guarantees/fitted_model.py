@@ -131,6 +131,7 @@ def _pose(
         rule=rule,
         standardize=parameters.standardize,
         fit_intercept=parameters.fit_intercept,
+        copy=parameters.copy,
         marginal_is_known=marginal_is_known,
     )
 

@@ -23,6 +23,7 @@ def pose_parts(
     *,
     rule: RadiusRule,
     standardize: bool,
+    copy: bool | str = "auto",
 ) -> list[PosedProblem]:
     """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
 
@@ -37,6 +38,7 @@ def pose_parts(
             rule=rule,
             standardize=standardize,
             fit_intercept=whole.problem.scale.has_intercept,
+            copy=copy,
             marginal_is_known=whole.problem.marginal.is_known,
         )
 

@@ -98,12 +98,13 @@ def pose(
     rule: RadiusRule,
     standardize: bool,
     fit_intercept: bool,
+    copy: bool | str = "auto",
     marginal_is_known: bool = False,
 ) -> PosedProblem:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     instances = distinct_instances(data)
     features, moments, scale = build_features(
-        data.X, instances, standardize=standardize, fit_intercept=fit_intercept
+        data.X, instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
     )
     chosen = make_coding(coding, len(data.classes))
     problem, radii = build_problem(
@@ -136,7 +137,12 @@ class PosedL1SVM:
 
 
 def pose_l1_svm(
-    data: TrainingData, *, alpha: float | None, standardize: bool, fit_intercept: bool
+    data: TrainingData,
+    *,
+    alpha: float | None,
+    standardize: bool,
+    fit_intercept: bool,
+    copy: bool | str = "auto",
 ) -> PosedL1SVM:
     """Merge equal rows, scale the columns, set the penalty (None: a hundredth of ``max_j sum_i |x_ij|``).
 
@@ -144,7 +150,9 @@ def pose_l1_svm(
     """
     instances = distinct_instances(data)
     # The intercept is free of penalty and has its own place in the hinge loss.
-    features, _, scale = build_features(data.X, instances, standardize=standardize, fit_intercept=False)
+    features, _, scale = build_features(
+        data.X, instances, standardize=standardize, fit_intercept=False, copy=copy
+    )
     unit = np.ones_like(scale.scale) if standardize else scale.scale
     if alpha is None:
         largest = float(np.max(unit * features.means_of(np.abs, instances.weights[None])[0]))

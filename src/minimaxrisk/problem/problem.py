@@ -18,10 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
+from minimaxrisk._utils.table import as_table
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
-from minimaxrisk.features.dense import dense_features
-from minimaxrisk.features.implicit import implicit_features
+from minimaxrisk.features.copying import features_of_table
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
@@ -72,15 +72,14 @@ class Problem:
 
 
 def build_features(
-    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
+    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str = "auto"
 ) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
     """The scaled features of the instances, in the form that the data have."""
     if sparse.issparse(X):
         return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    without_copy = implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    if without_copy is not None:
-        return without_copy
-    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    return features_of_table(
+        as_table(X), instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
+    )
 
 
 def build_problem(

@@ -19,6 +19,9 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.samples.units import Units, mass_of, units_of_groups, units_of_rows
 from minimaxrisk.samples.validation import TrainingData
 
+# Entries of tied rows that are compared at a time.
+MOST_COMPARED = 1 << 21
+
 
 @dataclass(frozen=True)
 class Instances:
@@ -110,24 +113,36 @@ def _distribution(data: TrainingData, place: IntArray, n_instances: int) -> tupl
     return p_hat, units_of_groups(data.groups, labels, weights, place, shape)
 
 
-def _dense_row_codes(X: FloatArray, kept: IntArray) -> IntArray:
+def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
     """Rank of each kept row among the distinct ones, comparing bytes.
 
-    A few columns usually tell all rows apart; more are read only while ties remain.
+    A few columns usually tell all rows apart; more are read, and only of rows that are still tied, while ties
+    remain.
     """
-    codes = np.zeros(len(kept), dtype=np.int64)
+    codes, tied = np.zeros(len(kept), dtype=np.int64), np.arange(len(kept))
     start, width = 0, 16
-    while start < X.shape[1]:
-        block = np.ascontiguousarray(X[:, start : start + width][kept])
-        block = block + 0.0  # -0.0 and 0.0 are the same value
-        # Big-endian, so that the order of the bytes is that of the numbers and earlier columns decide first.
-        keys = np.hstack([_as_bytes(codes[:, None].astype(">i8")), _as_bytes(block)])
-        void = np.dtype((np.void, keys.shape[1]))
-        distinct, codes = np.unique(keys.view(void).ravel(), return_inverse=True)
-        if len(distinct) == len(kept):
-            break
-        start, width = start + width, 4 * width
+    while start < X.shape[1] and len(tied) > 1:
+        stop = min(start + width, X.shape[1])
+        # The rank among the tied ones breaks ties; a row that is alone has its place already.
+        within = np.zeros(len(kept), dtype=np.int64)
+        within[tied] = _ranks(codes[tied], _values_at(X, kept[tied], start, stop))
+        codes = np.unique(codes * len(kept) + within, return_inverse=True)[1]
+        tied = np.flatnonzero(np.bincount(codes)[codes] > 1)
+        start, width = stop, max(16, min(4 * width, MOST_COMPARED // max(1, len(tied))))
     return codes.astype(np.intp)
+
+
+def _values_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarray:
+    # The same bytes for the same number, whatever its type was; adding 0.0 makes one value of -0.0 and 0.0.
+    return X[rows, start:stop].astype(np.float64) + 0.0
+
+
+def _ranks(codes: IntArray, values: np.ndarray) -> IntArray:
+    """Ranks of rows by code, and then by the bytes of their values."""
+    # Big-endian, so that the order of the bytes is that of the codes, which decide first.
+    keys = np.hstack([_as_bytes(codes[:, None].astype(">i8")), _as_bytes(values)])
+    void = np.dtype((np.void, keys.shape[1]))
+    return np.unique(keys.view(void).ravel(), return_inverse=True)[1]
 
 
 def _as_bytes(values: np.ndarray) -> np.ndarray:

@@ -17,12 +17,15 @@ from sklearn.utils.validation import validate_data
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_missing
 from minimaxrisk._utils.sklearn_private import check_sample_weight
+from minimaxrisk._utils.stored_array import LARGE, StoredArray, is_in_chunks, is_memory_map
+from minimaxrisk._utils.table import Table
 
 
 @dataclass(frozen=True)
 class TrainingData:
     """Validated training data; rows of weight zero are still there but take part in nothing.
 
+    X is an array, a CSR matrix, or a ``Table`` that is read where it is.
     The last ``n_unlabeled`` rows are instances without a label, of weight zero.
     """
 
@@ -63,16 +66,15 @@ def check_training_data(
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
     check_label_values(y)
     try:
-        X, y = validate_data(
-            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        X, y = _validated(estimator, X, y, reset=reset)
     except (TypeError, ValueError) as error:
         _explain_text_columns(X, error)
+        _explain_not_finite(X, error)
         raise
     check_classification_targets(y)
     if sparse.issparse(X):
         X = _canonical(X)
-    weights = _check_weights(sample_weight, X)
+    weights = _check_weights(sample_weight, y)
     used = weights > 0
     classes, codes = _encode(y[used])
     labels = np.zeros(len(y), dtype=np.intp)
@@ -92,8 +94,45 @@ def check_training_data(
 
 
 def check_new_data(estimator: Any, X: Any) -> DataMatrix:
-    """Validate instances to classify: the columns must be those of the training data."""
-    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+    """Validate instances to classify: the columns must be those of the training data.
+
+    Of those on disk only what is used is read, and looked at when it is.
+    """
+    try:
+        X = _validated(estimator, X, reset=False)
+    except ValueError as error:
+        _explain_not_finite(X, error)
+        raise
+    if isinstance(X, Table) and not X.stored.is_on_disk:
+        X.stored.check_finite()
+    return X
+
+
+def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
+    """scikit-learn's checks, with ``y`` if there is one; they would read and copy what we leave in its place.
+
+    For that an array of the same shape that takes no memory stands in. Whether entries are finite is found
+    where they are read first.
+    """
+    table = _as_it_is(X)
+    if table is None:
+        numbers = [np.float64, np.float32]
+        return validate_data(estimator, X, *y, reset=reset, accept_sparse="csr", dtype=numbers)
+    if table.dtype.kind not in "biuf":
+        raise ValueError(f"X must be an array of real numbers, got one of type {table.dtype}.")
+    stand_in = np.broadcast_to(np.float32(0.0), X.shape)
+    checked = validate_data(estimator, stand_in, *y, reset=reset, dtype=None, ensure_all_finite=False)
+    return (table, checked[1]) if y else table
+
+
+def _as_it_is(X: Any) -> Table | None:
+    """A table on disk or a large array, to be read where it is; None for what may be copied."""
+    if isinstance(X, Table):
+        return X
+    is_plain = type(X) in (np.ndarray, np.memmap)
+    if is_in_chunks(X) or (is_plain and (is_memory_map(X) or X.size > LARGE)):
+        return Table(StoredArray(X))
+    return None
 
 
 def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> TrainingData:
@@ -104,6 +143,8 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         raise ValueError(f"X_unlabeled does not go with X: {error}") from error
     if sparse.issparse(data.X) or sparse.issparse(more):
         X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
+    elif isinstance(data.X, Table) or isinstance(more, Table):
+        X = np.vstack([_in_memory(data.X), _in_memory(more)])
     else:
         X = np.vstack([data.X, more])
     nothing = np.zeros(more.shape[0])
@@ -116,6 +157,19 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         counts=None if data.counts is None else np.concatenate([data.counts, nothing]),
         groups=None if data.groups is None else np.concatenate([data.groups, nothing.astype(np.intp)]),
     )
+
+
+def _in_memory(X: Any) -> np.ndarray:
+    """A table as an array, if that is not large."""
+    if not isinstance(X, Table):
+        return X
+    if X.size > LARGE:
+        raise ValueError(
+            f"X_unlabeled and X must be in one array, and X or X_unlabeled with {X.shape[0]} x {X.shape[1]} "
+            "entries is too large to be copied; leave X_unlabeled out, or pass selected columns of both."
+        )
+    X.stored.check_finite()
+    return X.stored.rows_at(X.all_rows)
 
 
 def check_label_values(y: Any) -> None:
@@ -207,6 +261,21 @@ def _explain_text_columns(X: Any, error: Exception) -> None:
             ) from error
 
 
+def _explain_not_finite(X: Any, error: Exception) -> None:
+    """Where the first entry is that is no number, if that was what scikit-learn found."""
+    if sparse.issparse(X) and X.dtype.kind == "f":
+        entries = sparse.coo_array(X)
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        row, column = entries.coords[0][bad], entries.coords[1][bad]
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+        row, column = np.nonzero(~np.isfinite(X))
+    else:
+        return
+    if len(row):
+        first = np.lexsort((column, row))[0]
+        raise ValueError(f"{error}\nThe first one is at row {row[first]}, column {column[first]}.") from error
+
+
 def _canonical(X: DataMatrix) -> DataMatrix:
     """CSR with sorted indices, no duplicates and no stored zeros; the caller's matrix stays as it is."""
     X = X.copy()
@@ -215,8 +284,8 @@ def _canonical(X: DataMatrix) -> DataMatrix:
     return X
 
 
-def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
-    weights = np.array(check_sample_weight(sample_weight, X, dtype=np.float64))
+def _check_weights(sample_weight: Any, y: np.ndarray) -> FloatArray:
+    weights = np.array(check_sample_weight(sample_weight, y, dtype=np.float64))
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight must not be negative, got {weights[first]} at position {first}.")
