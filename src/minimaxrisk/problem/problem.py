@@ -18,8 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
+from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
+from minimaxrisk.features.dask_features import dask_features
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.implicit import implicit_features
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
@@ -77,6 +79,8 @@ def build_features(
     """The scaled features of the instances, in the form that the data have."""
     if sparse.issparse(X):
         return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if is_dask_array(X):
+        return dask_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     without_copy = implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     if without_copy is not None:
         return without_copy

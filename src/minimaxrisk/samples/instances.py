@@ -118,7 +118,7 @@ def _dense_row_codes(X: FloatArray, kept: IntArray) -> IntArray:
     codes = np.zeros(len(kept), dtype=np.int64)
     start, width = 0, 16
     while start < X.shape[1]:
-        block = np.ascontiguousarray(X[:, start : start + width][kept])
+        block = np.ascontiguousarray(np.asarray(X[:, start : start + width])[kept])
         block = block + 0.0  # -0.0 and 0.0 are the same value
         # Big-endian, so that the order of the bytes is that of the numbers and earlier columns decide first.
         keys = np.hstack([_as_bytes(codes[:, None].astype(">i8")), _as_bytes(block)])

@@ -16,7 +16,9 @@ from sklearn.utils.validation import validate_data
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_missing
+from minimaxrisk._utils.dask_arrays import here, is_dask_array
 from minimaxrisk._utils.sklearn_private import check_sample_weight
+from minimaxrisk.samples.dask_validation import check_dask_matrix, refuse_dask_frame
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,10 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
+    y, sample_weight, groups = here(y), here(sample_weight), here(groups)
     check_label_values(y)
     try:
-        X, y = validate_data(
-            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        X, y = _validated(estimator, X, y, reset=reset)
     except (TypeError, ValueError) as error:
         _explain_text_columns(X, error)
         raise
@@ -93,7 +94,21 @@ def check_training_data(
 
 def check_new_data(estimator: Any, X: Any) -> DataMatrix:
     """Validate instances to classify: the columns must be those of the training data."""
+    if is_dask_array(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return check_dask_matrix(X)
+    refuse_dask_frame(X)
     return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _validated(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[DataMatrix, np.ndarray]:
+    if is_dask_array(X):
+        y = validate_data(estimator, "no_validation", y)
+        X = check_dask_matrix(X, y)
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        return X, y
+    refuse_dask_frame(X)
+    return validate_data(estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
 def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> TrainingData:
