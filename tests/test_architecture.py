@@ -37,7 +37,18 @@ def test_the_documented_layout_is_the_one_of_the_layers():
     assert documented == sorted(documented, key=height.__getitem__)
 
 
-EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]
+EXTRAS = [
+    "matplotlib",
+    "pooch",
+    "pandas",
+    "pyarrow",
+    "anndata",
+    "h5py",
+    "skops",
+    "jinja2",
+    "vl_convert",
+    "dask",
+]
 
 
 @pytest.mark.parametrize("module", ["minimaxrisk", "minimaxrisk.cli.app", "minimaxrisk.report"])

@@ -18,10 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
+from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.table import as_table
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.copying import features_of_table
+from minimaxrisk.features.dask_features import dask_features
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
@@ -77,6 +79,8 @@ def build_features(
     """The scaled features of the instances, in the form that the data have."""
     if sparse.issparse(X):
         return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if is_dask_array(X):
+        return dask_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     return features_of_table(
         as_table(X), instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
     )

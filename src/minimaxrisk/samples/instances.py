@@ -134,7 +134,7 @@ def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
 
 def _values_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarray:
     # The same bytes for the same number, whatever its type was; adding 0.0 makes one value of -0.0 and 0.0.
-    return X[rows, start:stop].astype(np.float64) + 0.0
+    return np.asarray(X[rows, start:stop], dtype=np.float64) + 0.0
 
 
 def _ranks(codes: IntArray, values: np.ndarray) -> IntArray:

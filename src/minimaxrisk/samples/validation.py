@@ -16,9 +16,11 @@ from sklearn.utils.validation import validate_data
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_missing
+from minimaxrisk._utils.dask_arrays import here, is_dask_array
 from minimaxrisk._utils.sklearn_private import check_sample_weight
 from minimaxrisk._utils.stored_array import LARGE, StoredArray, is_in_chunks, is_memory_map
 from minimaxrisk._utils.table import Table
+from minimaxrisk.samples.dask_validation import check_dask_matrix, refuse_dask_frame
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
+    y, sample_weight, groups = here(y), here(sample_weight), here(groups)
     check_label_values(y)
     try:
         X, y = _validated(estimator, X, y, reset=reset)
@@ -114,6 +117,12 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     For that an array of the same shape that takes no memory stands in. Whether entries are finite is found
     where they are read first.
     """
+    if is_dask_array(X):
+        labels = [validate_data(estimator, "no_validation", *y)] if y else []
+        X = check_dask_matrix(X, *labels)
+        validate_data(estimator, X, *labels, reset=reset, skip_check_array=True)
+        return (X, *labels) if y else X
+    refuse_dask_frame(X)
     table = _as_it_is(X)
     if table is None:
         numbers = [np.float64, np.float32]

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.constraints_by_container import moment_constraints
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.relay import Relay
 from minimaxrisk.engines.interior_point.vertices.equations import Vertex
@@ -156,7 +156,7 @@ class _Search:
         self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
         start = None if relay is None else relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
-        self.point = InteriorPoint(self.iterated, MomentConstraintsInMemory(self.iterated), start)
+        self.point = InteriorPoint(self.iterated, moment_constraints(self.iterated), start)
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()

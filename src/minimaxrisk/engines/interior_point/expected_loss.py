@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk.engines.interior_point.constraints_by_container import moment_constraints
 from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
 from minimaxrisk.engines.interior_point.factors import gram
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory, WorkingSet
+from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import InstanceStep
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.signed_system import DiagonalPlusGram, DiagonalPlusGramFactor
@@ -107,7 +108,7 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
     best = Solution.trivial(problem, objective)
     point = InteriorPoint(
         problem,
-        MomentConstraintsInMemory(problem, is_exact=True),
+        moment_constraints(problem, is_exact=True),
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
     )
     gaps: list[float] = []

@@ -1,0 +1,29 @@
+"""Who answers questions about the moment constraints: that depends on where the features are."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from minimaxrisk.engines.interior_point.constraints_on_dask import MomentConstraintsOnDask
+from minimaxrisk.engines.interior_point.moment_constraints import (
+    MomentConstraints,
+    MomentConstraintsInMemory,
+)
+from minimaxrisk.features.dask_features import DaskFeatures
+from minimaxrisk.problem.problem import Problem
+
+
+def moment_constraints(problem: Problem, *, is_exact: bool = False) -> MomentConstraints:
+    """The constraints of a problem, kept beside its features; ``is_exact`` does without rough passes."""
+    return _constraints_on(problem.features, problem, is_exact)
+
+
+@singledispatch
+def _constraints_on(features: Any, problem: Problem, is_exact: bool) -> MomentConstraints:
+    return MomentConstraintsInMemory(problem, is_exact=is_exact)
+
+
+@_constraints_on.register
+def _(features: DaskFeatures, problem: Problem, is_exact: bool) -> MomentConstraints:
+    return MomentConstraintsOnDask(problem, features)
