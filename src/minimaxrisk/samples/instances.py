@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.namespaces import to_numpy
 from minimaxrisk.samples.units import Units, mass_of, units_of_groups, units_of_rows
 from minimaxrisk.samples.validation import TrainingData
 
@@ -118,7 +119,7 @@ def _dense_row_codes(X: FloatArray, kept: IntArray) -> IntArray:
     codes = np.zeros(len(kept), dtype=np.int64)
     start, width = 0, 16
     while start < X.shape[1]:
-        block = np.ascontiguousarray(X[:, start : start + width][kept])
+        block = np.ascontiguousarray(to_numpy(X[:, start : start + width])[kept])
         block = block + 0.0  # -0.0 and 0.0 are the same value
         # Big-endian, so that the order of the bytes is that of the numbers and earlier columns decide first.
         keys = np.hstack([_as_bytes(codes[:, None].astype(">i8")), _as_bytes(block)])

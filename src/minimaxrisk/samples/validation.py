@@ -16,6 +16,15 @@ from sklearn.utils.validation import validate_data
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_missing
+from minimaxrisk._utils.namespaces import (
+    beside,
+    float_types_of,
+    is_foreign,
+    namespace_of,
+    stays_where_it_is,
+    to_numpy,
+)
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight
 
 
@@ -39,7 +48,7 @@ class TrainingData:
     def part(self, rows: IntArray) -> TrainingData:
         """Some of the labelled rows; every class must be among them."""
         return TrainingData(
-            X=self.X[rows],
+            X=rows_of(self.X, rows),
             classes=self.classes,
             labels=self.labels[rows],
             weights=self.weights[rows],
@@ -61,10 +70,19 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
+    y, sample_weight, groups = map(to_numpy, (y, sample_weight, groups))
     check_label_values(y)
     try:
+        # Of arrays elsewhere the first pass over them tells whether they are finite.
+        stays = stays_where_it_is(X)
         X, y = validate_data(
-            estimator, X, y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+            estimator,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=float_types_of(X) if stays else [np.float64, np.float32],
+            ensure_all_finite=not stays,
         )
     except (TypeError, ValueError) as error:
         _explain_text_columns(X, error)
@@ -72,7 +90,7 @@ def check_training_data(
     check_classification_targets(y)
     if sparse.issparse(X):
         X = _canonical(X)
-    weights = _check_weights(sample_weight, X)
+    weights = _check_weights(sample_weight, y)
     used = weights > 0
     classes, codes = _encode(y[used])
     labels = np.zeros(len(y), dtype=np.intp)
@@ -93,7 +111,8 @@ def check_training_data(
 
 def check_new_data(estimator: Any, X: Any) -> DataMatrix:
     """Validate instances to classify: the columns must be those of the training data."""
-    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+    types = float_types_of(X) if stays_where_it_is(X) else [np.float64, np.float32]
+    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=types)
 
 
 def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> TrainingData:
@@ -104,8 +123,10 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         raise ValueError(f"X_unlabeled does not go with X: {error}") from error
     if sparse.issparse(data.X) or sparse.issparse(more):
         X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
+    elif is_foreign(data.X):
+        X = namespace_of(data.X).concat([data.X, beside(data.X, to_numpy(more))], axis=0)
     else:
-        X = np.vstack([data.X, more])
+        X = np.vstack([data.X, to_numpy(more)])
     nothing = np.zeros(more.shape[0])
     return TrainingData(
         X=X,
@@ -215,8 +236,8 @@ def _canonical(X: DataMatrix) -> DataMatrix:
     return X
 
 
-def _check_weights(sample_weight: Any, X: DataMatrix) -> FloatArray:
-    weights = np.array(check_sample_weight(sample_weight, X, dtype=np.float64))
+def _check_weights(sample_weight: Any, y: np.ndarray) -> FloatArray:
+    weights = np.array(check_sample_weight(sample_weight, y, dtype=np.float64))
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight must not be negative, got {weights[first]} at position {first}.")
