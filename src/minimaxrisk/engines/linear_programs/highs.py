@@ -16,7 +16,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 try:
     import highspy
 except ImportError:  # on machines of accelerators, where the interior point alone will do
-    highspy = None
+    highspy = None  # type: ignore[assignment]
 
 # The smallest feasibility tolerance that HiGHS takes.
 SMALLEST_TOLERANCE = 1e-10
