@@ -37,18 +37,8 @@ def test_the_documented_layout_is_the_one_of_the_layers():
     assert documented == sorted(documented, key=height.__getitem__)
 
 
-EXTRAS = [
-    "matplotlib",
-    "pooch",
-    "pandas",
-    "pyarrow",
-    "anndata",
-    "h5py",
-    "skops",
-    "jinja2",
-    "vl_convert",
-    "dask",
-]
+EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]
+EXTRAS += ["array_api_compat", "torch", "triton", "cupy", "dask"]
 
 
 @pytest.mark.parametrize("module", ["minimaxrisk", "minimaxrisk.cli.app", "minimaxrisk.report"])

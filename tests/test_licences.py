@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS = ("app", "dask", "data", "plot")
+EXTRAS = ("app", "array-api", "dask", "data", "plot")
 # The lesser GPL and Mozilla's licence bind changes to the package itself, not those who use it.
 BINDING = ("GPL", "General Public License")
 HARMLESS = ("LGPL", "Lesser General Public License")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.namespaces import columns_of
 from minimaxrisk._utils.stored_array import BLOCK_ON_DISK, StoredArray
 
 
@@ -85,5 +86,5 @@ def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatAr
     )
     for top in range(0, X.shape[0], height):
         rows = slice(top, top + height)
-        found[rows] = X[rows][:, columns] @ coefficients
+        found[rows] = columns_of(X[rows], columns) @ coefficients
     return found

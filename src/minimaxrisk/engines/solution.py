@@ -9,7 +9,7 @@ from typing import TypedDict
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.certificate import lower_bound, upper_bound, upper_bound_of_some
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem
 
@@ -66,9 +66,9 @@ class Solution:
     @classmethod
     def trivial(cls, problem: Problem, objective: Objective) -> Solution:
         """mu = 0 and the empirical distribution: valid before any work is done."""
-        mu = np.zeros_like(problem.tau)
-        point = lower_bound(problem, objective, problem.centre, problem.tau)
-        return cls(mu, upper_bound(problem, objective, mu), point.distribution, point.bound)
+        nothing = np.empty(0, dtype=np.intp)
+        upper = upper_bound_of_some(problem, objective, nothing, np.empty(0))
+        return cls(np.zeros(problem.shape), upper, problem.centre.copy(), objective.value(problem.centre))
 
     def offer_mu(self, mu: FloatArray, upper: float) -> None:
         """Keep ``mu`` if its bound is no worse than the best one (later and equal is sparser or nearer)."""

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils.namespaces import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CALLER_OF_FIT,
@@ -399,8 +400,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         """
         scores = self._scores(X)
         if len(self.classes_) > 2:
-            return np.ascontiguousarray(scores.T)
-        return scores[1] if len(self.coef_) == 1 else scores[1] - scores[0]
+            return answer(X, np.ascontiguousarray(scores.T))
+        return answer(X, scores[1] if len(self.coef_) == 1 else scores[1] - scores[0])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The randomized rule h(y|x), shape (n_samples, n_classes).
@@ -408,11 +409,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         These are the probabilities with which the minimax rule picks each label. They make the
         worst-case error small; they do not estimate how probable the label is.
         """
-        return self._probabilities(self._scores(X)).T
+        return answer(X, self._probabilities(self._scores(X)).T)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity."""
-        return log_probabilities(self.predict_proba(X))
+        return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
@@ -422,19 +423,19 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         """
         scores = self._scores(X)
         if self.deterministic:
-            return self.classes_[rule.arg_max(scores)]
+            return answer(X, self.classes_[rule.arg_max(scores)])
         cumulative = np.cumsum(self._probabilities(scores), axis=0)
         draws = check_random_state(self.random_state).random_sample(scores.shape[1])
         # The last cumulative sum is one up to rounding, hence the minimum.
         index = np.minimum((draws >= cumulative).sum(axis=0), len(self.classes_) - 1)
-        return self.classes_[index]
+        return answer(X, self.classes_[index])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration."""
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
         for stage in self.stages_:
-            yield rule.probabilities(stage.scores(X), stage.threshold).T
+            yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
     def exceedance(self, X: Any) -> float:
         r"""Mean of :math:`(d_x - 1)_+` over instances, which need no labels: what the bound misses there.

@@ -14,8 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.namespaces import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
@@ -317,16 +319,16 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         As those of ``MinimaxRiskClassifier`` these are probabilities of a decision: they do not estimate how
         probable the label is.
         """
-        return np.ascontiguousarray(self._probabilities(X).T)
+        return answer(X, np.ascontiguousarray(self._probabilities(X).T))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of ``predict_proba``; a warning tells where that is minus infinity."""
-        return log_probabilities(self.predict_proba(X))
+        return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest mean probability, the first one of several."""
         decided = rule.arg_max(self._probabilities(X))
-        return self.classes_[decided]
+        return answer(X, self.classes_[decided])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """``predict_proba``, or for two classes the second column less the first.
@@ -335,8 +337,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """
         probabilities = self._probabilities(X)
         if len(self.classes_) > 2:
-            return np.ascontiguousarray(probabilities.T)
-        return probabilities[1] - probabilities[0]
+            return answer(X, np.ascontiguousarray(probabilities.T))
+        return answer(X, probabilities[1] - probabilities[0])
 
     def _probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self, "members_")
@@ -464,7 +466,7 @@ def _worst_case(
     problem = posed.problem
     return largest_expected_loss(
         problem,
-        1.0 - fitted.probabilities(data.X[posed.instances.rows]),
+        1.0 - fitted.probabilities(rows_of(data.X, posed.instances.rows)),
         start=features_to_start_with(fitted, problem),
         n_max=settings.n_max,
         epsilon=settings.epsilon,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.fitted_model import (
     check_model,
@@ -171,7 +172,7 @@ def _recompute_ensemble(
     if not all(np.isfinite(rule.coef).all() and np.isfinite(rule.intercept).all() for rule in fitted.members):
         problems.append("the coefficients in members_ are not finite")
         return np.nan, np.nan
-    loss = 1.0 - fitted.probabilities(data.X[posed.instances.rows])
+    loss = 1.0 - fitted.probabilities(rows_of(data.X, posed.instances.rows))
     objective = ExpectedLoss(loss, posed.problem.marginal)
     upper = _recompute_upper_of_loss(model, posed, objective, problems)
     lower = _recompute_lower(model, posed, objective, problems)

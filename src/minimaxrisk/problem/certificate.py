@@ -13,18 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
-
-# Moments of columns at unit root mean square are computed to about this accuracy. Without it a
-# distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
-# smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
-ROUNDING = 1e-13
-ROUNDING_FRACTION = 1e-6
 
 
 def upper_bound(
@@ -33,8 +24,15 @@ def upper_bound(
     """U(mu) over the whole uncertainty set, from ``scores = problem.scores_of(mu)`` where they are known."""
     if scores is None:
         scores = problem.scores_of(mu)
-    penalty = np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu)
-    return float(penalty) + objective.conjugate(scores)
+    return problem.penalty_of(mu) + objective.conjugate(scores)
+
+
+def upper_bound_of_some(
+    problem: Problem, objective: Objective, components: IntArray, values: FloatArray
+) -> float:
+    """U of the coefficients that are ``values`` at some components and zero elsewhere."""
+    penalty, scores = problem.penalty_and_scores(components, values)
+    return penalty + objective.conjugate(scores)
 
 
 @dataclass(frozen=True)
@@ -49,14 +47,9 @@ def lower_bound(
     problem: Problem,
     objective: Objective,
     distribution: FloatArray,
-    moments: FloatArray | None = None,
+    moments: FloatArray | float | None = None,
 ) -> FeasiblePoint:
     """L(w), from ``moments = problem.moments_of(distribution)`` where they are known already."""
-    if moments is None:
-        moments = problem.moments_of(distribution)
-    deviation = np.abs(moments - problem.tau)
-    slack = np.where(problem.lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * problem.lam)
-    outside = deviation > problem.lam + slack
-    theta = float(np.min(problem.lam[outside] / deviation[outside], initial=1.0))
+    theta = problem.share_inside(distribution, moments)
     mixed = theta * distribution + (1.0 - theta) * problem.centre
     return FeasiblePoint(mixed, objective.value(mixed))

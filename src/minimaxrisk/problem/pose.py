@@ -11,6 +11,7 @@ from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
+from minimaxrisk.problem import on_device  # noqa: F401  # registers its way to build a problem
 from minimaxrisk.problem.hinge import HingeLoss
 from minimaxrisk.problem.marginal import KnownMarginal
 from minimaxrisk.problem.problem import Problem, build_features, build_problem, problem_with_radii
@@ -155,7 +156,7 @@ def pose_l1_svm(
     )
     unit = np.ones_like(scale.scale) if standardize else scale.scale
     if alpha is None:
-        largest = float(np.max(unit * features.means_of(np.abs, instances.weights[None])[0]))
+        largest = float(np.max(unit * features.means_of(abs, instances.weights[None])[0]))
         # Columns that are all constant leave nothing to penalise.
         alpha = PENALTY_FRACTION * instances.total_weight * (largest or 1.0)
     lam = (alpha / instances.total_weight / unit)[None, :]

@@ -13,17 +13,20 @@ the one with the largest Bayes error. Components of Phi are numbered b * d + j, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.dask_arrays import is_dask_array
+from minimaxrisk._utils.namespaces import stays_where_it_is
 from minimaxrisk._utils.table import as_table
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.copying import features_of_table
 from minimaxrisk.features.dask_features import dask_features
+from minimaxrisk.features.device import device_features
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
@@ -31,7 +34,13 @@ from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.samples.instances import Instances
 from minimaxrisk.uncertainty.moments import mean_of_phi
-from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule, moment_sample
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, MomentSample, Radii, RadiusRule, moment_sample
+
+# Moments of columns at unit root mean square are computed to about this accuracy. Without it a
+# distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
+# smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
+ROUNDING = 1e-13
+ROUNDING_FRACTION = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,9 +65,18 @@ class Problem:
         return self.features.shape[0]
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Blocks and columns, of tau, lambda and the coefficients."""
+        return self.coding.n_blocks, self.features.shape[1]
+
+    @property
     def n_components(self) -> int:
         """m = B d, the length of Phi."""
-        return int(self.tau.size)
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def smallest_radius(self) -> float:
+        return float(self.lam.min())
 
     def moments_of(self, distribution: FloatArray) -> FloatArray:
         """E_w Phi(x, y) for a distribution on labels x instances: one pass over the features (B x d)."""
@@ -67,6 +85,29 @@ class Problem:
     def scores_of(self, mu: FloatArray) -> FloatArray:
         """Phi(x_i, y)' mu for every class and instance (K x n)."""
         return self.coding.scores(self.features.combine(mu))
+
+    def penalty_of(self, mu: FloatArray) -> float:
+        """``lambda'|mu| - tau'mu``."""
+        return float(np.sum(self.lam * np.abs(mu)) - np.sum(self.tau * mu))
+
+    def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
+        """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
+        mu = np.zeros(self.n_components)
+        mu[components] = values
+        mu = mu.reshape(self.shape)
+        return self.penalty_of(mu), self.scores_of(mu)
+
+    def share_inside(self, distribution: FloatArray, moments: FloatArray | float | None = None) -> float:
+        """The largest share that a distribution may have in a mixture with the centre inside the set.
+
+        One pass over the features, unless the moments of the distribution are given.
+        """
+        if moments is None:
+            moments = self.moments_of(distribution)
+        deviation = np.abs(moments - self.tau)
+        slack = np.where(self.lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * self.lam)
+        outside = deviation > self.lam + slack
+        return float(np.min(self.lam[outside] / deviation[outside], initial=1.0))
 
     def threshold_of(self, mu: FloatArray) -> float:
         """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
@@ -81,11 +122,14 @@ def build_features(
         return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     if is_dask_array(X):
         return dask_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if stays_where_it_is(X):
+        return device_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     return features_of_table(
         as_table(X), instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
     )
 
 
+@singledispatch
 def build_problem(
     features: FeatureMatrix,
     moments: ClassMoments,

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.namespaces import is_foreign, to_numpy
 from minimaxrisk.samples.units import Units, mass_of, units_of_groups, units_of_rows
 from minimaxrisk.samples.validation import TrainingData
 
@@ -134,7 +135,8 @@ def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
 
 def _values_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarray:
     # The same bytes for the same number, whatever its type was; adding 0.0 makes one value of -0.0 and 0.0.
-    return np.asarray(X[rows, start:stop], dtype=np.float64) + 0.0
+    found = to_numpy(X[:, start:stop])[rows] if is_foreign(X) else X[rows, start:stop]
+    return np.asarray(found, dtype=np.float64) + 0.0
 
 
 def _ranks(codes: IntArray, values: np.ndarray) -> IntArray:

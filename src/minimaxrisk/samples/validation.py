@@ -17,6 +17,15 @@ from sklearn.utils.validation import validate_data
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_missing
 from minimaxrisk._utils.dask_arrays import here, is_dask_array
+from minimaxrisk._utils.namespaces import (
+    beside,
+    float_types_of,
+    is_foreign,
+    namespace_of,
+    stays_where_it_is,
+    to_numpy,
+)
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight
 from minimaxrisk._utils.stored_array import LARGE, StoredArray, is_in_chunks, is_memory_map
 from minimaxrisk._utils.table import Table
@@ -44,7 +53,7 @@ class TrainingData:
     def part(self, rows: IntArray) -> TrainingData:
         """Some of the labelled rows; every class must be among them."""
         return TrainingData(
-            X=self.X[rows],
+            X=rows_of(self.X, rows),
             classes=self.classes,
             labels=self.labels[rows],
             weights=self.weights[rows],
@@ -66,7 +75,7 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
-    y, sample_weight, groups = here(y), here(sample_weight), here(groups)
+    y, sample_weight, groups = (to_numpy(here(each)) for each in (y, sample_weight, groups))
     check_label_values(y)
     try:
         X, y = _validated(estimator, X, y, reset=reset)
@@ -125,8 +134,16 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     refuse_dask_frame(X)
     table = _as_it_is(X)
     if table is None:
-        numbers = [np.float64, np.float32]
-        return validate_data(estimator, X, *y, reset=reset, accept_sparse="csr", dtype=numbers)
+        stays = stays_where_it_is(X)
+        return validate_data(
+            estimator,
+            X,
+            *y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=float_types_of(X) if stays else [np.float64, np.float32],
+            ensure_all_finite=not (stays and y),
+        )
     if table.dtype.kind not in "biuf":
         raise ValueError(f"X must be an array of real numbers, got one of type {table.dtype}.")
     stand_in = np.broadcast_to(np.float32(0.0), X.shape)
@@ -154,8 +171,10 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
     elif isinstance(data.X, Table) or isinstance(more, Table):
         X = np.vstack([_in_memory(data.X), _in_memory(more)])
+    elif is_foreign(data.X):
+        X = namespace_of(data.X).concat([data.X, beside(data.X, to_numpy(more))], axis=0)
     else:
-        X = np.vstack([data.X, more])
+        X = np.vstack([data.X, to_numpy(more)])
     nothing = np.zeros(more.shape[0])
     return TrainingData(
         X=X,

@@ -59,14 +59,19 @@ def features_that_stand_still(sample: MomentSample) -> int:
 def mean_kurtosis(sample: MomentSample) -> float:
     """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
     weights = sample.units.p_hat.sum(axis=0)[None]
-    square = sample.features.means_of(np.square, weights)
-    fourth = sample.features.means_of(lambda values: np.square(np.square(values)), weights)
+    square = sample.features.means_of(_square, weights)
+    fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
     varies = (sample.sigma > 0.0).any(axis=0) & (square[0] > 0.0)
     return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
 
 
+# In operators alone, which arrays of all libraries have. A power would be ten times slower.
+def _square(values: FloatArray) -> FloatArray:
+    return values * values
+
+
 def _cube(values: FloatArray) -> FloatArray:
-    return values * values * values  # a power would be ten times slower
+    return values * values * values
 
 
 def typical_skewness(sample: MomentSample) -> float:
@@ -80,7 +85,7 @@ def typical_skewness(sample: MomentSample) -> float:
     is_even = np.arange(p_hat.shape[1]) % 2 == 0
     halves = np.vstack([p_hat * is_even, p_hat * ~is_even])
     first = sample.features.correlate(halves)
-    second, third = (sample.features.means_of(power, halves) for power in (np.square, _cube))
+    second, third = (sample.features.means_of(power, halves) for power in (_square, _cube))
     varies, cubes = sample.sigma > 0.0, []
     for part in (slice(0, len(p_hat)), slice(len(p_hat), None)):
         mass = float(halves[part].sum())

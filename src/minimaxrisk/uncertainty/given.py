@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from minimaxrisk.uncertainty.assumptions import broken_assumptions
 from minimaxrisk.uncertainty.radius import (
@@ -32,17 +33,25 @@ class Multiple:
 
     def radii(self, sample: MomentSample) -> Radii:
         lam = multiples_of_standard_errors(sample, self.factor, intercept_level=self.intercept_level)
-        needed = self._needed(sample)
+        needed = np.inf if self.is_too_small(sample) else self._needed(sample)
         covers = self.factor >= needed
         # A larger factor than needed makes what is broken no worse.
         return Radii(lam, self.factor, broken_assumptions(sample, needed) if covers else (), covers)
 
+    def is_too_small(self, sample: MomentSample) -> bool:
+        """Whether the factor is below the normal law's quantile, which is smaller than any of Student's."""
+        if self.confidence is None:
+            return True
+        tail = (1.0 - self._level(sample)) / (2.0 * max(1, sample.n_features_varying))
+        return bool(self.factor < stats.norm.isf(tail))
+
     def _needed(self, sample: MomentSample) -> float:
         """The smallest factor that covers."""
-        if self.confidence is None or not sample.n_left > 0.0:
-            return np.inf
-        level, _ = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        return union_bound_factor(sample, level)
+        return union_bound_factor(sample, self._level(sample)) if sample.n_left > 0.0 else np.inf
+
+    def _level(self, sample: MomentSample) -> float:
+        assert self.confidence is not None
+        return split_level(self.confidence, has_intercept=sample.scale.has_intercept)[0]
 
 
 @dataclass(frozen=True)

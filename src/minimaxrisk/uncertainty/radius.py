@@ -30,6 +30,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.namespaces import namespace_of
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
@@ -168,7 +169,8 @@ def multiples_of_standard_errors(
     sample: MomentSample, factor: float, *, intercept_level: float | None = None
 ) -> FloatArray:
     """``lambda = s sigma / sqrt(n)`` for columns at unit root mean square; the intercept's by its level."""
-    lam = np.maximum(factor * sample.sigma / np.sqrt(sample.n), SMALLEST_RADIUS)
+    plain = factor * sample.sigma / float(np.sqrt(sample.n))
+    lam: FloatArray = namespace_of(plain).where(plain > SMALLEST_RADIUS, plain, SMALLEST_RADIUS)
     if intercept_level is not None and sample.scale.has_intercept:
         lam[:, 0] = np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS)
     return lam

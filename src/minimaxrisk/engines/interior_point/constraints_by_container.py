@@ -5,12 +5,16 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from minimaxrisk.engines.interior_point import device_factors  # noqa: F401  # registers its factor
 from minimaxrisk.engines.interior_point.constraints_on_dask import MomentConstraintsOnDask
+from minimaxrisk.engines.interior_point.device_constraints import MomentConstraintsOnDevice
 from minimaxrisk.engines.interior_point.moment_constraints import (
     MomentConstraints,
     MomentConstraintsInMemory,
 )
 from minimaxrisk.features.dask_features import DaskFeatures
+from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem
 
 
@@ -27,3 +31,8 @@ def _constraints_on(features: Any, problem: Problem, is_exact: bool) -> MomentCo
 @_constraints_on.register
 def _(features: DaskFeatures, problem: Problem, is_exact: bool) -> MomentConstraints:
     return MomentConstraintsOnDask(problem, features)
+
+
+@_constraints_on.register
+def _(features: DeviceFeatures, problem: DeviceProblem, is_exact: bool) -> MomentConstraints:
+    return MomentConstraintsOnDevice(problem)

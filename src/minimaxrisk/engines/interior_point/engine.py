@@ -31,7 +31,7 @@ from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverErr
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.small_coefficients import drop_small_coefficients
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.certificate import lower_bound, upper_bound, upper_bound_of_some
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -152,7 +152,7 @@ class _Search:
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self.objective = problem.objective
         self.started = time.perf_counter()
-        self.is_widened = bool((problem.lam < THIN_RADIUS).any())
+        self.is_widened = problem.smallest_radius < THIN_RADIUS
         self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
         start = None if relay is None else relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
@@ -237,7 +237,7 @@ class _Search:
         indifferent = np.full_like(self.problem.centre, 1.0 / len(self.problem.centre))
         indifferent *= self.problem.centre.sum(axis=0)
         if not self.problem.coding.encode(indifferent).any():
-            inside = lower_bound(self.iterated, self.objective, indifferent, np.zeros_like(self.problem.tau))
+            inside = lower_bound(self.iterated, self.objective, indifferent, 0.0)
             self._offer_distribution(inside.distribution, inside.bound)
 
     def _certify(self) -> float:
@@ -255,7 +255,7 @@ class _Search:
         # An iterate whose bound is the same is no better than the vertex at hand.
         if upper < self.upper or (is_vertex and upper == self.upper):
             self.upper, self._upper_is_of_vertex = upper, is_vertex
-            self.best.offer_mu(stage.expand(*self.problem.tau.shape), upper)
+            self.best.offer_mu(stage.expand(*self.problem.shape), upper)
 
     def _offer_distribution(self, distribution: FloatArray, lower: float, *, is_proven: bool = True) -> None:
         if lower >= self.lower:
@@ -288,7 +288,7 @@ class _Search:
 
     def _offer_vertex(self, vertex: Vertex) -> None:
         stage = vertex.stage
-        upper = upper_bound(self.iterated, self.objective, stage.expand(*self.problem.tau.shape))
+        upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
         if not upper <= self.upper:
             return
         self._offer_stage(stage, upper, is_vertex=True)

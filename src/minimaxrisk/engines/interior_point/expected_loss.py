@@ -15,11 +15,10 @@ import numpy as np
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.constraints_by_container import moment_constraints
 from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
-from minimaxrisk.engines.interior_point.factors import gram
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import InstanceStep
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.signed_system import DiagonalPlusGram, DiagonalPlusGramFactor
+from minimaxrisk.engines.interior_point.signed_system import DiagonalPlusGramFactor, factor_of_sum
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import SolverError
 from minimaxrisk.engines.solution import Solution
@@ -70,7 +69,7 @@ class ExpectedLossSystem:
             self._of_difference.factorise(working, weights, stiffness)
         else:
             self._of_blocks = [
-                DiagonalPlusGram(gram(working, k, weights), ratio) for k, ratio in enumerate(self._ratio)
+                factor_of_sum(working.rows, working, k, weights, ratio) for k, ratio in enumerate(self._ratio)
             ]
         # What a change of phi by -1 does.
         self._answer = self._dx(np.ones_like(x), np.zeros_like(scores))
@@ -103,7 +102,7 @@ class ExpectedLossSystem:
 def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsilon: float) -> Solution | None:
     """The optimum to violations of ``epsilon``; None where the interior point does not get near it."""
     is_large = problem.coding.n_blocks > 1 and problem.n_instances > MOST_INSTANCES_ONE_HOT
-    if problem.marginal.is_known or is_large or bool((problem.lam < THIN_RADIUS).any()):
+    if problem.marginal.is_known or is_large or problem.smallest_radius < THIN_RADIUS:
         return None
     best = Solution.trivial(problem, objective)
     point = InteriorPoint(
@@ -116,7 +115,7 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
         point.choose_working_set()
         upper, stage = point.upper_bound()
         if upper <= best.upper:
-            best.offer_mu(stage.expand(*problem.tau.shape), upper)
+            best.offer_mu(stage.expand(*problem.shape), upper)
         w = point.system.distribution()
         best.offer_distribution(w, objective.value(w))
         gaps.append(best.upper - best.lower)

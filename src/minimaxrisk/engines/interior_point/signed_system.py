@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 from scipy import sparse
 
@@ -9,8 +11,9 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.factors import cholesky, cholesky_solve, diagonal_of, gram
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import OFFSET, InstanceStep
-from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, PlainSide
+from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, Factor, PlainSide
 from minimaxrisk.engines.interior_point.small_side import Kept, SmallSide, pays, softest
+from minimaxrisk.engines.interior_point.working_rows import Rows
 
 # Constraints per instance below which the plain form takes fewer operations than a matrix of n x n.
 FEW = 0.8
@@ -88,10 +91,10 @@ class DiagonalPlusGramFactor:
         def plain() -> DiagonalPlainSide:
             return DiagonalPlainSide(working, weights, stiffness)
 
-        def careful() -> DiagonalSmallSide | DiagonalPlusGram:
+        def careful() -> Factor[[FloatArray]]:
             if pays(n, len(working), 1):
                 return DiagonalSmallSide(working, weights, stiffness)
-            return DiagonalPlusGram(gram(working, 0, weights), stiffness)
+            return factor_of_sum(working.rows, working, 0, weights, stiffness)
 
         self._factor.factorise(plain if len(working) < FEW * n else None, careful)
 
@@ -120,6 +123,14 @@ class DiagonalPlusGram:
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, None]:
         return cholesky_solve(self._lower, right), None
+
+
+@singledispatch
+def factor_of_sum(
+    rows: Rows, working: WorkingSet, block: int, weights: FloatArray, stiffness: FloatArray
+) -> Factor[[FloatArray]]:
+    """Of ``E + G`` of one block, made where the rows of the working set are."""
+    return DiagonalPlusGram(gram(working, block, weights), stiffness)
 
 
 class DiagonalSmallSide:

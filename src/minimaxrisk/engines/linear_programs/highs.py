@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-import highspy
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+
+try:
+    import highspy
+except ImportError:  # on machines of accelerators, where the interior point alone will do
+    highspy = None  # type: ignore[assignment]
 
 # The smallest feasibility tolerance that HiGHS takes.
 SMALLEST_TOLERANCE = 1e-10
@@ -61,6 +65,10 @@ class RangeProgram:
         feasibility_tolerance: float,
         presolve: bool = False,
     ) -> None:
+        if highspy is None:
+            raise SolverError(
+                "the package 'highspy' could not be imported; install it with: pip install highspy"
+            )
         self._interrupt = Event()
         self._pivots_left: int | None = None
         self._n_fixed = fixed_rows.shape[0]

@@ -1,0 +1,88 @@
+"""The moment constraints of a problem on a device: positions and directions never leave it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.namespaces import namespace_of, to_numpy
+from minimaxrisk.engines.interior_point.device_rows import DeviceRows
+from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
+from minimaxrisk.problem.on_device import DeviceProblem
+
+
+class MomentConstraintsOnDevice:
+    """``MomentConstraints`` of which single numbers and the columns of working sets come here."""
+
+    is_exact = True
+
+    def __init__(self, problem: DeviceProblem) -> None:
+        self._problem = problem
+        xp = problem.features.xp
+        self._lam, self._tau = (xp.reshape(v, (-1,)) for v in (problem.lam_there, problem.tau_there))
+        self._position = self._direction = self._ahead = 0.0 * self._lam
+
+    def begin(self) -> None:
+        self._position = self._ahead = 0.0 * self._lam
+
+    def deviations(self) -> Any:
+        return self._position * self._lam
+
+    def begin_at(self, deviations: Any) -> None:
+        self._position = self._ahead = deviations / self._lam
+
+    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
+        m = self._problem.n_components
+        if k >= m:
+            return self._gather(np.arange(m))
+        if k > 0:
+            xp = self._problem.features.xp
+            distance = xp.maximum(xp.abs(self._ahead), xp.abs(self._position))
+            besides = np.union1d(largest(distance, k), besides)
+        return self._gather(besides)
+
+    def furthest_step(self, block_weights: FloatArray) -> float:
+        xp = self._problem.features.xp
+        found = xp.reshape(self._problem.features.correlate_there(block_weights), (-1,))
+        self._direction = found / self._lam
+        # Of the two bounds, -1 and 1, a direction can only meet the one it points to.
+        slack = xp.where(self._direction < 0.0, -1.0 - self._position, 1.0 - self._position)
+        fastest = float(xp.max(self._direction / slack))
+        if np.isnan(fastest):
+            raise FloatingPointError("a constraint holds with equality and its slack is gone")
+        return np.inf if fastest <= 0.0 else 1.0 / fastest
+
+    def make_exact(self, block_weights: FloatArray) -> bool:
+        deviation = self._problem.features.correlate_there(block_weights) - self._problem.tau_there
+        xp = self._problem.features.xp
+        self._position = xp.reshape(deviation, (-1,)) / self._lam
+        return bool(xp.max(xp.abs(self._position)) < 1.0)
+
+    def advance(self, step: float) -> None:
+        self._ahead = self._position + self._direction
+        self._position = self._position + step * self._direction
+
+    def _gather(self, components: IntArray) -> WorkingSet:
+        n_blocks, d = self._problem.shape
+        lam, tau, position = self._problem.at(components, self._lam, self._tau, self._position)
+        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
+        return WorkingSet(
+            components=components,
+            rows=DeviceRows(self._problem.features.columns_there(components % d)),
+            radius=lam,
+            target=tau / lam,
+            position=position,
+            parts=tuple(map(slice, bounds[:-1], bounds[1:])),
+        )
+
+
+def largest(values: Any, k: int) -> IntArray:
+    """Where the k largest numbers are, in any order."""
+    xp = namespace_of(values)
+    if hasattr(xp, "topk"):  # PyTorch
+        return to_numpy(xp.topk(values, k, sorted=False).indices)
+    if hasattr(xp, "argpartition"):  # CuPy
+        return to_numpy(xp.argpartition(values, -k)[-k:])
+    return to_numpy(xp.argsort(values)[-k:])

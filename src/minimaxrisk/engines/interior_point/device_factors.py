@@ -1,0 +1,54 @@
+"""The factor of ``E + G`` on a device, for matrices that are large enough to pay for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.namespaces import beside, namespace_of, to_numpy
+from minimaxrisk.engines.interior_point.device_rows import DeviceRows
+from minimaxrisk.engines.interior_point.factors import REGULARISATIONS, FactorisationError
+from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
+from minimaxrisk.engines.interior_point.plain_side import Factor
+from minimaxrisk.engines.interior_point.signed_system import DiagonalPlusGram, factor_of_sum
+
+# Instances from which on the factor is made on the device.
+MANY_INSTANCES = 400
+
+
+@factor_of_sum.register
+def factor_on_device(
+    rows: DeviceRows, working: WorkingSet, block: int, weights: FloatArray, stiffness: FloatArray
+) -> Factor[[FloatArray]]:
+    part = working.parts[block]
+    inner = weights[part] / working.radius[part] ** 2
+    if len(stiffness) < MANY_INSTANCES:
+        return DiagonalPlusGram(rows.gram(part, inner), stiffness)
+    return DiagonalPlusGramThere(rows.gram_there(part, inner), stiffness)
+
+
+class DiagonalPlusGramThere:
+    """Cholesky factor of ``E + G`` on the device; right-hand sides go there, solutions come back."""
+
+    def __init__(self, gram: Any, stiffness: FloatArray) -> None:
+        xp = namespace_of(gram)
+        self._xp, self._solve = xp, getattr(xp, "cholesky_solve", None)
+        unit = xp.eye(len(stiffness), dtype=gram.dtype, device=gram.device)
+        matrix = gram + beside(gram, stiffness) * unit
+        for extra in REGULARISATIONS:
+            self._matrix = matrix + extra * (matrix * unit)
+            try:
+                self._lower = xp.linalg.cholesky(self._matrix)
+            except (RuntimeError, np.linalg.LinAlgError):
+                continue
+            if bool(xp.isfinite(self._lower[-1, -1])):
+                return
+        raise FactorisationError
+
+    def solve(self, right: FloatArray) -> tuple[FloatArray, None]:
+        there = beside(self._lower, right[:, None])
+        if self._solve is not None:  # PyTorch; the standard knows no systems of triangles
+            return to_numpy(self._solve(there, self._lower))[:, 0], None
+        return to_numpy(self._xp.linalg.solve(self._matrix, there))[:, 0], None

@@ -1,0 +1,78 @@
+# mypy: ignore-errors
+# ruff: noqa: PLR0912, PLR0917
+"""The kernel of ``device_kernels`` in Triton's language; ``kernel`` is None where Triton is not installed."""
+
+from __future__ import annotations
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+
+
+def sums(
+    data,
+    weights,
+    shift,
+    first,
+    second,
+    n,
+    d,
+    stride,
+    N_WEIGHTS: tl.constexpr,
+    SQUARES: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    UNROLLED: tl.constexpr,
+):
+    column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = column < d
+    centre = tl.load(shift + column, mask=inside, other=0.0)
+    nothing = tl.zeros((COLUMNS,), dtype=tl.float64)
+    a0, a1, a2, a3 = nothing, nothing, nothing, nothing
+    b0, b1, b2, b3 = nothing, nothing, nothing, nothing
+    for start in range(0, n, UNROLLED):
+        for k in tl.static_range(UNROLLED):
+            row = start + k
+            exists = row < n
+            where = data + row.to(tl.int64) * stride + column
+            value = tl.load(where, mask=inside & exists, other=0.0).to(tl.float64) - centre
+            square = value * value
+            w = tl.load(weights + row, mask=exists, other=0.0)
+            a0 += w * value
+            if SQUARES:
+                b0 += w * square
+            if N_WEIGHTS > 1:
+                w = tl.load(weights + n + row, mask=exists, other=0.0)
+                a1 += w * value
+                if SQUARES:
+                    b1 += w * square
+            if N_WEIGHTS > 2:
+                w = tl.load(weights + 2 * n + row, mask=exists, other=0.0)
+                a2 += w * value
+                if SQUARES:
+                    b2 += w * square
+            if N_WEIGHTS > 3:
+                w = tl.load(weights + 3 * n + row, mask=exists, other=0.0)
+                a3 += w * value
+                if SQUARES:
+                    b3 += w * square
+    column_of_second = column + d
+    tl.store(first + column, a0, mask=inside)
+    if SQUARES:
+        tl.store(second + column, b0, mask=inside)
+    if N_WEIGHTS > 1:
+        tl.store(first + column_of_second, a1, mask=inside)
+        if SQUARES:
+            tl.store(second + column_of_second, b1, mask=inside)
+    if N_WEIGHTS > 2:
+        tl.store(first + column_of_second + d, a2, mask=inside)
+        if SQUARES:
+            tl.store(second + column_of_second + d, b2, mask=inside)
+    if N_WEIGHTS > 3:
+        tl.store(first + column_of_second + 2 * d, a3, mask=inside)
+        if SQUARES:
+            tl.store(second + column_of_second + 2 * d, b3, mask=inside)
+
+
+kernel = None if triton is None else triton.jit(sums)
