@@ -15,6 +15,7 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.namespaces import to_numpy
 from minimaxrisk.datasets import make_expression
+from minimaxrisk._utils.table import as_table
 from minimaxrisk.engines.interior_point import device_factors, device_rows
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
@@ -82,7 +83,7 @@ def test_answers_are_those_of_the_copy(elsewhere, fit_intercept, standardize):
     X, y, weights = a_difficult_study(rng)
     instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights))
     options = {"standardize": standardize, "fit_intercept": fit_intercept}
-    copied, moments, scale = dense_features(X, instances, **options)
+    copied, moments, scale = dense_features(as_table(X), instances, **options)
     there, their_moments, their_scale = device_features(elsewhere(X), instances, **options)
     assert there.shape == copied.shape
     n, d = copied.shape

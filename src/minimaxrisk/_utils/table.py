@@ -86,5 +86,5 @@ def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatAr
     )
     for top in range(0, X.shape[0], height):
         rows = slice(top, top + height)
-        found[rows] = columns_of(X[rows], columns) @ coefficients
+        found[rows] = columns_of(X[rows, :], columns) @ coefficients
     return found
