@@ -14,8 +14,8 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils.namespaces import to_numpy
-from minimaxrisk.datasets import make_expression
 from minimaxrisk._utils.table import as_table
+from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point import device_factors, device_rows
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features

@@ -120,35 +120,37 @@ def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
     A few columns usually tell all rows apart; more are read, and only of rows that are still tied, while ties
     remain.
     """
-    codes, tied = np.zeros(len(kept), dtype=np.int64), np.arange(len(kept))
+    codes, tied = np.zeros(len(kept), dtype=np.intp), np.arange(len(kept))
     start, width = 0, 16
     while start < X.shape[1] and len(tied) > 1:
-        stop = min(start + width, X.shape[1])
+        stop = min(start + max(1, min(width, MOST_COMPARED // len(tied))), X.shape[1])
         # The rank among the tied ones breaks ties; a row that is alone has its place already.
-        within = np.zeros(len(kept), dtype=np.int64)
-        within[tied] = _ranks(codes[tied], _values_at(X, kept[tied], start, stop))
-        codes = np.unique(codes * len(kept) + within, return_inverse=True)[1]
+        within = np.zeros(len(kept), dtype=np.intp)
+        within[tied] = _ranks(_bytes_at(X, kept[tied], start, stop), codes[tied])
+        codes = _ranks(within[:, None], codes)
         tied = np.flatnonzero(np.bincount(codes)[codes] > 1)
-        start, width = stop, max(16, min(4 * width, MOST_COMPARED // max(1, len(tied))))
-    return codes.astype(np.intp)
+        start, width = stop, 4 * width
+    return codes
 
 
-def _values_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarray:
-    # The same bytes for the same number, whatever its type was; adding 0.0 makes one value of -0.0 and 0.0.
+def _bytes_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarray:
+    """Whole numbers in the order of the bytes of the float64 at some rows and columns."""
     found = to_numpy(X[:, start:stop])[rows] if is_foreign(X) else X[rows, start:stop]
-    return np.asarray(found, dtype=np.float64) + 0.0
+    # Adding 0.0 makes one value of -0.0 and 0.0.
+    values = np.asarray(found, dtype=np.float64) + 0.0
+    return values.view(">u8").astype(np.uint64)
 
 
-def _ranks(codes: IntArray, values: np.ndarray) -> IntArray:
-    """Ranks of rows by code, and then by the bytes of their values."""
-    # Big-endian, so that the order of the bytes is that of the codes, which decide first.
-    keys = np.hstack([_as_bytes(codes[:, None].astype(">i8")), _as_bytes(values)])
-    void = np.dtype((np.void, keys.shape[1]))
-    return np.unique(keys.view(void).ravel(), return_inverse=True)[1]
-
-
-def _as_bytes(values: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+def _ranks(keys: np.ndarray, codes: IntArray) -> IntArray:
+    """Ranks of rows by code, and then by their keys, column by column."""
+    order = np.lexsort((*keys.T[::-1], codes))
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = codes[order[1:]] != codes[order[:-1]]
+    for key in keys.T:
+        is_new[1:] |= key[order[1:]] != key[order[:-1]]
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.cumsum(is_new) - 1
+    return ranks
 
 
 def _sparse_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
