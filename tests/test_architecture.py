@@ -38,7 +38,7 @@ def test_the_documented_layout_is_the_one_of_the_layers():
 
 
 EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]
-EXTRAS += ["array_api_compat", "torch", "triton", "cupy", "dask"]
+EXTRAS += ["array_api_compat", "triton", "dask"]
 
 
 @pytest.mark.parametrize("module", ["minimaxrisk", "minimaxrisk.cli.app", "minimaxrisk.report"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.engines.solution import Solution
-from minimaxrisk.problem.certificate import upper_bound
+from minimaxrisk.engines.solution import Solution, Stage
+from minimaxrisk.problem.certificate import upper_bound_of_some
 from minimaxrisk.problem.problem import Problem
 
 # What clearing coefficients may cost where the gap is wider than the tolerance anyway.
@@ -17,14 +17,15 @@ def drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) ->
 
     A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
     """
-    nothing = upper_bound(problem, problem.objective, np.zeros_like(best.mu))
+    components, values = best.stage.components, best.stage.values
+    nothing = Solution.trivial(problem, problem.objective).upper
     allowed = best.lower + gap_tol
     if best.upper > allowed:
         allowed = best.upper + min(gap_tol, LARGEST_LOSS)
-    size = np.abs(best.mu)
+    size = np.abs(values)
     for fraction in 10.0 ** np.arange(-1.0, -9.0, -1.0):
-        sparse = np.where(size > fraction * size.max(), best.mu, 0.0)
-        upper = upper_bound(problem, problem.objective, sparse)
+        kept = size > fraction * size.max(initial=0.0)
+        upper = upper_bound_of_some(problem, problem.objective, components[kept], values[kept])
         if upper <= min(allowed, nothing):
-            best.mu, best.upper = sparse, upper
+            best.stage, best.upper = Stage(components[kept], values[kept]), upper
             return

@@ -9,7 +9,7 @@ from typing import TypedDict
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.problem.certificate import lower_bound, upper_bound, upper_bound_of_some
+from minimaxrisk.problem.certificate import lower_bound, upper_bound_of_some
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem
 
@@ -46,12 +46,22 @@ class Stage:
         mu[self.components] = self.values
         return mu.reshape(n_blocks, n_columns)
 
+    @classmethod
+    def of(cls, mu: FloatArray) -> Stage:
+        """The coefficients that are not zero."""
+        components = np.flatnonzero(mu)
+        return cls(components, mu.ravel()[components])
+
+
+NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
+
 
 @dataclass
 class Solution:
     """The best certified pair so far, and how it came about."""
 
-    mu: FloatArray  # B x d, columns at unit rms
+    shape: tuple[int, int]  # B x d, of the coefficients
+    stage: Stage  # those that are not zero, columns at unit rms
     upper: float
     distribution: FloatArray  # K x n, inside the uncertainty set
     lower: float
@@ -66,18 +76,28 @@ class Solution:
     @classmethod
     def trivial(cls, problem: Problem, objective: Objective) -> Solution:
         """mu = 0 and the empirical distribution: valid before any work is done."""
-        nothing = np.empty(0, dtype=np.intp)
-        upper = upper_bound_of_some(problem, objective, nothing, np.empty(0))
-        return cls(np.zeros(problem.shape), upper, problem.centre.copy(), objective.value(problem.centre))
+        upper = upper_bound_of_some(problem, objective, NOTHING.components, NOTHING.values)
+        lower = objective.value(problem.centre)
+        return cls(problem.shape, NOTHING, upper, problem.centre.copy(), lower)
+
+    @property
+    def mu(self) -> FloatArray:
+        """All coefficients (B x d)."""
+        return self.stage.expand(*self.shape)
 
     def offer_mu(self, mu: FloatArray, upper: float) -> None:
         """Keep ``mu`` if its bound is no worse than the best one (later and equal is sparser or nearer)."""
         if upper <= self.upper:
-            self.mu, self.upper = mu, upper
+            self.offer_stage(Stage.of(mu), upper)
+
+    def offer_stage(self, stage: Stage, upper: float) -> None:
+        """The same for coefficients of which most are zero."""
+        if upper <= self.upper:
+            self.stage, self.upper = stage, upper
 
     def settle(self, problem: Problem, objective: Objective) -> None:
         """Compute afresh what iterations may have updated: the bounds that are reported."""
-        self.upper = upper_bound(problem, objective, self.mu)
+        self.upper = upper_bound_of_some(problem, objective, self.stage.components, self.stage.values)
         point = lower_bound(problem, objective, self.distribution)
         self.distribution, self.lower = point.distribution, point.bound
 

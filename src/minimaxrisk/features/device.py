@@ -63,7 +63,7 @@ class DeviceFeatures:
     def correlate_there(self, block_weights: FloatArray) -> Any:
         """``correlate`` on the device."""
         self.n_passes += 1
-        inner = weighted_sums(self.data, self._on_rows(block_weights), self.shift) * self.factor
+        inner = weighted_sums(self.data, self.on_rows(block_weights), self.shift) * self.factor
         if not self.has_intercept:
             return inner
         mass = beside(self.data, block_weights.sum(axis=1, keepdims=True))
@@ -100,7 +100,7 @@ class DeviceFeatures:
 
     def _class_moments(self, p_hat: FloatArray) -> ClassMoments:
         self.n_passes += 1
-        first, second = weighted_sums_and_squares(self.data, self._on_rows(p_hat), self.shift)
+        first, second = weighted_sums_and_squares(self.data, self.on_rows(p_hat), self.shift)
         return self._moments(p_hat, first, second)
 
     def _moments(self, p_hat: FloatArray, first: Any, second: Any) -> ClassMoments:
@@ -155,7 +155,8 @@ class DeviceFeatures:
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
-    def _on_rows(self, block_weights: FloatArray) -> Any:
+    def on_rows(self, block_weights: FloatArray) -> Any:
+        """Weights of the rows of the data from those of the instances, on the device."""
         everywhere = np.zeros((len(block_weights), self.data.shape[0]))
         everywhere[:, self.rows] = block_weights
         return beside(self.data, everywhere)
@@ -206,13 +207,13 @@ def device_features(
     nothing = xp.zeros(d, dtype=xp.float64, device=X.device)
     features = DeviceFeatures(X, rows, nothing, nothing + 1.0, fit_intercept)
     # Weights of zero times what is no number are no number either: all rows are looked at.
-    mean = weighted_sums(X, features._on_rows(instances.weights[None]), nothing)[0, :]
+    mean = weighted_sums(X, features.on_rows(instances.weights[None]), nothing)[0, :]
     if not bool(xp.all(xp.isfinite(mean))):
         assert_all_finite(X, input_name="X")
         _refuse_sizes()
     shift = mean if standardize else nothing
     features.shift = shift
-    first, second = weighted_sums_and_squares(X, features._on_rows(p_hat), shift)
+    first, second = weighted_sums_and_squares(X, features.on_rows(p_hat), shift)
     square = xp.sum(second, axis=0)
     deviation = xp.sqrt(square)
     noise = float(8.0 * np.count_nonzero(instances.weights) * EPS) * xp.abs(shift)

@@ -1,8 +1,10 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0912, PLR0917
-"""The kernel of ``device_kernels`` in Triton's language; ``kernel`` is None where Triton is not installed."""
+# ruff: noqa: PLR0124, PLR0912, PLR0917
+"""The kernels of ``device_kernels`` in Triton's language; both are None where Triton is not installed."""
 
 from __future__ import annotations
+
+from typing import Any
 
 try:
     import triton
@@ -75,4 +77,39 @@ def sums(
             tl.store(second + column_of_second + 2 * d, b3, mask=inside)
 
 
-kernel = None if triton is None else triton.jit(sums)
+def step(
+    data,
+    weights,
+    shift,
+    scale,
+    position,
+    direction,
+    fastest,
+    n,
+    d,
+    stride,
+    COLUMNS: tl.constexpr,
+    UNROLLED: tl.constexpr,
+):
+    column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = column < d
+    centre = tl.load(shift + column, mask=inside, other=0.0)
+    total = tl.zeros((COLUMNS,), dtype=tl.float64)
+    for start in range(0, n, UNROLLED):
+        for k in tl.static_range(UNROLLED):
+            row = start + k
+            exists = row < n
+            where = data + row.to(tl.int64) * stride + column
+            value = tl.load(where, mask=inside & exists, other=0.0).to(tl.float64) - centre
+            total += tl.load(weights + row, mask=exists, other=0.0) * value
+    total *= tl.load(scale + column, mask=inside, other=0.0)
+    tl.store(direction + column, total, mask=inside)
+    # Of the two bounds, -1 and 1, a direction can only meet the one it points to.
+    here = tl.load(position + column, mask=inside, other=0.0)
+    speed = total / (tl.where(total < 0.0, -1.0, 1.0) - here)
+    speed = tl.where(speed == speed, speed, float("inf"))
+    tl.store(fastest + tl.program_id(0), tl.max(tl.where(inside, speed, float("-inf")), axis=0))
+
+
+sums_kernel: Any = None if triton is None else triton.jit(sums)
+step_kernel: Any = None if triton is None else triton.jit(step)

@@ -51,6 +51,10 @@ class DeviceProblem(Problem):
             marginal=marginal,
         )
 
+    @property
+    def iterations_are_cheap(self) -> bool:
+        return True
+
     @cached_property
     def tau(self) -> FloatArray:
         return to_numpy(self.tau_there)

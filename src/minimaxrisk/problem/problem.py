@@ -56,6 +56,11 @@ class Problem:
     marginal: Marginal = FREE
 
     @property
+    def iterations_are_cheap(self) -> bool:
+        """Whether a pass over the features takes less time than a search among the vertices nearby."""
+        return False
+
+    @property
     def objective(self) -> BayesError:
         """What the adversary of the minimax risk maximises."""
         return BayesError(self.marginal)

@@ -14,7 +14,7 @@ from minimaxrisk._utils.arrays import BoolArray
 from minimaxrisk.engines.first_order.primal_dual import Point, PrimalDual
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.small_coefficients import drop_small_coefficients
-from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
 from minimaxrisk.problem.certificate import lower_bound, upper_bound
 from minimaxrisk.problem.problem import Problem
 
@@ -31,8 +31,7 @@ def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | N
     """Solve to a certified gap of ``settings.first_order_gap_tol``, with small coefficients cleared."""
     best = first_order_approach(problem, settings, monitor)
     drop_small_coefficients(problem, best, settings.first_order_gap_tol)
-    used = np.flatnonzero(best.mu)
-    best.stages = [Stage(used, best.mu.ravel()[used])]
+    best.stages = [best.stage]
     return best
 
 

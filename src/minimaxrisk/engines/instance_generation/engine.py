@@ -41,7 +41,7 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_point,
 )
 from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
 from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.problem import Problem
 
@@ -69,8 +69,7 @@ def instance_generation(
         best.interrupted = True
     best.settle(problem, problem.objective)
     best.converged = best.converged or best.upper - best.lower <= rounds.tolerance
-    used = np.flatnonzero(best.mu)
-    best.stages = [Stage(used, best.mu.ravel()[used])]
+    best.stages = [best.stage]
     return best
 
 
@@ -168,7 +167,7 @@ class _Rounds:
         self._is_whole = True
         found, best = interior_point(self.problem, self._remaining(), self._tell), self.best
         best.offer_distribution(found.distribution, found.lower)
-        best.offer_mu(found.mu, found.upper)
+        best.offer_stage(found.stage, found.upper)
         best.interrupted, best.converged = found.interrupted, found.converged
         best.solver, best.remark = found.solver, found.remark
 

@@ -28,7 +28,7 @@ class DeviceRows:
 
     @cached_property
     def _here(self) -> FloatArray:
-        return np.ascontiguousarray(to_numpy(self.columns).T)
+        return to_numpy(self.columns).T
 
     def __getitem__(self, chosen: IntArray | slice) -> FloatArray:
         return self._here[chosen]

@@ -31,7 +31,7 @@ from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverErr
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.small_coefficients import drop_small_coefficients
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
-from minimaxrisk.problem.certificate import lower_bound, upper_bound, upper_bound_of_some
+from minimaxrisk.problem.certificate import lower_bound, upper_bound_of_some
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -97,8 +97,7 @@ def interior_point(
         drop_small_coefficients(problem, best, settings.gap_tol)
     # Without violated constraints the work is done, also where rounding leaves a larger gap.
     best.converged = best.converged or best.upper - best.lower <= tolerance
-    used = np.flatnonzero(best.mu)
-    best.stages = [Stage(used, best.mu.ravel()[used])]
+    best.stages = [best.stage]
     return best
 
 
@@ -106,7 +105,7 @@ def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor)
     """The upper bound proven when the monitor stops the loop; no vertex, and no sparse coefficients."""
     best = Solution.trivial(problem, problem.objective)
     _Search(problem, settings, best, seeks_vertex=False).run(monitor)
-    return upper_bound(problem, problem.objective, best.mu)
+    return upper_bound_of_some(problem, problem.objective, best.stage.components, best.stage.values)
 
 
 def interior_approach(
@@ -255,7 +254,7 @@ class _Search:
         # An iterate whose bound is the same is no better than the vertex at hand.
         if upper < self.upper or (is_vertex and upper == self.upper):
             self.upper, self._upper_is_of_vertex = upper, is_vertex
-            self.best.offer_mu(stage.expand(*self.problem.shape), upper)
+            self.best.offer_stage(stage, upper)
 
     def _offer_distribution(self, distribution: FloatArray, lower: float, *, is_proven: bool = True) -> None:
         if lower >= self.lower:
@@ -390,7 +389,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
         best.remark = f"the work of the interior point could not be finished: {failure}"
     if finished.upper > max(best.upper, best.lower + settings.gap_tol):
         return False
-    best.mu, best.upper = finished.mu, finished.upper
+    best.stage, best.upper = finished.stage, finished.upper
     return True
 
 

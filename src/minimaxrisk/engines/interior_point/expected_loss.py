@@ -115,7 +115,7 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
         point.choose_working_set()
         upper, stage = point.upper_bound()
         if upper <= best.upper:
-            best.offer_mu(stage.expand(*problem.shape), upper)
+            best.offer_stage(stage, upper)
         w = point.system.distribution()
         best.offer_distribution(w, objective.value(w))
         gaps.append(best.upper - best.lower)

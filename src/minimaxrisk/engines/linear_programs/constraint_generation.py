@@ -25,7 +25,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.linear_programs.master import Master, MasterSolution, feasibility_tolerance
 from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.certificate import lower_bound, upper_bound_of_some
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -206,9 +206,8 @@ def _certify(
     best: Solution,
 ) -> float:
     """Bounds of the new pair, kept where they are the best so far. Returns that of the coefficients, R^k."""
-    mu = found.stage.expand(*problem.tau.shape)
-    current = upper_bound(problem, objective, mu)
-    best.offer_mu(mu, current)
+    current = upper_bound_of_some(problem, objective, found.stage.components, found.stage.values)
+    best.offer_stage(found.stage, current)
     point = lower_bound(problem, objective, found.distribution, moments)
     best.offer_distribution(point.distribution, point.bound)
     best.stages.append(found.stage)

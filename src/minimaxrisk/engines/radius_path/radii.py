@@ -168,9 +168,7 @@ def _by_interior_point(family: RadiusFamily, radius: float, relay: Relay | None)
     solution = interior_point(family.at(radius), settings, relay=relay)
     if solution.interrupted:
         raise KeyboardInterrupt
-    used = np.flatnonzero(solution.mu)
-    stage = Stage(used, solution.mu.ravel()[used])
-    return family.solved(radius, stage, solution.upper, solution.lower)
+    return family.solved(radius, solution.stage, solution.upper, solution.lower)
 
 
 class _Follower:

@@ -43,6 +43,9 @@ class VertexSearch:
         ``is_near`` says that the tolerance is met, so that the vertex is all that is missing.
         """
         self._n_near += is_near
+        # An iteration within the tolerance then takes less time than an attempt that may fail.
+        if self._point.problem.iterations_are_cheap and self._n_near < 2:
+            return
         face = self._point.face()
         seen, self._seen = face.is_same_as(self._seen), face
         # Not worth its time while the guess still changes and cannot be right.
