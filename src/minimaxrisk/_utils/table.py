@@ -85,6 +85,6 @@ def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatAr
         max(1, BLOCK_ON_DISK // max(1, len(columns))),
     )
     for top in range(0, X.shape[0], height):
-        rows = slice(top, top + height)
+        rows = slice(top, min(top + height, X.shape[0]))
         found[rows] = columns_of(X[rows, :], columns) @ coefficients
     return found
