@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
     from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
+    from minimaxrisk.guarantees.training_scale import ScaleComparison, TrainingScale, training_scale
     from minimaxrisk.guarantees.verification import Certificate, verify
 
 __version__ = _version("minimaxrisk")
@@ -53,6 +54,8 @@ _MODULE_OF = {
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
     "RandomFourierFeatures": "estimators.fourier",
+    "ScaleComparison": "guarantees.training_scale",
+    "TrainingScale": "guarantees.training_scale",
     "UninformativeRadiusWarning": "_utils.notices",
     "best_guarantee": "guarantees.best_guarantee",
     "compare": "analysis.comparison",
@@ -60,6 +63,7 @@ _MODULE_OF = {
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
     "holdout_bound": "guarantees.holdout",
+    "training_scale": "guarantees.training_scale",
     "verify": "guarantees.verification",
 }
 
@@ -83,6 +87,8 @@ __all__ = [
     "MinimaxRiskSelector",
     "PermutationTestResult",
     "RandomFourierFeatures",
+    "ScaleComparison",
+    "TrainingScale",
     "UninformativeRadiusWarning",
     "best_guarantee",
     "compare",
@@ -95,6 +101,7 @@ __all__ = [
     "permutation_test",
     "report",
     "storage",
+    "training_scale",
     "verify",
 ]
 

@@ -17,6 +17,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.guarantees.error_statement import BestGuarantee
+from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
 from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
@@ -126,6 +127,9 @@ def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> Save
         fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.X, study.feature_names),
         imputer=trained.imputer,
         scaler=trained.scaler,
+        training_scale=training_scale(
+            trained.classifier, trained.features, trained.y, before_scaling=trained.X
+        ),
         reading={key: value for key in ("layer", "sheet") if (value := getattr(reading, key)) is not None},
         command=command,
         versions=current_versions(),

@@ -32,6 +32,7 @@ from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.guarantees.training_scale import TrainingScale
 
 MANIFEST = "minimaxrisk.json"
 FORMAT = 2
@@ -67,6 +68,9 @@ class SavedModel:
         Fills missing values with what they were replaced by in training; None refuses them.
     scaler : ClippedScaler or None
         What clipped the columns before the classifier saw them; None for columns as they are.
+    training_scale : TrainingScale or None
+        What the columns that the model uses were like in training, filled and not yet scaled; new samples are
+        compared with it. None for a model that uses no column, and in files of older releases.
     reading : mapping of str to str
         The layer or sheet of the file that the training data come from, as options of reading.
     command : str
@@ -82,6 +86,7 @@ class SavedModel:
     fingerprint_of_used: str = ""
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
+    training_scale: TrainingScale | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -130,12 +135,17 @@ def load_model(path: str | Path) -> SavedModel:
             fingerprint_of_used=manifest["fingerprint_of_used"],
             imputer=parts["imputer"],
             scaler=parts.get("scaler"),  # files of older releases have none
+            training_scale=_scale_of(parts.get("training_scale")),
             reading=manifest["reading"],
             command=manifest["command"],
             versions=manifest["versions"],
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
+
+
+def _scale_of(stored: Any) -> TrainingScale | None:
+    return None if stored is None else TrainingScale(**stored)
 
 
 AGAIN = "fit the model again, or get the file again"
@@ -145,7 +155,13 @@ def _packed(model: SavedModel) -> bytes:
     skops = _skops()
     classifier = _without_callback(model.classifier)
     content = skops.dumps(
-        {"classifier": classifier, "imputer": model.imputer, "scaler": model.scaler},
+        {
+            "classifier": classifier,
+            "imputer": model.imputer,
+            "scaler": model.scaler,
+            # As arrays, so that older releases can read the file.
+            "training_scale": None if model.training_scale is None else vars(model.training_scale),
+        },
         compression=zipfile.ZIP_DEFLATED,
     )
     manifest = {

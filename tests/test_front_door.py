@@ -1,0 +1,156 @@
+"""No silent wrong answer at the command line: plausible files that are not what they seem."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minimaxrisk import MinimaxRiskClassifier, training_scale
+from minimaxrisk.cli import main
+from minimaxrisk.storage.model_file import load_model, save_model
+from tests.study_files import write_rows
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+N_TRAIN, N_NEW, N_GENES = 40, 20, 60
+GENES = [f"gene_{j}" for j in range(N_GENES)]
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def expression(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Raw intensities, log-normal, as a scanner gives them; ten genes are three times as high in the ill."""
+    rng = np.random.default_rng(seed)
+    y = np.resize(["ill", "well"], n)
+    level = np.random.default_rng(0).uniform(5.0, 9.0, N_GENES)
+    logarithms = level + 0.5 * rng.standard_normal((n, N_GENES))
+    logarithms[y == "ill", :10] += 1.1
+    return np.exp(logarithms), y
+
+
+def write_study(path: Path, X: np.ndarray, y: np.ndarray | None = None) -> Path:
+    rows = [["sample", *GENES, *([] if y is None else ["diagnosis"])]]
+    rows += [[f"s{i}", *map(repr, x), *([] if y is None else [y[i]])] for i, x in enumerate(X.tolist())]
+    return write_rows(path, rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The raw study, a model of it with plain radius, and one with radii that cover."""
+    folder = tmp_path_factory.mktemp("front_door")
+    study = write_study(folder / "study.csv", *expression(N_TRAIN, seed=1))
+    for name, radius in (("plain", "1"), ("bootstrap", "bootstrap")):
+        command = [
+            "fit",
+            study,
+            "--target",
+            "diagnosis",
+            "--radius",
+            radius,
+            "--out",
+            folder / f"{name}.skops",
+        ]
+        assert main([*map(str, command), "--quiet"]) == 0
+    return folder
+
+
+OTHER_SCALES = {
+    "logarithms": (np.log2, "base-2 logarithms of such values"),
+    "units": (lambda X: 100.0 * X, "values about 100 times as large"),
+    "standardised": (lambda X: (X - X.mean(axis=0)) / X.std(axis=0), "mean 0 and standard deviation 1"),
+}
+
+
+class TestNewSamplesOnAnotherScale:
+    @pytest.mark.parametrize("name", OTHER_SCALES)
+    def test_are_called_so_and_get_no_bound(self, name, folder, tmp_path, capsys):
+        change, explanation = OTHER_SCALES[name]
+        new = write_study(tmp_path / "new.csv", change(expression(N_NEW, seed=2)[0]))
+        status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--quiet")
+        assert status == 0
+        assert "WARNING" in err  # whatever --quiet says
+        assert "another scale" in err
+        assert explanation in err
+        rows = list(csv.DictReader(out.splitlines()))
+        assert {row["on_training_scale"] for row in rows} == {"no"}
+        found = json.loads(run(capsys, "predict", folder / "bootstrap.skops", new, "--json")[1])
+        assert found["guaranteed_error"] is None
+        assert not any(row["on_training_scale"] for row in found["predictions"])
+
+    @pytest.mark.parametrize("name", ["logarithms", "units"])
+    def test_a_single_sample_is_enough(self, name, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", OTHER_SCALES[name][0](expression(N_NEW, seed=2)[0])[:1])
+        _, out, err = run(capsys, "predict", folder / "plain.skops", new)
+        assert "the sample is on another scale" in err
+        assert out.splitlines()[1].endswith(",no")
+
+    def test_strict_refuses(self, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", np.log2(expression(N_NEW, seed=2)[0]))
+        predictions = tmp_path / "predictions.csv"
+        command = ("predict", folder / "plain.skops", new, "--strict", "--out", predictions)
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "as --strict says" in err
+        assert not predictions.exists()
+
+    def test_honest_samples_are_not(self, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
+        status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--strict")
+        assert status == 0
+        assert "WARNING" not in err
+        assert "randomized rule: " in err
+        assert all(line.endswith(",yes") for line in out.splitlines()[1:])
+
+    def test_one_of_many_is_named_and_left_out_of_the_bound(self, folder, tmp_path, capsys):
+        X = expression(N_NEW, seed=2)[0]
+        X[3] *= 100.0
+        _, out, err = run(capsys, "predict", folder / "bootstrap.skops", write_study(tmp_path / "n.csv", X))
+        assert "1 of 20 samples is unlike all training data" in err
+        assert "These are 's3'." in err
+        assert "about the samples on the scale of the training data alone" in err
+        assert [
+            row["sample"] for row in csv.DictReader(out.splitlines()) if row["on_training_scale"] == "no"
+        ] == ["s3"]
+
+    def test_behind_a_scaler_that_clips(self, folder, tmp_path, capsys):
+        """Clipped values look alike on every scale."""
+        model = tmp_path / "clip.skops"
+        study = folder / "study.csv"
+        run(capsys, "fit", study, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        new = write_study(tmp_path / "new.csv", 100.0 * expression(N_NEW, seed=2)[0])
+        assert "another scale" in run(capsys, "predict", model, new)[2]
+
+    def test_files_of_older_releases_are_read(self, folder, tmp_path, capsys):
+        from dataclasses import replace  # noqa: PLC0415
+
+        old = tmp_path / "old.skops"
+        save_model(replace(load_model(folder / "plain.skops"), training_scale=None), old)
+        new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
+        status, out, err = run(capsys, "predict", old, new)
+        assert status == 0
+        assert "older release" in err
+        assert "on_training_scale" not in out
+
+    def test_in_python(self):
+        X, y = expression(N_TRAIN, seed=1)
+        model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+        scale = training_scale(model, X, y)
+        assert scale.compare(expression(N_NEW, seed=2)[0]).agrees
+        assert scale.compare(np.log(expression(N_NEW, seed=2)[0])).looks_like.startswith("natural logarithms")
+        with pytest.raises(ValueError, match="X must have the 60 columns of the training data, got shape"):
+            scale.compare(X[:, :5])
+
+
+def test_one_new_patient_gets_a_prediction_and_a_note(folder, tmp_path, capsys):
+    new = write_study(tmp_path / "new.csv", expression(1, seed=2)[0])
+    status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new)
+    assert status == 0
+    assert len(out.splitlines()) == 2
+    assert "from a single new sample" in err
