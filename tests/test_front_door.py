@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minimaxrisk import MinimaxRiskClassifier, training_scale
+from minimaxrisk import MinimaxRiskClassifier, best_guarantee, permutation_test, training_scale
+from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
 from minimaxrisk.cli import main
 from minimaxrisk.storage.model_file import load_model, save_model
 from tests.study_files import write_rows
@@ -154,3 +155,99 @@ def test_one_new_patient_gets_a_prediction_and_a_note(folder, tmp_path, capsys):
     assert status == 0
     assert len(out.splitlines()) == 2
     assert "from a single new sample" in err
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Three measurements of each of 16 patients, nearly the same."""
+    of_patient, label = expression(16, seed=4)
+    noise = np.exp(0.05 * np.random.default_rng(3).standard_normal((48, N_GENES)))
+    patient = np.repeat([f"P{i}" for i in range(16)], 3)
+    return np.repeat(of_patient, 3, axis=0) * noise, np.repeat(label, 3), patient
+
+
+class TestSamplesThatBelongTogether:
+    @staticmethod
+    def write(path, X, y, **columns):
+        rows = [["sample", *GENES, *columns, "diagnosis"]]
+        rows += [
+            [f"s{i}", *map(repr, x), *(column[i] for column in columns.values()), y[i]]
+            for i, x in enumerate(X.tolist())
+        ]
+        return write_rows(path, rows)
+
+    def test_groups_reach_every_part(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table, model = self.write(tmp_path / "study.csv", X, y, patient=patient), tmp_path / "m.skops"
+        options = ("--groups", "patient", "--permutations", 19, "--folds", 3, "--radii", 2)
+        command = ("fit", table, "--target", "diagnosis", *options, "--out", model, "--json")
+        status, out, err = run(capsys, *command, "--report", tmp_path / "r.html")
+        assert status == 0, err
+        found = json.loads(out)
+        own = MinimaxRiskClassifier(random_state=0).fit(X, y, groups=patient)
+        assert found["n_features"] == N_GENES  # patients are no feature
+        assert found["worst_case_error"] == own.worst_case_error_
+        null = permutation_test(own, X, y, 19, replicates=patient, random_state=0)
+        assert found["permutation_test"]["pvalue"] == null.pvalue
+        assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
+        left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
+        assert found["cross_validation"]["argmax_error"] == left_out.errors[1]
+        assert found["guarantee"]["value"] == (
+            best_guarantee(own, X, y, groups=patient, n_folds=3, random_state=0).value
+        )
+        assert "16 groups of 48 samples by 'patient' stay together" in err
+        assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
+
+    def test_folds_keep_patients_whole(self, measured):
+        _, y, patient = measured
+        model = MinimaxRiskClassifier()
+        model.classes_ = np.unique(y)
+        for train, test in stratified_folds(model, y, 4, 0, patient).split(np.zeros(len(y))):
+            assert not set(patient[train]) & set(patient[test])
+            assert set(y[test]) == set(y)
+
+    def test_patients_in_the_labels_file(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table = write_study(tmp_path / "genes.csv", X)
+        rows = [["sample", "who", "diagnosis"], *([f"s{i}", patient[i], y[i]] for i in range(len(y)))]
+        labels = write_rows(tmp_path / "labels.csv", rows[:1] + rows[:0:-1])
+        status, _, err = run(capsys, "fit", table, "--labels", labels, "--groups", "who", "--no-guarantee")
+        assert status == 0, err
+        assert "16 groups" in err
+
+    def test_a_patient_of_two_classes_is_named(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table = self.write(tmp_path / "study.csv", X, np.resize(["ill", "well"], len(y)), patient=patient)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--groups", "patient")
+        assert status == 2
+        assert "'P0'" in err
+        assert "--batch patient" in err
+
+    def test_a_column_that_is_not_there(self, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--groups", "diagnosi")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "did you mean 'diagnosis'" in err
+
+    @pytest.mark.parametrize("is_visible", [True, False])
+    def test_batches_are_described_and_tested(self, is_visible, tmp_path, capsys):
+        X, y = expression(60, seed=5)
+        plate = np.resize(["A", "A", "B", "B"], 60)
+        if is_visible:
+            X[plate == "B"] *= 3.0
+        table = self.write(tmp_path / "study.csv", X, y, plate=plate)
+        command = ("fit", table, "--target", "diagnosis", "--batch", "plate", "--permutations", 19, "--json")
+        _, out, err = run(capsys, *command)
+        assert "2 batches (A: ill 15, well 15; B: ill 15, well 15)" in err
+        assert ("The batch can be told from the selected columns" in err) == is_visible
+        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, plate, random_state=0)
+        assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
+
+    def test_batches_of_one_class_each(self, tmp_path, capsys):
+        X, y = expression(24, seed=5)
+        table = self.write(tmp_path / "study.csv", X, y, day=np.where(y == "ill", "Monday", "Tuesday"))
+        command = ("fit", table, "--target", "diagnosis", "--batch", "day", "--permutations", 9)
+        status, _, err = run(capsys, *command, "--no-guarantee")
+        assert status == 0
+        assert "EVERY BATCH HOLDS ONE CLASS ONLY" in err
+        assert "Labels are permuted over all" in err

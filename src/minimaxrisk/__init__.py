@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from minimaxrisk import datasets, files, inspection, report, storage
     from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning
+    from minimaxrisk.analysis.batches import BatchCheck, check_batches
     from minimaxrisk.analysis.comparison import Comparison, compare
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
+    "BatchCheck": "analysis.batches",
     "BestGuarantee": "guarantees.error_statement",
     "Certificate": "guarantees.verification",
     "ClippedScaler": "estimators.clipped_scaler",
@@ -58,6 +60,7 @@ _MODULE_OF = {
     "TrainingScale": "guarantees.training_scale",
     "UninformativeRadiusWarning": "_utils.notices",
     "best_guarantee": "guarantees.best_guarantee",
+    "check_batches": "analysis.batches",
     "compare": "analysis.comparison",
     "error_bounds": "guarantees.error_bounds",
     "minimax_risk_path": "analysis.minimax_risk_path",
@@ -68,6 +71,7 @@ _MODULE_OF = {
 }
 
 __all__ = [
+    "BatchCheck",
     "BestGuarantee",
     "Certificate",
     "ClippedScaler",
@@ -91,6 +95,7 @@ __all__ = [
     "TrainingScale",
     "UninformativeRadiusWarning",
     "best_guarantee",
+    "check_batches",
     "compare",
     "datasets",
     "error_bounds",

@@ -63,6 +63,25 @@ Ignore: TypeAlias = Annotated[
         help="Column or pattern to leave out; may be repeated: --ignore age --ignore 'meta_*'",
     ),
 ]
+TOGETHER = "Samples that belong together"
+Groups: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Samples with the same entry are of one patient, with one class: they stay together in folds, "
+        "hold-outs and permutations, and the radii count patients: --groups patient",
+        rich_help_panel=TOGETHER,
+    ),
+]
+Batch: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Batch, plate or hospital of each sample: whether the selected features tell it is tested, and "
+        "labels are permuted within batches: --batch plate",
+        rich_help_panel=TOGETHER,
+    ),
+]
 Jobs: TypeAlias = Annotated[
     int | None,
     typer.Option(
@@ -192,6 +211,18 @@ def check_comparison(*, compares: bool, n_folds: int, reports: bool) -> None:
     if compares and n_folds == 0:
         message = "needs folds to compare on; leave out --folds 0."
         raise typer.BadParameter(message, param_hint="--compare")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Names of the columns that say which samples belong together."""
+
+    groups: str | None = None
+    batch: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return [name for name in (self.groups, self.batch) if name is not None]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.options import Beside
 from minimaxrisk.files import (
     ReadOptions,
     Study,
@@ -45,12 +46,23 @@ def read_for_model(
             target=saved.target,
             labels=labels,
             ignore=ignore or (),
+            beside=beside_of(saved).columns if needs_labels else (),
             options=options,
             needs_labels=needs_labels,
         )
     for remark in study.remarks:
         console.note(remark)
     return study
+
+
+def beside_of(saved: SavedModel) -> Beside:
+    """The columns that said in training which samples belong together."""
+    return Beside(saved.groups, saved.batch)
+
+
+def groups_of(saved: SavedModel, study: Study) -> np.ndarray | None:
+    """The groups that the radii count; the data must be read with labels."""
+    return None if saved.groups is None else study.beside[saved.groups]
 
 
 def _as_in_training(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:

@@ -159,7 +159,7 @@ def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
     if (
         raw.samples is not None
         or first is None
-        or first.name in {*ignored, *request.features, request.target}
+        or first.name in {*ignored, *request.features, *request.beside, request.target}
     ):
         return _SampleNames(raw.samples, file)
     place = f"The first column of {file}"

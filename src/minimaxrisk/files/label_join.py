@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.files.cells import TextArray, is_identifier
 from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.problems import counted, listed, nearest, repeated
@@ -14,11 +15,12 @@ from minimaxrisk.files.request import ReadRequest
 
 
 class JoinedLabels(NamedTuple):
-    """A label per sample, the name of their column, and remarks."""
+    """A label per sample, the name of their column, remarks, and the line of the labels file per sample."""
 
     column: TextArray
     target: str
     remarks: tuple[str, ...]
+    lines: IntArray
 
 
 def join_by_name(
@@ -32,8 +34,8 @@ def join_by_name(
     twice = [name for name in repeated(names) if name in known]
     if twice:
         raise ValueError(f"{table.path} must have one line per sample, got several for {listed(twice)}.")
-    label_of = dict(zip(names, table.columns[target], strict=True))
-    without = [name for name in samples if name not in label_of]
+    line_of = {name: i for i, name in enumerate(names)}
+    without = [name for name in samples if name not in line_of]
     if without:
         ignore = "" if request.for_model else " (--ignore leaves them out if samples are in columns)"
         raise ValueError(
@@ -45,9 +47,8 @@ def join_by_name(
     if unused:
         n_unused = counted(len(unused), "sample")
         remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
-    column = np.empty(len(samples), dtype=object)
-    column[:] = [label_of[name] for name in samples]
-    return JoinedLabels(column, _shown(table, target), remarks)
+    lines = np.array([line_of[name] for name in samples], dtype=np.intp)
+    return JoinedLabels(table.columns[target][lines], _shown(table, target), remarks, lines)
 
 
 def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
@@ -79,7 +80,7 @@ def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Jo
             f"names, got {len(column)}; if samples are in columns of the data, pass --transpose."
         )
     remark = f"The data has no sample names, so the labels of {table.path.name} were joined line by line."
-    return JoinedLabels(column, _shown(table, target), (remark,))
+    return JoinedLabels(column, _shown(table, target), (remark,), np.arange(n))
 
 
 def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest) -> None:
@@ -110,7 +111,7 @@ def _name_columns(table: LabelTable) -> set[str]:
 
 def _target(table: LabelTable, request: ReadRequest, keys: set[str]) -> str:
     target = request.target
-    others = [name for name in table.columns if name not in keys]
+    others = [name for name in table.columns if name not in {*keys, *request.beside}]
     if target is None and len(others) == 1:
         return others[0]
     if target is None:

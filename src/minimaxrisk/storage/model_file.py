@@ -71,6 +71,8 @@ class SavedModel:
     training_scale : TrainingScale or None
         What the columns that the model uses were like in training, filled and not yet scaled; new samples are
         compared with it. None for a model that uses no column, and in files of older releases.
+    groups, batch : str or None
+        The columns of the training data that say which samples are of one patient, and of one batch.
     reading : mapping of str to str
         The layer or sheet of the file that the training data come from, as options of reading.
     command : str
@@ -87,6 +89,8 @@ class SavedModel:
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
     training_scale: TrainingScale | None = None
+    groups: str | None = None
+    batch: str | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -136,6 +140,8 @@ def load_model(path: str | Path) -> SavedModel:
             imputer=parts["imputer"],
             scaler=parts.get("scaler"),  # files of older releases have none
             training_scale=_scale_of(parts.get("training_scale")),
+            groups=manifest.get("groups"),
+            batch=manifest.get("batch"),
             reading=manifest["reading"],
             command=manifest["command"],
             versions=manifest["versions"],
@@ -172,6 +178,8 @@ def _packed(model: SavedModel) -> bytes:
         "certificate": _certificate(classifier),
         "fingerprint": model.fingerprint,
         "fingerprint_of_used": model.fingerprint_of_used,
+        "groups": model.groups,
+        "batch": model.batch,
         "reading": dict(model.reading),
         "command": model.command,
         "feature_names": list(map(str, model.feature_names)),
