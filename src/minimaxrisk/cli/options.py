@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -96,6 +97,15 @@ Seed: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+
+
+class Duplicates(StrEnum):
+    MEAN = "mean"
+    MAX = "max"
+    SUFFIX = "suffix"
+    ERROR = "error"
+
+
 READING_OPTIONS: dict[str, Any] = {
     "samples": Annotated[
         str | None,
@@ -135,6 +145,31 @@ READING_OPTIONS: dict[str, Any] = {
         typer.Option(
             metavar="NAME",
             help="Sheet of a workbook, by default the first: --sheet Samples",
+            rich_help_panel=READING,
+        ),
+    ],
+    "labels_sheet": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Sheet with the labels, of the workbook DATA or of --labels: --labels-sheet Patients",
+            rich_help_panel=READING,
+        ),
+    ],
+    "skip_lines": Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Lines above the table to leave out, such as a title: --skip-lines 3",
+            rich_help_panel=READING,
+        ),
+    ],
+    "duplicates": Annotated[
+        Duplicates | None,
+        typer.Option(
+            help="What features of the same name become, such as probes of one gene: their mean, their "
+            "maximum, or told apart by a number; refused by default: --duplicates mean",
             rich_help_panel=READING,
         ),
     ],
@@ -254,7 +289,8 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
         from minimaxrisk.files import ReadOptions  # noqa: PLC0415
 
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
-        command(*arguments, **options, reading=ReadOptions(**chosen))
+        reading = ReadOptions(**{name: value for name, value in chosen.items() if value is not None})
+        command(*arguments, **options, reading=reading)
 
     del command.__annotations__["reading"]  # only type checkers know its name
     own = inspect.signature(command, eval_str=True)

@@ -11,7 +11,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import Beside, Effort
-from minimaxrisk.cli.stored import filled_gaps
+from minimaxrisk.cli.stored import as_in_training, filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -147,7 +147,7 @@ def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, comma
         ),
         groups=beside.groups,
         batch=beside.batch,
-        reading={key: value for key in ("layer", "sheet") if (value := getattr(reading, key)) is not None},
+        reading=as_in_training(reading),
         command=command,
         versions=current_versions(),
     )

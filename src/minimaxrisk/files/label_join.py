@@ -33,17 +33,17 @@ def join_by_name(
     names = table.columns[key]
     twice = [name for name in repeated(names) if name in known]
     if twice:
-        raise ValueError(f"{table.path} must have one line per sample, got several for {listed(twice)}.")
+        raise ValueError(f"{table} must have one line per sample, got several for {listed(twice)}.")
     line_of = {name: i for i, name in enumerate(names)}
     without = [name for name in samples if name not in line_of]
     if without:
         ignore = "" if request.for_model else " (--ignore leaves them out if samples are in columns)"
         raise ValueError(
-            f"{table.path} must hold a label for every sample, got none for {len(without)} of "
+            f"{table} must hold a label for every sample, got none for {len(without)} of "
             f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data{ignore}."
         )
     unused = [name for name in names if name not in known]
-    remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.path.name}.",)
+    remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.name}.",)
     if unused:
         n_unused = counted(len(unused), "sample")
         remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
@@ -63,7 +63,7 @@ def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
         if len(likely) == 1:
             return likely[0]
     raise ValueError(
-        f"{table.path} must have one column with the sample names, got {listed(best)}, which match them "
+        f"{table} must have one column with the sample names, got {listed(best)}, which match them "
         f"equally well; rename the right one to {names_column or 'sample'!r}, or remove the others."
     )
 
@@ -76,10 +76,10 @@ def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Jo
     column = table.columns[target]
     if len(column) != n:
         raise ValueError(
-            f"{table.path} must hold {counted(n, 'label')} because the data has {counted(n, 'row')} without "
+            f"{table} must hold {counted(n, 'label')} because the data has {counted(n, 'row')} without "
             f"names, got {len(column)}; if samples are in columns of the data, pass --transpose."
         )
-    remark = f"The data has no sample names, so the labels of {table.path.name} were joined line by line."
+    remark = f"The data has no sample names, so the labels of {table.name} were joined line by line."
     return JoinedLabels(column, _shown(table, target), (remark,), np.arange(n))
 
 
@@ -92,7 +92,7 @@ def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest
         common = [first.name]
     if common:
         raise ValueError(
-            f"{table.path} and {request.where} could be joined by the column {common[0]!r} of the data: if "
+            f"{table} and {request.where} could be joined by the column {common[0]!r} of the data: if "
             f"it names the samples, pass --samples {common[0]!r}; otherwise pass --ignore {common[0]!r}, or "
             "remove it from the labels file."
         )
@@ -118,12 +118,11 @@ def _target(table: LabelTable, request: ReadRequest, keys: set[str]) -> str:
         got = f"{len(others)}: {listed(others, 8)}" if others else "0"
         advice = "keep only the one" if request.for_model else "use --target to name the one"
         raise ValueError(
-            f"{table.path} must have one column besides the sample names, got {got}; {advice} with "
-            "the labels."
+            f"{table} must have one column besides the sample names, got {got}; {advice} with the labels."
         )
     if target not in table.columns:
         raise ValueError(
-            f"{table.path} must have {request.target_shown()}, got {listed(others)}"
+            f"{table} must have {request.target_shown()}, got {listed(others)}"
             f"{nearest(target, others) or '; rename the one with the labels.'}"
         )
     return target

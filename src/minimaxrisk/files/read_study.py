@@ -16,7 +16,7 @@ from minimaxrisk.files.label_table import LabelTable, read_labels
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
 from minimaxrisk.files.raw_table import RawTable
-from minimaxrisk.files.reader_by_format import read_raw_table
+from minimaxrisk.files.reader_by_format import has_several, read_raw_table
 from minimaxrisk.files.request import ReadRequest
 from minimaxrisk.files.study import Study
 from minimaxrisk.files.target import (
@@ -44,14 +44,14 @@ def read_training_study(
     ``beside`` names columns about the samples, such as their patients, in the table or in the labels file.
     """
     path = Path(path)
-    label_table = None if labels is None else read_labels(labels)
+    label_table = _label_table(path, labels, options)
     raw = read_raw_table(path, _as_written(options, target, *beside))
     request = ReadRequest(path, target, ignore, options, label_table, beside=beside)
     arranged = arrange(raw, request)
     column, target, aside, remarks, lines = _labels(arranged, request)
     about = columns_beside(arranged, request, lines)
-    X, names, more = training_features(arranged.raw, {*aside, *about}, path)
-    where = path if label_table is None else label_table.path
+    X, names, more = training_features(arranged.raw, {*aside, *about}, path, options.duplicates)
+    where = path if label_table is None else label_table
     refuse_missing_labels(column, arranged.samples, target, where)
     y = as_labels(column)
     classes = check_classes(column, y, target, where)
@@ -67,6 +67,18 @@ def read_training_study(
         about,
     )
     return _checked(study)
+
+
+def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) -> LabelTable | None:
+    """From a second file, or from a sheet of either."""
+    if labels is None and options.labels_sheet is None:
+        return None
+    source = path if labels is None else Path(labels)
+    if options.labels_sheet is not None and not has_several(source, "sheet"):
+        raise ValueError(f"--labels-sheet needs a workbook such as .xlsx, got {source}.")
+    if options.labels_sheet is None and source.resolve() == path.resolve() and has_several(path, "sheet"):
+        raise ValueError(f"{path} has data and labels: name the sheet with the labels with --labels-sheet.")
+    return read_labels(source, options.labels_sheet)
 
 
 def _checked(study: Study) -> Study:
@@ -136,7 +148,7 @@ def read_study_for_model(
     """Read what a model is to be applied to: its columns by name, in its order."""
     path = Path(path)
     features = [str(name) for name in feature_names]
-    label_table = None if labels is None else read_labels(labels)
+    label_table = _label_table(path, labels, options)
     known = frozenset(features)
     raw = read_raw_table(path, _as_written(options, None if target in known else target, *beside))
     is_feature = target in known and target not in raw.annotations
@@ -145,7 +157,8 @@ def read_study_for_model(
     arranged = arrange(raw, request)
     column, found, remarks, lines = _labels_if_any(arranged, request, needs_labels=needs_labels)
     about = columns_beside(arranged, request, lines)
-    X, more = model_features(arranged.raw, {*_aside(arranged, found), *about}, features, path)
+    aside = {*_aside(arranged, found), *about}
+    X, more = model_features(arranged.raw, aside, features, path, options.duplicates)
     study = Study(
         X,
         text_array(features),
@@ -168,7 +181,7 @@ def _labels_if_any(
     raw = arranged.raw
     if request.labels is not None:
         column, target, remarks, lines = _joined(arranged, request.labels, request)
-        refuse_missing_labels(column, arranged.samples, target, request.labels.path)
+        refuse_missing_labels(column, arranged.samples, target, request.labels)
         return column, target, remarks, lines
     is_there = request.target is not None and raw.column(request.target) is not None
     if not is_there and raw.label is None and not needs_labels:
