@@ -70,7 +70,7 @@ def fit_json(capsys, *arguments):
 
 def probabilities(text):
     rows = list(csv.reader(text.splitlines()))
-    return rows[0], [row[0] for row in rows[1:]], np.array([row[2:] for row in rows[1:]], dtype=float)
+    return rows[0], [row[0] for row in rows[1:]], np.array([row[2:-1] for row in rows[1:]], dtype=float)
 
 
 @pytest.fixture(scope="module")
@@ -411,7 +411,7 @@ class TestPredict:
         status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
         assert status == 0, err
         header, samples, found = probabilities(out)
-        assert header == ["sample", "prediction", "probability_ill", "probability_well"]
+        assert header == ["sample", "prediction", "probability_ill", "probability_well", "on_training_scale"]
         assert samples == SAMPLES
         np.testing.assert_array_equal(found, fitted.predict_proba(values()))
         assert "unknown" in err

@@ -30,13 +30,11 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
         ("class\nx\ny,1\nx\n", "row 3 must have 1 cell like the first, got 2"),
         ("# two\n\n" + TABLE + "p5,x,1\n", "line 8 must have 4 cells like the first, got 3"),
         (
-            "A study\n" + TABLE,
-            r"^[^ ]*t\.txt: line 1 has 1 cell and line 2 has 4\. If the lines above the header are a title "
-            r"or comment, delete them\.$",
+            "a,b\n" + TABLE.replace(",", ",0,"),
+            r"^[^ ]*t\.txt: line 1 has 2 cells and line 2 has 7\. If the lines above the header are a title "
+            r"or comment, pass --skip-lines 1\.$",
         ),
-        ("A study,,,\nof 2020,,,\n\n" + TABLE, "line 1 has 1 cell and line 4 has 4"),
-        ("a,b\n" + TABLE.replace(",", ",0,"), "line 1 has 2 cells and line 2 has 7"),
-        ("# c\nA study\n" + TABLE, "line 2 has 1 cell and line 3 has 4"),
+        ("# c\nA study\na,b\n" + TABLE.replace(",", ",0,"), "line 3 has 2 cells and line 4 has 7"),
         ("# c\n# d\n", "got only blank lines|got none"),
         (TABLE + "p5,x,1,2,3\n", "line 6 must have 4 cells like the first, got 5"),
         (TABLE + "p5,x,NA,2\np6,y,2\n", "must have 4 cells like the first, got 3"),
@@ -170,7 +168,7 @@ def test_repeated_genes_in_rows(tmp_path):
     (tmp_path / "t.csv").write_text("gene,p1,p2,p3,p4\na,1,2,3,4\na,1,2,3,4\nb,1,2,3,4\n")
     (tmp_path / "labels.csv").write_text("id,class\np1,x\np2,y\np3,x\np4,y\n")
     with pytest.raises(
-        ValueError, match=r"features, here in rows, must be unique, got 'a'.*average the rows"
+        ValueError, match=r"features, here in rows, must be unique, got 'a'.*--duplicates mean"
     ):
         read_training_study(tmp_path / "t.csv", target=None, labels=tmp_path / "labels.csv")
 
@@ -237,7 +235,7 @@ class TestNamesOfGenesInRows:
         data.write_text(GENES.format("TP53"))
         with pytest.raises(
             ValueError,
-            match=r"'TP53' more than once.*average the rows with the same name and pass .*--labels FILE\.$",
+            match=r"'TP53' more than once.*--duplicates mean to average the rows .*--labels FILE\.$",
         ):
             read_training_study(data, target="class")
         labels.write_text("id,class\nTP53,x\nBRCA1,y\nMYC,y\n")
@@ -469,7 +467,7 @@ class TestSheetsOfWorkbooks:
         return tmp_path / "t.xlsx"
 
     def test_others_are_named_where_something_is_not_there(self, path, tmp_path):
-        others = r" Other sheets: 'My data', 'More' \(--sheet 'My data'\)\.$"
+        others = r" Other sheets: 'My data', 'More' \(--sheet 'My data', or --labels-sheet .*\)\.$"
         (tmp_path / "l.csv").write_text("id,class\nq1,x\nq2,y\n")
         cases = [
             ("'class' that --target names", {"target": "class"}),
@@ -485,7 +483,7 @@ class TestSheetsOfWorkbooks:
                 read_training_study(path, **options)
         with pytest.raises(ValueError, match="got none for 1: 'b'.*" + others):
             read_study_for_model(path, feature_names=["b"])
-        with pytest.raises(ValueError, match=r"Other sheets: 'Notes', 'My data' \(--sheet Notes\)\.$"):
+        with pytest.raises(ValueError, match=r"Other sheets: 'Notes', 'My data' \(--sheet Notes, "):
             read_training_study(path, target="b", options=ReadOptions(sheet="More"))
 
     def test_others_are_named_for_a_table_turned_over_too(self, path):
@@ -498,15 +496,12 @@ class TestSheetsOfWorkbooks:
         book = pytest.importorskip("openpyxl").load_workbook(path)
         book["Notes"].insert_rows(1, 4)
         book["Notes"]["A3"] = "A study"
-        for row in book["Notes"].iter_rows(min_row=5):
-            row[0].offset(0, 3).value = 1
-            row[0].offset(0, 2).value = 1
+        for number, row in enumerate(book["Notes"].iter_rows(min_row=5)):
+            row[0].offset(0, 2).value = "class" if not number else "xy"[number % 2]
         book.save(path)
-        with pytest.raises(
-            ValueError,
-            match=r"sheet 'Notes': line 3 has 1 cell and line 5 has 4\. .*delete them\. Other sheets: ",
-        ):
-            read_training_study(path, target="class")
+        study = read_training_study(path, target="class")
+        assert "Skipped 1 line above the table, a title: 'A study'." in study.remarks
+        assert study.feature_names.tolist() == ["n"]
 
 
 def test_a_package_that_is_not_installed(tmp_path, monkeypatch):

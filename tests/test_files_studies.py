@@ -198,7 +198,7 @@ class TestTargetAndColumns:
             names = [
                 *(f"g{j}" for j in range(values.shape[1])),
                 "off",
-                *("age", "batch no", "c", "d", "e", "f"),
+                *("a", "b no", "c", "d", "e", "f"),
             ]
             np.savez(tmp_path / "t.npz", X=X, y=[0, 1] * 15, feature_names=names[: X.shape[1]])
             study = read_training_study(tmp_path / "t.npz", target=None)
@@ -207,14 +207,14 @@ class TestTargetAndColumns:
 
         assert remark() is None
         assert remark([50, 61, np.nan]) == (
-            "'age' holds whole numbers and 40 other columns hold decimals; it is used as a feature. "
-            "If it is not a measurement, pass --ignore age"
+            "'a' holds whole numbers and 40 other columns hold decimals; it is used as a feature. "
+            "If it is not a measurement, pass --ignore a"
         )
         assert remark([50, 61], [1, 2]) == (
-            "'age', 'batch no' hold whole numbers and 40 other columns hold decimals; they are used as "
-            "features. If they are not measurements, pass --ignore age --ignore 'batch no'"
+            "'a', 'b no' hold whole numbers and 40 other columns hold decimals; they are used as "
+            "features. If they are not measurements, pass --ignore a --ignore 'b no'"
         )
-        assert remark(*[[1, 2]] * 6).startswith("'age', 'batch no', 'c', 'd', 'e' and 1 more hold whole")
+        assert remark(*[[1, 2]] * 6).startswith("'a', 'b no', 'c', 'd', 'e' and 1 more hold whole")
         assert remark(*[[1, 2]] * 6).endswith("--ignore d --ignore e ...")
         # Too few decimals, in number or in share.
         assert remark([1, 2], values=decimals[:, :20]) is not None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from minimaxrisk import datasets, files, inspection, report, storage
     from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning
+    from minimaxrisk.analysis.batches import BatchCheck, check_batches
     from minimaxrisk.analysis.comparison import Comparison, compare
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
     from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
+    from minimaxrisk.guarantees.training_scale import ScaleComparison, TrainingScale, training_scale
     from minimaxrisk.guarantees.verification import Certificate, verify
 
 __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
+    "BatchCheck": "analysis.batches",
     "BestGuarantee": "guarantees.error_statement",
     "Certificate": "guarantees.verification",
     "ClippedScaler": "estimators.clipped_scaler",
@@ -53,17 +56,22 @@ _MODULE_OF = {
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
     "RandomFourierFeatures": "estimators.fourier",
+    "ScaleComparison": "guarantees.training_scale",
+    "TrainingScale": "guarantees.training_scale",
     "UninformativeRadiusWarning": "_utils.notices",
     "best_guarantee": "guarantees.best_guarantee",
+    "check_batches": "analysis.batches",
     "compare": "analysis.comparison",
     "error_bounds": "guarantees.error_bounds",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
     "holdout_bound": "guarantees.holdout",
+    "training_scale": "guarantees.training_scale",
     "verify": "guarantees.verification",
 }
 
 __all__ = [
+    "BatchCheck",
     "BestGuarantee",
     "Certificate",
     "ClippedScaler",
@@ -83,8 +91,11 @@ __all__ = [
     "MinimaxRiskSelector",
     "PermutationTestResult",
     "RandomFourierFeatures",
+    "ScaleComparison",
+    "TrainingScale",
     "UninformativeRadiusWarning",
     "best_guarantee",
+    "check_batches",
     "compare",
     "datasets",
     "error_bounds",
@@ -95,6 +106,7 @@ __all__ = [
     "permutation_test",
     "report",
     "storage",
+    "training_scale",
     "verify",
 ]
 

@@ -32,6 +32,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import num_samples
+from minimaxrisk.analysis.cross_validation import fit_with_groups
 from minimaxrisk.samples.validation import check_label_values, codes_of_groups
 
 
@@ -135,7 +136,8 @@ def compare(
     n_repeats : int, default=1
         How often the folds are drawn anew, where ``cv`` is a number and there are no groups.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one group, such as the measurements of a patient, stay in one fold.
+        Samples of one group, such as the measurements of a patient, stay in one fold. Classifiers whose
+        ``fit`` takes groups get them.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn. Times of fits that run beside each other are longer.
     random_state : int, RandomState instance or None, default=0
@@ -182,7 +184,8 @@ def compare(
     folds = _folds(y, cv, n_repeats, groups, random_state)
     tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
-        found = parallel_map(_OneFit(dict(estimators), X, y, folds), tasks, n_jobs=n_jobs, progress=progress)
+        one_fit = _OneFit(dict(estimators), X, y, folds, groups)
+        found = parallel_map(one_fit, tasks, n_jobs=n_jobs, progress=progress)
     values = np.array(found).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
     shares = [len(test) / len(train) for train, test in folds]
     return Comparison(tuple(estimators), values[0], values[1], values[2], float(np.mean(shares)))
@@ -252,15 +255,17 @@ class _OneFit:
     X: Any
     y: np.ndarray
     folds: list[tuple[IntArray, IntArray]]
+    groups: Any
 
     def __call__(self, task: tuple[str, int]) -> tuple[float, float, float]:
         name, fold = task
         train, test = self.folds[fold]
         learn, left_out = rows_of(self.X, train), rows_of(self.X, test)
+        groups = None if self.groups is None else rows_of(self.groups, train)
         begun = time.perf_counter()
         try:
             with quiet_fits():
-                fitted = clone(self.estimators[name]).fit(learn, self.y[train])
+                fitted = fit_with_groups(clone(self.estimators[name]), learn, self.y[train], groups)
             seconds = time.perf_counter() - begun
             predicted = np.asarray(fitted.predict(left_out))
         except ValueError as problem:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk.samples.validation import codes_of_groups
 
 RULES = ("randomized", "argmax")
 # Probabilities of named classes are counted from each of these on, up to the one before; 1 on its own.
@@ -105,22 +107,46 @@ class CrossValidatedError:
         return tuple(bands)
 
 
-def n_folds_possible(model: Any, y: Any, n_folds: Any) -> int:
-    """No more than the smallest class has samples, so that every fold tests and trains every class."""
+def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
+    """No more than the smallest class has samples, or groups, so that every fold tests and trains each."""
     if not isinstance(n_folds, Integral) or n_folds < 2:
         raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
-    own = np.asarray(y)[:, None] == model.classes_
-    return min(int(n_folds), int(own.sum(axis=0).min()))
+    y = np.asarray(y)
+    labels = y if groups is None else y[_first_of_groups(groups)[1]]
+    return min(int(n_folds), int((labels[:, None] == model.classes_).sum(axis=0).min()))
 
 
-def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any) -> StratifiedKFold:
-    """As many as asked for, or as the smallest class has samples."""
-    possible = n_folds_possible(model, y, n_folds)
+def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups: Any = None) -> Any:
+    """A splitter that makes as many as asked for, or as possible; groups, of one label each, stay whole."""
+    possible = n_folds_possible(model, y, n_folds, groups)
     if possible < 2:
+        kind = "samples" if groups is None else "groups"
         raise ValueError(
-            "cross-validation needs at least two samples of every class; leave out classes with a single one."
+            f"cross-validation needs at least two {kind} of every class; leave out classes with a single one."
         )
-    return StratifiedKFold(possible, shuffle=True, random_state=random_state)
+    folds = StratifiedKFold(possible, shuffle=True, random_state=random_state)
+    if groups is None:
+        return folds
+    unit, first = _first_of_groups(groups)
+    fold_of_unit = np.empty(len(first), dtype=np.intp)
+    for i, (_, test) in enumerate(folds.split(np.zeros(len(first)), np.asarray(y)[first])):
+        fold_of_unit[test] = i
+    return PredefinedSplit(fold_of_unit[unit])
+
+
+def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
+    """The group of each sample as a number, and the first sample of each."""
+    unit = codes_of_groups(groups, len(groups))
+    return unit, np.unique(unit, return_index=True)[1]
+
+
+def fit_with_groups(estimator: Any, X: Any, y: Any, groups: Any) -> Any:
+    """Fit a classifier or a pipeline; those of this package, which count groups as samples, get them."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if groups is None or "groups" not in signature(last.fit).parameters:
+        return estimator.fit(X, y)
+    name = f"{estimator.steps[-1][0]}__groups" if isinstance(estimator, Pipeline) else "groups"
+    return estimator.fit(X, y, **{name: groups})
 
 
 def arg_max_copy(model: Any) -> Any:
@@ -132,18 +158,27 @@ def arg_max_copy(model: Any) -> Any:
 
 
 def cross_validated_error(
-    model: Any, X: DataMatrix, y: Any, *, n_folds: int = 10, random_state: Any = 0, n_jobs: int | None = None
+    model: Any,
+    X: DataMatrix,
+    y: Any,
+    *,
+    n_folds: int = 10,
+    groups: Any = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
 ) -> CrossValidatedError:
     """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
 
     The classifier may be the last step of a pipeline, all of which is fitted without the fold.
     With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
+    Samples with the same entry in ``groups``, which have one label, stay in one fold, and the fits get them.
     """
     y = np.asarray(y)
-    splitter = stratified_folds(model, y, n_folds, random_state)
+    groups = None if groups is None else np.asarray(groups)
+    splitter = stratified_folds(model, y, n_folds, random_state, groups)
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     folds = list(splitter.split(np.zeros(len(y)), own))
-    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y), folds, n_jobs=n_jobs)
+    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y, groups), folds, n_jobs=n_jobs)
     predicted, own_probability, stated = np.empty(len(y), dtype=np.intp), np.empty(len(y)), np.empty(len(y))
     for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):
         predicted[test] = said
@@ -161,10 +196,12 @@ class _LeftOut:
     fresh: Any
     X: DataMatrix
     y: np.ndarray
+    groups: np.ndarray | None
 
     def __call__(self, fold: tuple[IntArray, IntArray]) -> tuple[FloatArray, IntArray]:
         train, test = fold
+        groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
-            fitted = clone(self.fresh).fit(self.X[train], self.y[train])
+            fitted = fit_with_groups(clone(self.fresh), self.X[train], self.y[train], groups)
         said = fitted.predict(self.X[test])
         return fitted.predict_proba(self.X[test]), np.searchsorted(fitted.classes_, said)

@@ -33,6 +33,11 @@ class Console:
             if not self.quiet:
                 typer.echo(f"note: {text}", err=True)
 
+    def warn(self, text: str) -> None:
+        """A result that is likely to be wrong; --quiet is no reason to hide that."""
+        self.notes.append(text)
+        typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
+
     def say(self, text: str) -> None:
         """What is going on."""
         if not self.quiet:

@@ -11,9 +11,10 @@ import typer
 
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.options import Effort
+from minimaxrisk.cli.options import Beside, Effort
 from minimaxrisk.cli.reporting import make_report
 from minimaxrisk.cli.results import fit_as_json, fit_as_text
+from minimaxrisk.cli.together import describe_batches, together_of
 from minimaxrisk.cli.training import guarantee_of, permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -38,6 +39,7 @@ def fit_and_write(
     target: str | None,
     labels: Path | None,
     ignore: Sequence[str],
+    beside: Beside,
     reading: ReadOptions,
     impute: bool,
     scale: str,
@@ -51,11 +53,15 @@ def fit_and_write(
     classifier = MinimaxRiskClassifier(**settings, standardize=scale != "none")
     scaler = ClippedScaler() if scale == "clip" else None
     with console.progress(f"reading {data}"):
-        study = read_training_study(data, target=target, labels=labels, ignore=ignore, options=reading)
-    trained = train(study, classifier, scaler=scaler, impute=impute, console=console)
+        study = read_training_study(
+            data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
+        )
+    together = together_of(study, beside, console)
+    trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
+    describe_batches(trained, effort, console)
     test = permutation_of(trained, effort, console)
     guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
-    model = saved_model(trained, reading=reading, command=command)
+    model = saved_model(trained, beside=beside, reading=reading, command=command)
     written: dict[str, Path] = {}
     findings = None
     if results.report is not None:
@@ -64,6 +70,7 @@ def fit_and_write(
             study,
             trained.X,
             effort,
+            together=together,
             command=command,
             console=console,
             permutation_result=test,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -63,6 +64,25 @@ Ignore: TypeAlias = Annotated[
         help="Column or pattern to leave out; may be repeated: --ignore age --ignore 'meta_*'",
     ),
 ]
+TOGETHER = "Samples that belong together"
+Groups: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Samples with the same entry are of one patient, with one class: they stay together in folds, "
+        "hold-outs and permutations, and the radii count patients: --groups patient",
+        rich_help_panel=TOGETHER,
+    ),
+]
+Batch: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Batch, plate or hospital of each sample: whether the selected features tell it is tested, and "
+        "labels are permuted within batches: --batch plate",
+        rich_help_panel=TOGETHER,
+    ),
+]
 Jobs: TypeAlias = Annotated[
     int | None,
     typer.Option(
@@ -77,6 +97,15 @@ Seed: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+
+
+class Duplicates(StrEnum):
+    MEAN = "mean"
+    MAX = "max"
+    SUFFIX = "suffix"
+    ERROR = "error"
+
+
 READING_OPTIONS: dict[str, Any] = {
     "samples": Annotated[
         str | None,
@@ -116,6 +145,31 @@ READING_OPTIONS: dict[str, Any] = {
         typer.Option(
             metavar="NAME",
             help="Sheet of a workbook, by default the first: --sheet Samples",
+            rich_help_panel=READING,
+        ),
+    ],
+    "labels_sheet": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Sheet with the labels, of the workbook DATA or of --labels: --labels-sheet Patients",
+            rich_help_panel=READING,
+        ),
+    ],
+    "skip_lines": Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Lines above the table to leave out, such as a title: --skip-lines 3",
+            rich_help_panel=READING,
+        ),
+    ],
+    "duplicates": Annotated[
+        Duplicates | None,
+        typer.Option(
+            help="What features of the same name become, such as probes of one gene: their mean, their "
+            "maximum, or told apart by a number; refused by default: --duplicates mean",
             rich_help_panel=READING,
         ),
     ],
@@ -195,6 +249,18 @@ def check_comparison(*, compares: bool, n_folds: int, reports: bool) -> None:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Names of the columns that say which samples belong together."""
+
+    groups: str | None = None
+    batch: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return [name for name in (self.groups, self.batch) if name is not None]
+
+
+@dataclass(frozen=True)
 class Effort:
     """How much a report computes, and how."""
 
@@ -223,7 +289,8 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
         from minimaxrisk.files import ReadOptions  # noqa: PLC0415
 
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
-        command(*arguments, **options, reading=ReadOptions(**chosen))
+        reading = ReadOptions(**{name: value for name, value in chosen.items() if value is not None})
+        command(*arguments, **options, reading=reading)
 
     del command.__annotations__["reading"]  # only type checkers know its name
     own = inspect.signature(command, eval_str=True)

@@ -18,8 +18,14 @@ from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.stored import filled, has_training_values, read_for_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, Study, are_generated
+from minimaxrisk.files.problems import listed
 from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
+from minimaxrisk.guarantees.training_scale import ScaleComparison
 from minimaxrisk.storage.model_file import SavedModel, load_model
+
+ON_SCALE = "on_training_scale"
+_SAID = {True: "no", False: "yes"}  # of samples that differ
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -30,26 +36,33 @@ class Predictions:
     labels: np.ndarray
     probabilities: np.ndarray
     classes: np.ndarray
+    scale: ScaleComparison | None
     bound: GuaranteedError | None
 
     def as_csv(self) -> str:
         """Probabilities in full, so that reading them gives the same numbers."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["sample", "prediction", *(f"probability_{c}" for c in self.classes)])
-        writer.writerows(
-            [name, label, *map(repr, row)]
-            for name, label, row in zip(self.samples, self.labels, self.probabilities.tolist(), strict=True)
-        )
+        header = ["sample", "prediction", *(f"probability_{c}" for c in self.classes)]
+        writer.writerow([*header, ON_SCALE] if self.scale is not None else header)
+        agreed = [[]] * len(self.labels) if self.scale is None else [[_SAID[d]] for d in self.scale.differs]
+        rows = zip(self.samples, self.labels, self.probabilities.tolist(), agreed, strict=True)
+        writer.writerows([name, label, *map(repr, row), *agrees] for name, label, row, agrees in rows)
         return text.getvalue()
 
     def as_dict(self) -> dict[str, Any]:
         names = [str(label) for label in self.classes]
-        rows = zip(self.samples, self.labels.tolist(), self.probabilities.tolist(), strict=True)
+        agreed = [None] * len(self.labels) if self.scale is None else (~self.scale.differs).tolist()
+        rows = zip(self.samples, self.labels.tolist(), self.probabilities.tolist(), agreed, strict=True)
         return {
             "predictions": [
-                {"sample": name, "prediction": label, "probabilities": dict(zip(names, row, strict=True))}
-                for name, label, row in rows
+                {
+                    "sample": name,
+                    "prediction": label,
+                    "probabilities": dict(zip(names, row, strict=True)),
+                    ON_SCALE: agrees,
+                }
+                for name, label, row, agrees in rows
             ],
             "guaranteed_error": self.bound and self.bound.value,
         }
@@ -63,6 +76,7 @@ def predict_and_write(
     ignore: list[str] | None,
     reading: ReadOptions,
     only_used: bool,
+    strict: bool,
     out: Path | None,
     json: bool,
     console: Console,
@@ -81,9 +95,10 @@ def predict_and_write(
         columns=columns,
     )
     X = filled(saved, study, console) if columns is None else _filled_columns(saved, study, columns, console)
-    found = _predict(saved, study, X)
+    scale = _compared(saved, study, X, console, strict=strict)
     if has_training_values(saved, X):
         console.note("These are the training data: the result says little about new samples.")
+    found = _predict(saved, study, X, scale, console)
     if study.y is not None:
         console.note(_comparison(saved, study, found.labels))
     if found.bound is not None:
@@ -121,21 +136,64 @@ def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, consol
     return filled(saved, replace(study, X=full, feature_names=saved.feature_names), console)
 
 
-def _predict(saved: SavedModel, study: Study, X: DataMatrix) -> Predictions:
+def _compared(
+    saved: SavedModel, study: Study, X: DataMatrix, console: Console, *, strict: bool
+) -> ScaleComparison | None:
+    """Whether the samples are on the scale of the training data; said loudly, or refused, if not."""
+    if saved.training_scale is None:
+        if len(saved.classifier.selected_features_):
+            console.note(
+                "The model file is of an older release and does not tell the scale of its training data, so "
+                "that of these samples was not checked; fit the model again to have it checked."
+            )
+        return None
+    scale = saved.training_scale.compare(X)
+    if scale.agrees:
+        return scale
+    which = ""
+    if not scale.whole:
+        which = f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
+    if strict:
+        raise ValueError(f"{study.source}: {scale.statement}{which} Nothing was predicted, as --strict says.")
+    console.warn(f"{study.source}: {scale.statement}{which} --strict refuses such files.")
+    return scale
+
+
+def _predict(
+    saved: SavedModel, study: Study, X: DataMatrix, scale: ScaleComparison | None, console: Console
+) -> Predictions:
     classifier, features = saved.classifier, saved.scaled(X)
-    # The training data would show no excess: a bound for samples to come must be made of others.
-    is_bounded = (
-        isinstance(classifier, MinimaxRiskClassifier)
-        and classifier.coverage_ is not None
-        and not has_training_values(saved, X)
-    )
     return Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),
         probabilities=classifier.predict_proba(features),
         classes=classifier.classes_,
-        bound=classifier.guaranteed_error(features) if is_bounded else None,
+        scale=scale,
+        bound=_bound(saved, X, features, scale, console),
     )
+
+
+def _bound(
+    saved: SavedModel, X: DataMatrix, features: DataMatrix, scale: ScaleComparison | None, console: Console
+) -> GuaranteedError | None:
+    """On the error for samples like these, where the radii allow one; of those on another scale none."""
+    classifier = saved.classifier
+    # The training data would show no excess: a bound for samples to come must be made of others.
+    is_bounded = isinstance(classifier, MinimaxRiskClassifier) and classifier.coverage_ is not None
+    if not is_bounded or has_training_values(saved, X):
+        return None
+    if scale is not None and not scale.agrees:
+        if scale.whole:
+            return None
+        features = features[np.flatnonzero(~scale.differs)]
+        console.note("The bound on the error is about the samples on the scale of the training data alone.")
+    if features.shape[0] < 2:
+        console.note(
+            "No bound on the error is given: from a single new sample it cannot be told how unlike the "
+            "training data new samples are. The prediction does not depend on that."
+        )
+        return None
+    return classifier.guaranteed_error(features)
 
 
 def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:

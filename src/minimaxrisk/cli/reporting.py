@@ -7,6 +7,7 @@ from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.stored import filled_gaps
+from minimaxrisk.cli.training import Together
 from minimaxrisk.files import Study
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
@@ -19,6 +20,7 @@ def make_report(
     X: DataMatrix,
     effort: Effort,
     *,
+    together: Together,
     command: str,
     console: Console,
     permutation_result: PermutationTestResult | None = None,
@@ -33,6 +35,8 @@ def make_report(
             feature_names=study.feature_names,
             sample_names=study.sample_names,
             scaler=saved.scaler,
+            groups=together.groups,
+            batch=together.within,
             n_permutations=effort.n_permutations,
             n_folds=effort.n_folds,
             n_radii=effort.n_radii,

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.options import Beside
 from minimaxrisk.files import (
     ReadOptions,
     Study,
@@ -37,7 +38,7 @@ def read_for_model(
 ) -> Study:
     """The columns that the model knows, in its order, or only some of them."""
     names = saved.feature_names if columns is None else saved.feature_names[columns]
-    options = _as_in_training(saved, data, reading, console)
+    options = _as_remembered(saved, data, reading, console)
     with console.progress(f"reading {data}"):
         study = read_study_for_model(
             data,
@@ -45,6 +46,7 @@ def read_for_model(
             target=saved.target,
             labels=labels,
             ignore=ignore or (),
+            beside=beside_of(saved).columns if needs_labels else (),
             options=options,
             needs_labels=needs_labels,
         )
@@ -53,10 +55,35 @@ def read_for_model(
     return study
 
 
-def _as_in_training(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:
+def beside_of(saved: SavedModel) -> Beside:
+    """The columns that said in training which samples belong together."""
+    return Beside(saved.groups, saved.batch)
+
+
+def groups_of(saved: SavedModel, study: Study) -> np.ndarray | None:
+    """The groups that the radii count; the data must be read with labels."""
+    return None if saved.groups is None else study.beside[saved.groups]
+
+
+REMEMBERED = ("layer", "sheet", "duplicates")
+
+
+def as_in_training(reading: ReadOptions) -> dict[str, str]:
+    """What a model remembers of how its training data were read, to read new samples in the same way."""
+    default = ReadOptions()
+    values = {key: getattr(reading, key) for key in REMEMBERED}
+    return {key: value for key, value in values.items() if value != getattr(default, key)}
+
+
+def _as_remembered(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:
     """The layer or sheet of the training data, unless another one is asked for."""
+    default = ReadOptions()
     for key, value in saved.reading.items():
-        if getattr(reading, key) is None and has_several(data, key):
+        if getattr(reading, key) != getattr(default, key):
+            continue
+        if key == "duplicates":
+            reading = replace(reading, duplicates=value)
+        elif has_several(data, key):
             console.note(f"Read the {key} {value!r}, as for the training data; use --{key} for another one.")
             reading = replace(reading, layer=value) if key == "layer" else replace(reading, sheet=value)
     return reading

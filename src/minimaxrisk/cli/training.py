@@ -10,17 +10,27 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.cli.console import Console
-from minimaxrisk.cli.options import Effort
-from minimaxrisk.cli.stored import filled_gaps
+from minimaxrisk.cli.options import Beside, Effort
+from minimaxrisk.cli.stored import as_in_training, filled_gaps
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.guarantees.error_statement import BestGuarantee
+from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
 from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel, current_versions
+
+
+@dataclass(frozen=True)
+class Together:
+    """Patients and batches of the samples; ``within`` are the batches if labels can be permuted within."""
+
+    groups: np.ndarray | None = None
+    batch: np.ndarray | None = None
+    within: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Trained:
     imputer: SimpleImputer | None
     scaler: ClippedScaler | None
     certificate: Certificate
+    together: Together = Together()
 
 
 def train(
@@ -45,6 +56,7 @@ def train(
     classifier: MinimaxRiskClassifier,
     *,
     scaler: ClippedScaler | None,
+    together: Together,
     impute: bool,
     console: Console,
 ) -> Trained:
@@ -58,7 +70,7 @@ def train(
         def follow(record: IterationRecord) -> None:
             show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
 
-        classifier.set_params(callback=follow).fit(features, study.y)
+        classifier.set_params(callback=follow).fit(features, study.y, groups=together.groups)
     classifier.set_params(callback=None)
     return Trained(
         study=study,
@@ -68,7 +80,8 @@ def train(
         classifier=classifier,
         imputer=imputer,
         scaler=scaler,
-        certificate=verify(classifier, features, study.y),
+        certificate=verify(classifier, features, study.y, groups=together.groups),
+        together=together,
     )
 
 
@@ -92,6 +105,8 @@ def permutation_of(trained: Trained, effort: Effort, console: Console) -> Permut
         trained.features,
         trained.y,
         effort.n_permutations,
+        trained.together.within,
+        replicates=trained.together.groups,
         n_jobs=effort.n_jobs,
         random_state=effort.seed,
         verbose=int(console.shows_progress),
@@ -110,12 +125,13 @@ def guarantee_of(
             trained.X,
             trained.y,
             trained.scaler,
+            groups=trained.together.groups,
             n_folds=effort.n_folds if has_report else 0,
             random_state=effort.seed,
         )
 
 
-def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> SavedModel:
+def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, command: str) -> SavedModel:
     """What goes into a model file."""
     study = trained.study
     return SavedModel(
@@ -126,7 +142,12 @@ def saved_model(trained: Trained, *, reading: ReadOptions, command: str) -> Save
         fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.X, study.feature_names),
         imputer=trained.imputer,
         scaler=trained.scaler,
-        reading={key: value for key in ("layer", "sheet") if (value := getattr(reading, key)) is not None},
+        training_scale=training_scale(
+            trained.classifier, trained.features, trained.y, before_scaling=trained.X
+        ),
+        groups=beside.groups,
+        batch=beside.batch,
+        reading=as_in_training(reading),
         command=command,
         versions=current_versions(),
     )

@@ -10,6 +10,7 @@ from minimaxrisk.datasets.labelled_table import LabelledTable, labelled_table
 from minimaxrisk.files.cell_table import table_of_records
 from minimaxrisk.files.cells import TextArray, generated_names, is_identifier, is_missing, is_word
 from minimaxrisk.files.layout import LABELS, find_layout, is_header, split_records
+from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.raw_table import RawTable, counts_lines
 
 LOOKED_AT = 100  # lines below the first, to tell whether that is a header
@@ -33,7 +34,9 @@ def parse_csv(lines: Iterable[str], where: object) -> LabelledTable:
     columns = generated_names(width)
     shown = dict(zip(columns, header or (f"number {j + 1}" for j in range(width)), strict=True))
     label = columns[_label_place(header, width)]
-    layout = find_layout(lambda: iter(rows), where, header=False, as_text=frozenset({label}))
+    layout = find_layout(
+        lambda: iter(rows), where, options=ReadOptions(header=False, as_text=frozenset({label}))
+    )
     raw = table_of_records(lambda: iter(rows), layout, where)
     labels = raw.texts.get(label)
     if labels is None or any(map(is_missing, labels)):

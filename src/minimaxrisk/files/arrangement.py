@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
 from minimaxrisk.files.label_table import LabelTable
-from minimaxrisk.files.problems import listed, nearest, require_unique
+from minimaxrisk.files.options import ERROR
+from minimaxrisk.files.problems import MERGE, listed, nearest, require_unique
 from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
 from minimaxrisk.files.request import ReadRequest
 
@@ -46,12 +47,13 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
         return raw, _ignored(request, raw, ())
     ignored = _ignored(request, raw, [*(rows if rows is not None else ()), *raw.lines])
     turned = transposed(_without_columns(raw, ignored))
-    require_unique(
-        turned.names,
-        request.where,
-        what="names of features, here in rows,",
-        remedy="make them unique, or average the rows with the same name",
-    )
+    if request.options.duplicates == ERROR:
+        require_unique(
+            turned.names,
+            request.where,
+            what="names of features, here in rows,",
+            remedy=f"make them unique, {MERGE}",
+        )
     if raw.annotations:
         turned = turned.said(f"Left out the annotations of the rows: {listed(raw.annotations)}.")
     return turned.said(f"The table was transposed: samples are in columns, {reason}."), ignored
@@ -159,7 +161,7 @@ def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
     if (
         raw.samples is not None
         or first is None
-        or first.name in {*ignored, *request.features, request.target}
+        or first.name in {*ignored, *request.features, *request.beside, request.target}
     ):
         return _SampleNames(raw.samples, file)
     place = f"The first column of {file}"
@@ -187,8 +189,8 @@ def _remedy(raw: RawTable, name: str, request: ReadRequest) -> str:
     if request.target in raw.columns():
         return f"make them unique, or pass --ignore {name!r} if this column does not name the samples"
     return (
-        "make them unique; if they name features and the samples are in columns, average the rows with the "
-        "same name and pass a file with the labels as --labels FILE"
+        "make them unique; if they name features and the samples are in columns, pass --duplicates mean to "
+        "average the rows with the same name, and a file with the labels as --labels FILE"
     )
 
 
@@ -205,14 +207,14 @@ def _refuse_unmatched(
         pair = labels.spelt_differently(candidates)
         if pair is not None:
             raise ValueError(
-                f"{where} has {pair[0]!r}, but {labels.path.name} has {pair[1]!r}: these look like the same "
+                f"{where} has {pair[0]!r}, but {labels.name} has {pair[1]!r}: these look like the same "
                 "names, spelt differently. Make them equal."
             )
     if names is not None:
-        places[f"The first column of {labels.path.name}"] = list(next(iter(labels.columns.values())))
+        places[f"The first column of {labels.name}"] = list(next(iter(labels.columns.values())))
         shown = " ".join(f"{where} has {listed(candidates, 3)}." for where, candidates in places.items())
         raise ValueError(
-            f"{labels.path} must have a column with the sample names of {request.where}, but none of its "
+            f"{labels} must have a column with the sample names of {request.where}, but none of its "
             f"columns has any of them. {shown} Make the names equal.{raw.elsewhere}"
         )
 

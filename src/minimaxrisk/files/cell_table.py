@@ -13,7 +13,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.files.cells import AS_NAN, TextArray, is_missing, number, text_array
 from minimaxrisk.files.layout import Layout, Records, is_line_of_words
-from minimaxrisk.files.problems import counted, listed
+from minimaxrisk.files.problems import counted, listed, require_unique
 from minimaxrisk.files.raw_table import FirstColumn, RawTable
 
 FEW_TEXT_ROWS = 0.1  # of the rows: as many may hold words, such as diagnoses, among rows of numbers
@@ -49,8 +49,8 @@ def _read_rows(records: Records, layout: Layout, body: Body, where: object) -> l
         for j, texts in body.texts.items():
             texts.append(row[j])
         cells = pick(row)
-        if layout.decimal_comma:
-            cells = [cell.replace(",", ".") for cell in cells]
+        if not layout.style.is_plain:
+            cells = [layout.style.plain(cell) for cell in cells]
         start = len(values)
         try:
             values.extend(map(float, cells))
@@ -118,6 +118,8 @@ def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
         raise ValueError(f"{where} must hold lines of values, got none.")
     remarks = _drop_empty_columns(body, layout)
     names = layout.names
+    late = [names[j] for j in body.texts if names[j]]  # some columns turn out late to be text
+    require_unique(late, where, what="the names of columns of text", remedy="rename them")
     nameless = [j for j in sorted(body.texts) if j and not names[j]]
     if nameless:
         raise ValueError(
@@ -129,10 +131,10 @@ def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
             f"The table has no header: its columns are called column_1 to column_{layout.width}, "
             "counting those of names and labels; pass --header if the first line holds names."
         )
-    if layout.decimal_comma:
-        remarks.append("Numbers have decimal commas: 1,5 was read as one and a half.")
+    if (how := layout.style.remark()) is not None:
+        remarks.append(how)
         if 0 in body.columns:  # no words, although they are kept as they were written
-            body.texts[0] = [cell.replace(",", ".") for cell in body.texts[0]]
+            body.texts[0] = [layout.style.plain(cell) for cell in body.texts[0]]
     texts = {j: text_array(cells) for j, cells in sorted(body.texts.items())}
     aside = sorted(body.text_rows)
     lines = _text_lines(body, texts[0][aside], where) if aside else {}

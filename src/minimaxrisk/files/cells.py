@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 TextArray: TypeAlias = NDArray[np.object_]  # of str
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "?", "none", "-"})
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "?", "none", "-", "#n/a", "#na", "n.a.", "<na>", "."})
+# What spreadsheets show where a formula failed: no missing value, but a mistake that has a cause.
+FAILED_FORMULAS = frozenset({"#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!"})
+MINUS = "\N{MINUS SIGN}"
 IDENTIFIERS = frozenset(
     """
     id ids index row row.names rownames row_names name names identifier accession geo_accession barcode
@@ -46,6 +49,8 @@ def number(cell: str) -> float | None:
         # Python reads 1_2 as 12, but in a table it is a name.
         return float(cell) if "_" not in cell else None
     except ValueError:
+        if MINUS in cell:  # typographers' and word processors'
+            return number(cell.replace(MINUS, "-"))
         return math.nan if is_missing(cell) else None
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
-from minimaxrisk.files.problems import counted, listed, nearest, require_unique
-from minimaxrisk.files.quality import odd_whole_numbers
+from minimaxrisk.files.cells import FAILED_FORMULAS, TextArray, is_missing, is_word, number
+from minimaxrisk.files.duplicates import without_duplicates
+from minimaxrisk.files.number_style import ONE_GROUP
+from minimaxrisk.files.problems import counted, listed, nearest
+from minimaxrisk.files.quality import ask_about_clinical, clinical_names, odd_whole_numbers
 from minimaxrisk.files.raw_table import RawTable, counts_lines
 from minimaxrisk.files.target import transpose_hint
 
@@ -18,7 +21,7 @@ TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def training_features(
-    raw: RawTable, aside: set[str], where: object
+    raw: RawTable, aside: set[str], where: object, duplicates: str
 ) -> tuple[DataMatrix, list[str], list[str]]:
     """All columns of numbers but those aside, their names, and remarks."""
     texts = {name: column for name, column in raw.texts.items() if name not in aside}
@@ -29,7 +32,9 @@ def training_features(
     _refuse_words(words, raw, where, advice)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
     X, names = columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
-    remarks = [odd_whole_numbers(X, names), _remark_on_truths(truths)]
+    clinical = clinical_names(names)
+    asked = ask_about_clinical(clinical, len(names) - len(clinical))
+    remarks = [asked, odd_whole_numbers(X, names, told=clinical), _remark_on_truths(truths)]
     if truths:
         X = with_columns(X, np.column_stack([truth_numbers(column) for column in truths.values()]))
         names += truths
@@ -38,9 +43,9 @@ def training_features(
             f"{where} must have columns of numbers besides names and labels, got none; "
             f"pass --delimiter if the columns were not split.{transpose_hint(raw)}{raw.elsewhere}"
         )
-    require_unique(names, where, what="names of features", remedy="rename them or pass --ignore")
+    X, names, merged = without_duplicates(X, names, duplicates, where)
     _refuse_empty(X, names, where)
-    remarks.append(_remark_on_index(raw, names))
+    remarks += [merged, _remark_on_index(raw, names)]
     return X, names, [remark for remark in remarks if remark is not None]
 
 
@@ -58,10 +63,11 @@ def _remark_on_index(raw: RawTable, names: Sequence[str]) -> str | None:
 
 
 def model_features(
-    raw: RawTable, aside: set[str], features: Sequence[str], where: object
+    raw: RawTable, aside: set[str], features: Sequence[str], where: object, duplicates: str
 ) -> tuple[DataMatrix, list[str]]:
     """The columns of the model in its order, and remarks."""
-    require_unique(raw.names, where, what="names of columns", remedy="rename them")
+    numbers, names, merged = without_duplicates(raw.numbers, raw.names, duplicates, where)
+    raw = replace(raw, numbers=numbers, names=names)
     of_model = set(features)
     truths, added = _texts_as_numbers(raw, of_model, where)
     missing = of_model.difference(raw.names, added)
@@ -75,7 +81,7 @@ def model_features(
             "remove them if they are not features."
         )
     ignored = f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
-    remarks = [ignored if unknown else None, _remark_on_truths(truths)]
+    remarks = [ignored if unknown else None, merged, _remark_on_truths(truths)]
     return _in_order(raw, added, features), [remark for remark in remarks if remark is not None]
 
 
@@ -128,15 +134,32 @@ def _is_truth(column: TextArray) -> bool:
 def _refuse_words(words: dict[str, TextArray], raw: RawTable, where: object, advice: str) -> None:
     if not words:
         return
-    examples = []
+    examples, found = [], []
     for name, column in list(words.items())[:5]:
-        word = next((cell for cell in column if is_word(cell)), column[0])
-        examples.append(f"{name!r} (such as {word!r})")
+        found.append(next((cell for cell in column if is_word(cell)), column[0]))
+        examples.append(f"{name!r} (such as {found[-1]!r})")
     more = f" and {len(words) - 5} more" if len(words) > 5 else ""
     raise ValueError(
         f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
-        f"{', '.join(examples)}{more}; {advice}.{transpose_hint(raw)}{raw.elsewhere}"
+        f"{', '.join(examples)}{more}; {advice}.{_explained(found)}{transpose_hint(raw)}{raw.elsewhere}"
     )
+
+
+def _explained(words: Sequence[str]) -> str:
+    """What a word that looks like a number or a mistake of a spreadsheet may be."""
+    for word in words:
+        if word.lower() in FAILED_FORMULAS:
+            return (
+                f" {word!r} is what a spreadsheet shows where a formula failed: correct the formula, or "
+                "empty the cell, which makes it a missing value."
+            )
+        if ONE_GROUP.match(word):
+            plain = word.replace(",", "")
+            return (
+                f" {word!r} may be {plain} or {word.replace(',', '.')}: export the table without separators "
+                "between thousands, and with a decimal point."
+            )
+    return ""
 
 
 def _refuse_empty(X: DataMatrix, names: Sequence[str], where: object) -> None:

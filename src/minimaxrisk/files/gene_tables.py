@@ -8,11 +8,13 @@ from itertools import islice
 
 from minimaxrisk.files.cells import TextArray, is_word, text_array
 from minimaxrisk.files.layout import split_records
+from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed
 from minimaxrisk.files.raw_table import RawTable, transposed
 from minimaxrisk.files.text_file import TextFile
 from minimaxrisk.files.text_table import Lines, table_of_lines
 
+WITH_HEADER = ReadOptions(header=True)
 TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"
 
 
@@ -66,7 +68,7 @@ def _after(file: TextFile, n_lines: int) -> Iterator[str]:
 
 def _genes_to_columns(body: Lines, file: TextFile, aside: Sequence[str]) -> RawTable:
     """The table transposed without the columns ``aside``, be they words or numbers."""
-    raw = table_of_lines(body, file.path, delimiter="\t", header=True)
+    raw = table_of_lines(body, file.path, delimiter="\t", options=WITH_HEADER)
     first = raw.first
     assert first is not None
     words = [name for name in raw.texts if name not in {first.name, *aside}]

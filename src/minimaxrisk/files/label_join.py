@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.files.cells import TextArray, is_identifier
 from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.problems import counted, listed, nearest, repeated
@@ -14,11 +15,12 @@ from minimaxrisk.files.request import ReadRequest
 
 
 class JoinedLabels(NamedTuple):
-    """A label per sample, the name of their column, and remarks."""
+    """A label per sample, the name of their column, remarks, and the line of the labels file per sample."""
 
     column: TextArray
     target: str
     remarks: tuple[str, ...]
+    lines: IntArray
 
 
 def join_by_name(
@@ -31,23 +33,22 @@ def join_by_name(
     names = table.columns[key]
     twice = [name for name in repeated(names) if name in known]
     if twice:
-        raise ValueError(f"{table.path} must have one line per sample, got several for {listed(twice)}.")
-    label_of = dict(zip(names, table.columns[target], strict=True))
-    without = [name for name in samples if name not in label_of]
+        raise ValueError(f"{table} must have one line per sample, got several for {listed(twice)}.")
+    line_of = {name: i for i, name in enumerate(names)}
+    without = [name for name in samples if name not in line_of]
     if without:
         ignore = "" if request.for_model else " (--ignore leaves them out if samples are in columns)"
         raise ValueError(
-            f"{table.path} must hold a label for every sample, got none for {len(without)} of "
+            f"{table} must hold a label for every sample, got none for {len(without)} of "
             f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data{ignore}."
         )
     unused = [name for name in names if name not in known]
-    remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.path.name}.",)
+    remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.name}.",)
     if unused:
         n_unused = counted(len(unused), "sample")
         remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
-    column = np.empty(len(samples), dtype=object)
-    column[:] = [label_of[name] for name in samples]
-    return JoinedLabels(column, _shown(table, target), remarks)
+    lines = np.array([line_of[name] for name in samples], dtype=np.intp)
+    return JoinedLabels(table.columns[target][lines], _shown(table, target), remarks, lines)
 
 
 def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
@@ -62,7 +63,7 @@ def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
         if len(likely) == 1:
             return likely[0]
     raise ValueError(
-        f"{table.path} must have one column with the sample names, got {listed(best)}, which match them "
+        f"{table} must have one column with the sample names, got {listed(best)}, which match them "
         f"equally well; rename the right one to {names_column or 'sample'!r}, or remove the others."
     )
 
@@ -75,11 +76,11 @@ def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Jo
     column = table.columns[target]
     if len(column) != n:
         raise ValueError(
-            f"{table.path} must hold {counted(n, 'label')} because the data has {counted(n, 'row')} without "
+            f"{table} must hold {counted(n, 'label')} because the data has {counted(n, 'row')} without "
             f"names, got {len(column)}; if samples are in columns of the data, pass --transpose."
         )
-    remark = f"The data has no sample names, so the labels of {table.path.name} were joined line by line."
-    return JoinedLabels(column, _shown(table, target), (remark,))
+    remark = f"The data has no sample names, so the labels of {table.name} were joined line by line."
+    return JoinedLabels(column, _shown(table, target), (remark,), np.arange(n))
 
 
 def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest) -> None:
@@ -91,7 +92,7 @@ def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest
         common = [first.name]
     if common:
         raise ValueError(
-            f"{table.path} and {request.where} could be joined by the column {common[0]!r} of the data: if "
+            f"{table} and {request.where} could be joined by the column {common[0]!r} of the data: if "
             f"it names the samples, pass --samples {common[0]!r}; otherwise pass --ignore {common[0]!r}, or "
             "remove it from the labels file."
         )
@@ -110,19 +111,18 @@ def _name_columns(table: LabelTable) -> set[str]:
 
 def _target(table: LabelTable, request: ReadRequest, keys: set[str]) -> str:
     target = request.target
-    others = [name for name in table.columns if name not in keys]
+    others = [name for name in table.columns if name not in {*keys, *request.beside}]
     if target is None and len(others) == 1:
         return others[0]
     if target is None:
         got = f"{len(others)}: {listed(others, 8)}" if others else "0"
         advice = "keep only the one" if request.for_model else "use --target to name the one"
         raise ValueError(
-            f"{table.path} must have one column besides the sample names, got {got}; {advice} with "
-            "the labels."
+            f"{table} must have one column besides the sample names, got {got}; {advice} with the labels."
         )
     if target not in table.columns:
         raise ValueError(
-            f"{table.path} must have {request.target_shown()}, got {listed(others)}"
+            f"{table} must have {request.target_shown()}, got {listed(others)}"
             f"{nearest(target, others) or '; rename the one with the labels.'}"
         )
     return target

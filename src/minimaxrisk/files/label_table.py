@@ -21,6 +21,15 @@ class LabelTable:
     path: Path
     columns: dict[str, TextArray]
     named: bool = True  # whether the columns have names of their own
+    sheet: str | None = None  # that they are on, where it was named
+
+    def __str__(self) -> str:
+        return str(self.path) if self.sheet is None else f"{self.path}, sheet {self.sheet!r}"
+
+    @property
+    def name(self) -> str:
+        """Without the folder."""
+        return self.path.name if self.sheet is None else f"the sheet {self.sheet!r}"
 
     def matches(self, names: Collection[str]) -> int:
         """How many of the names the best column has."""
@@ -38,8 +47,9 @@ class LabelTable:
         return None
 
 
-def read_labels(path: str | Path) -> LabelTable:
-    raw = read_raw_table(path, ReadOptions(as_text=frozenset({EVERY})))
+def read_labels(path: str | Path, sheet: str | None = None) -> LabelTable:
+    """All columns of the file, or of a sheet of a workbook, as text."""
+    raw = read_raw_table(path, ReadOptions(sheet=sheet, as_text=frozenset({EVERY})))
     columns: dict[str, TextArray] = {}
     if raw.samples is not None:
         columns[INDEX] = raw.samples
@@ -55,4 +65,4 @@ def read_labels(path: str | Path) -> LabelTable:
             f"{path} must hold columns of sample names and labels, got rows of text among rows of numbers; "
             "put each sample on a line of its own."
         )
-    return LabelTable(Path(path), columns, raw.named)
+    return LabelTable(Path(path), columns, raw.named, sheet)

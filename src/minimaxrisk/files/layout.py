@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import mode
 
 from minimaxrisk.files.cells import generated_names, is_identifier, is_missing, is_word
-from minimaxrisk.files.options import EVERY
-from minimaxrisk.files.problems import counted, require_unique
+from minimaxrisk.files.number_style import PLAIN, NumberStyle, find_number_style
+from minimaxrisk.files.options import ERROR, EVERY, ReadOptions
+from minimaxrisk.files.problems import MERGE, counted, listed, require_unique
 
 Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
 
@@ -20,8 +20,6 @@ LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 400_000  # cells
 TITLES = 8  # lines looked at for one
 MOST_WORDS = 1000  # of the first line, compared with the lines below it
-DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
-THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+$")
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Layout:
     header_rows: int  # 0 or 1
     texts: list[int]
     text_rows: bool  # whether there are lines of text among those of numbers
-    decimal_comma: bool = False
+    style: NumberStyle = PLAIN
 
     @property
     def width(self) -> int:
@@ -94,19 +92,42 @@ def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int
             yield reader.line_num, cells
 
 
-def refuse_title(numbered: Iterable[tuple[int, Sequence[str]]], where: object) -> None:
-    """Raise ValueError if the first line has far fewer cells than most lines below it."""
-    lines = [(number, _filled_width(row)) for number, row in islice(numbered, TITLES)]
+def lines_of_title(numbered: Iterable[tuple[int, Sequence[str]]], where: object) -> tuple[int, list[str]]:
+    """The number of the last line of a title above the table, 0 for none, and its words.
+
+    A title is one cell of words above a table of three columns or more.
+
+    Raises
+    ------
+    ValueError
+        If the first line that is no title has far fewer cells than most lines below it.
+    """
+    lines = list(islice(numbered, TITLES))
+    widths = [_filled_width(row) for _, row in lines]
     if len(lines) < 2:
-        return
-    first, width = lines.pop(0)
-    usual = mode(other for _, other in lines)
+        return 0, []
+    usual = mode(widths[1:])
+    words: list[str] = []
+    while len(words) < len(lines) - 1 and widths[len(words)] == 1 and usual > 2:
+        cell = next(cell for cell in lines[len(words)][1] if cell)
+        if not is_word(cell):
+            break
+        words.append(cell)
+    first, width = lines[len(words)][0], widths[len(words)]
     if 2 * width < usual:
-        wide = next(number for number, other in lines if other == usual)
+        wide = next(number for (number, _), other in zip(lines, widths, strict=True) if other == usual)
         raise ValueError(
             f"{where}: line {first} has {counted(width, 'cell')} and line {wide} has {usual}. "
-            "If the lines above the header are a title or comment, delete them."
+            f"If the lines above the header are a title or comment, pass --skip-lines {wide - 1}."
         )
+    return (lines[len(words) - 1][0] if words else 0), words
+
+
+def said_of_title(words: Sequence[str]) -> tuple[str, ...]:
+    """The remark on a title that was skipped."""
+    if not words:
+        return ()
+    return (f"Skipped {counted(len(words), 'line')} above the table, a title: {listed(words, 2)}.",)
 
 
 def _filled_width(row: Sequence[str]) -> int:
@@ -118,23 +139,23 @@ def find_layout(
     records: Records,
     where: object,
     *,
-    header: bool | None,
-    commas: bool = False,
-    as_text: frozenset[str] = frozenset(),
+    options: ReadOptions,
+    splits_at_commas: bool = True,
 ) -> Layout:
-    """``commas``: whether a cell such as 1,5 may be a number; ``as_text``: columns that hold no numbers."""
+    """``splits_at_commas``: whether a cell such as 1,5 cannot be a number."""
+    header, as_text = options.header, options.as_text
     rows = records()
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{where} must hold a table, got only blank lines.")
     body = list(islice(rows, max(10, min(100, LOOKED_AT // len(first)))))
-    decimal_comma = commas and _has_decimal_commas(body or [first], where)
-    if decimal_comma:
-        body = [[cell.replace(",", ".") for cell in row] for row in body]
+    style = find_number_style(body or [first], where, splits_at_commas=splits_at_commas)
+    if not style.is_plain:
+        body = [[style.plain(cell) for cell in row] for row in body]
     named = is_header(first, body) if header is None else header
     if not named:
         names = generated_names(len(first))
-        body = [first if not decimal_comma else [cell.replace(",", ".") for cell in first], *body]
+        body = [[style.plain(cell) for cell in first], *body]
     elif not body:
         raise ValueError(
             f"{where} must hold lines of values below its header, got only the header; "
@@ -142,14 +163,25 @@ def find_layout(
         )
     else:
         names = _completed(first, body)
-        require_unique(
-            [name for name in names if name], where, what="the names in the header", remedy="rename them"
-        )
     texts, text_rows = _find_texts(body, names, named)
     if as_text:
         kept = {j for j, name in enumerate(names) if name in as_text or EVERY in as_text}
         texts = sorted({*texts, *kept})
-    return Layout(names, named, int(named), texts, text_rows, decimal_comma)
+    if named:
+        _refuse_repeated(names, texts, where, options.duplicates)
+    return Layout(names, named, int(named), texts, text_rows, style)
+
+
+def _refuse_repeated(names: Sequence[str], texts: Sequence[int], where: object, duplicates: str) -> None:
+    """Columns of text are known by their names; those of numbers may be merged."""
+    is_merged = duplicates != ERROR
+    kept = {names[j] for j in texts} if is_merged else set(names)
+    require_unique(
+        [name for name in names if name and name in kept],
+        where,
+        what="the names in the header",
+        remedy="rename them" if is_merged else f"rename them, {MERGE}",
+    )
 
 
 def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
@@ -235,18 +267,3 @@ def _empty_at_the_end(body: Sequence[Sequence[str]], width: int) -> Iterator[int
         if any(len(row) == width and row[j] for row in body):
             return
         yield j
-
-
-def _has_decimal_commas(body: Sequence[Sequence[str]], where: object) -> bool:
-    cells = [cell for row in body for cell in row if "," in cell]
-    decimal = [cell for cell in cells if DECIMAL_COMMA.match(cell)]
-    if not decimal or all(THOUSANDS.match(cell) for cell in decimal):
-        return False
-    points = re.compile(r"[-+]?\d*\.\d+")
-    mixed = next((cell for row in body for cell in row if points.match(cell) and not is_word(cell)), None)
-    if mixed is not None:
-        raise ValueError(
-            f"{where} must write all its numbers in the same way, got both {decimal[0]!r} and {mixed!r}; "
-            "export it with a decimal point."
-        )
-    return True

@@ -16,6 +16,7 @@ SPOKEN_DELIMITERS = {
 
 
 EVERY = "*"
+ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # what --duplicates may say
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,10 @@ class ReadOptions:
     samples: str | None = None  # --samples, the column with the names of the samples
     transpose: bool | None = None  # --transpose, --no-transpose
     sheet: str | None = None  # --sheet of a workbook
+    labels_sheet: str | None = None  # --labels-sheet, of the workbook with the labels
     layer: str | None = None  # --layer of an .h5ad file; the variable of .npz and .mat
+    skip_lines: int = 0  # --skip-lines above the table, of text files and workbooks
+    duplicates: str = ERROR  # --duplicates, what features of the same name become
     as_text: frozenset[str] = frozenset()  # columns to keep as they are written, 01 and 1 apart; EVERY: all
 
     def __post_init__(self) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from minimaxrisk._utils.extras import require
 
+MERGE = "or pass --duplicates mean (or max, or suffix) if they are measurements of one gene"
+
 
 def listed(names: Iterable[str], most: int = 5) -> str:
     """The first few names for a message, and how many more there are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,16 @@ LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED = 5
+# Words in names of columns that describe patients and their course, and are no measurements of genes.
+CLINICAL = frozenset(
+    """
+    age sex gender survival bmi weight height stage grade relapse recurrence metastasis death dead alive vital
+    smoking smoker race ethnicity outcome treatment therapy dose followup censored censor status event time
+    days months years year gleason ecog karnofsky batch plate rin purity diagnosis
+    """.split()  # noqa: SIM905
+)
+# These are names of genes too, or parts of such names, where anything follows.
+CLINICAL_ALONE = frozenset({"os", "pfs", "dfs", "rfs", "efs", "psa", "follow_up", "follow-up"})
 
 
 def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,10 +94,10 @@ def looks_like_counts(study: Study) -> str | None:
     )
 
 
-def odd_whole_numbers(X: DataMatrix, names: Sequence[str]) -> str | None:
+def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
     """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
 
-    Columns of zeros are left aside, since many genes are not expressed.
+    Columns of zeros are left aside, since many genes are not expressed, and those that were ``told`` of.
     """
     if sparse.issparse(X) or not len(names):
         return None
@@ -100,7 +110,7 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str]) -> str | None:
         filled[whole] |= (np.abs(cells) > 0).any(axis=0)
         whole = whole[((cells == np.trunc(cells)) | np.isnan(cells)).all(axis=0)]
     n_decimals = p - len(whole)
-    odd = [names[j] for j in whole if filled[j]]
+    odd = [names[j] for j in whole if filled[j] and names[j] not in told]
     if not odd or n_decimals < max(FEW, MOST * (n_decimals + len(odd))):
         return None
     they = "it is used as a feature. If it is not a measurement"
@@ -111,3 +121,30 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str]) -> str | None:
         f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
         f"hold decimals; {they}, pass {options}{' ...' * (len(odd) > NAMED)}"
     )
+
+
+def clinical_names(names: Sequence[str]) -> list[str]:
+    """The columns that are called like clinical data, where they are few among many others."""
+    odd = [name for name in names if _is_clinical(name)]
+    return odd if len(names) - len(odd) >= max(FEW, MOST * len(names)) else []
+
+
+def ask_about_clinical(names: Sequence[str], n_others: int) -> str | None:
+    """A remark on such columns, whatever numbers they hold."""
+    if not names:
+        return None
+    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:NAMED])
+    used = "is called like clinical data and is used as a feature"
+    if len(names) > 1:
+        used = "are called like clinical data and are used as features"
+    return (
+        f"{listed(names, NAMED)} {used} among {n_others} others: is that meant? What is known only after the "
+        "diagnosis, or because of it, makes a result that cannot be used. If it is not meant, pass "
+        f"{options}{' ...' * (len(names) > NAMED)}"
+    )
+
+
+def _is_clinical(name: str) -> bool:
+    lowered = name.strip().lower()
+    words = "".join(letter if letter.isalnum() else " " for letter in lowered).split()
+    return lowered in CLINICAL_ALONE or not CLINICAL.isdisjoint(words)

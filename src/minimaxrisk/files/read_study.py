@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.files.arrangement import Arranged, arrange
+from minimaxrisk.files.beside import columns_beside
 from minimaxrisk.files.cells import TextArray, text_array
 from minimaxrisk.files.features import model_features, training_features
 from minimaxrisk.files.label_join import JoinedLabels, join_by_name, join_in_order
@@ -14,7 +16,7 @@ from minimaxrisk.files.label_table import LabelTable, read_labels
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
 from minimaxrisk.files.raw_table import RawTable
-from minimaxrisk.files.reader_by_format import read_raw_table
+from minimaxrisk.files.reader_by_format import has_several, read_raw_table
 from minimaxrisk.files.request import ReadRequest
 from minimaxrisk.files.study import Study
 from minimaxrisk.files.target import (
@@ -34,17 +36,22 @@ def read_training_study(
     target: str | None,
     labels: str | Path | None = None,
     ignore: Sequence[str] = (),
+    beside: Sequence[str] = (),
     options: ReadOptions = DEFAULTS,
 ) -> Study:
-    """Read what a model is to be made from: every column of numbers that is not set aside is a feature."""
+    """Read what a model is to be made from: every column of numbers that is not set aside is a feature.
+
+    ``beside`` names columns about the samples, such as their patients, in the table or in the labels file.
+    """
     path = Path(path)
-    label_table = None if labels is None else read_labels(labels)
-    raw = read_raw_table(path, _as_written(options, target))
-    request = ReadRequest(path, target, ignore, options, label_table)
+    label_table = _label_table(path, labels, options)
+    raw = read_raw_table(path, _as_written(options, target, *beside))
+    request = ReadRequest(path, target, ignore, options, label_table, beside=beside)
     arranged = arrange(raw, request)
-    column, target, aside, remarks = _labels(arranged, request)
-    X, names, more = training_features(arranged.raw, aside, path)
-    where = path if label_table is None else label_table.path
+    column, target, aside, remarks, lines = _labels(arranged, request)
+    about = columns_beside(arranged, request, lines)
+    X, names, more = training_features(arranged.raw, {*aside, *about}, path, options.duplicates)
+    where = path if label_table is None else label_table
     refuse_missing_labels(column, arranged.samples, target, where)
     y = as_labels(column)
     classes = check_classes(column, y, target, where)
@@ -57,8 +64,21 @@ def read_training_study(
         target,
         path,
         (*arranged.raw.remarks, *remarks, *more, *classes),
+        about,
     )
     return _checked(study)
+
+
+def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) -> LabelTable | None:
+    """From a second file, or from a sheet of either."""
+    if labels is None and options.labels_sheet is None:
+        return None
+    source = path if labels is None else Path(labels)
+    if options.labels_sheet is not None and not has_several(source, "sheet"):
+        raise ValueError(f"--labels-sheet needs a workbook such as .xlsx, got {source}.")
+    if options.labels_sheet is None and source.resolve() == path.resolve() and has_several(path, "sheet"):
+        raise ValueError(f"{path} has data and labels: name the sheet with the labels with --labels-sheet.")
+    return read_labels(source, options.labels_sheet)
 
 
 def _checked(study: Study) -> Study:
@@ -67,22 +87,24 @@ def _checked(study: Study) -> Study:
     return study if counts is None else replace(study, remarks=(*study.remarks, counts))
 
 
-def _labels(arranged: Arranged, request: ReadRequest) -> tuple[TextArray, str, set[str], tuple[str, ...]]:
-    """Labels as text, the name of their column, all columns that are not features, and remarks."""
+def _labels(
+    arranged: Arranged, request: ReadRequest
+) -> tuple[TextArray, str, set[str], tuple[str, ...], IntArray | None]:
+    """Labels as text, the name of their column, all columns that are not features, remarks, and lines."""
     if request.labels is None:
         target = find_target(arranged.raw, request)
         column = arranged.raw.column(target)
         assert column is not None
-        return column, target, _aside(arranged, target), _clash(arranged, target)
-    column, target, remarks = _joined(arranged, request.labels, request)
+        return column, target, _aside(arranged, target), _clash(arranged, target), None
+    column, target, remarks, lines = _joined(arranged, request.labels, request)
     if target in arranged.raw.columns() and target not in arranged.aside:
         remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
-    return column, target, {*arranged.aside, target}, remarks
+    return column, target, {*arranged.aside, target}, remarks, lines
 
 
-def _as_written(options: ReadOptions, target: str | None) -> ReadOptions:
+def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
     """Labels and names as the file has them."""
-    names = (target, options.samples)
+    names = (*columns, options.samples)
     return replace(options, as_text=frozenset(name for name in names if name is not None))
 
 
@@ -119,21 +141,24 @@ def read_study_for_model(
     target: str | None = None,
     labels: str | Path | None = None,
     ignore: Sequence[str] = (),
+    beside: Sequence[str] = (),
     options: ReadOptions = DEFAULTS,
     needs_labels: bool = False,
 ) -> Study:
     """Read what a model is to be applied to: its columns by name, in its order."""
     path = Path(path)
     features = [str(name) for name in feature_names]
-    label_table = None if labels is None else read_labels(labels)
+    label_table = _label_table(path, labels, options)
     known = frozenset(features)
-    raw = read_raw_table(path, _as_written(options, None if target in known else target))
+    raw = read_raw_table(path, _as_written(options, None if target in known else target, *beside))
     is_feature = target in known and target not in raw.annotations
-    request = ReadRequest(path, None if is_feature else target, ignore, options, label_table, known)
+    request = ReadRequest(path, None if is_feature else target, ignore, options, label_table, known, beside)
     request.refuse_ignored_features()
     arranged = arrange(raw, request)
-    column, found, remarks = _labels_if_any(arranged, request, needs_labels=needs_labels)
-    X, more = model_features(arranged.raw, _aside(arranged, found), features, path)
+    column, found, remarks, lines = _labels_if_any(arranged, request, needs_labels=needs_labels)
+    about = columns_beside(arranged, request, lines)
+    aside = {*_aside(arranged, found), *about}
+    X, more = model_features(arranged.raw, aside, features, path, options.duplicates)
     study = Study(
         X,
         text_array(features),
@@ -143,6 +168,7 @@ def read_study_for_model(
         found,
         path,
         (*arranged.raw.remarks, *remarks, *more),
+        about,
     )
     refuse_infinite(study, advice="correct them")
     return study
@@ -150,16 +176,16 @@ def read_study_for_model(
 
 def _labels_if_any(
     arranged: Arranged, request: ReadRequest, *, needs_labels: bool
-) -> tuple[TextArray | None, str | None, tuple[str, ...]]:
+) -> tuple[TextArray | None, str | None, tuple[str, ...], IntArray | None]:
     """Labels as text and the name of their column, if the file has them or must have them."""
     raw = arranged.raw
     if request.labels is not None:
-        column, target, remarks = _joined(arranged, request.labels, request)
-        refuse_missing_labels(column, arranged.samples, target, request.labels.path)
-        return column, target, remarks
+        column, target, remarks, lines = _joined(arranged, request.labels, request)
+        refuse_missing_labels(column, arranged.samples, target, request.labels)
+        return column, target, remarks, lines
     is_there = request.target is not None and raw.column(request.target) is not None
     if not is_there and raw.label is None and not needs_labels:
-        return None, None, ()
+        return None, None, (), None
     target = (None if is_there else raw.label) or find_target(raw, request)
     labels = raw.column(target)
     assert labels is not None
@@ -168,5 +194,5 @@ def _labels_if_any(
     gone = missing_labels(labels)
     if gone:
         said = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."
-        return None, target, (said,)
-    return labels, target, ()
+        return None, target, (said,), None
+    return labels, target, (), None

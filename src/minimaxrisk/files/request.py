@@ -21,6 +21,7 @@ class ReadRequest:
     options: ReadOptions
     labels: LabelTable | None = None
     features: Collection[str] = ()  # of the model that the table is for
+    beside: Sequence[str] = ()  # columns about the samples, such as their patients, that are no features
 
     @property
     def for_model(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ class Study:
     target: str | None
     source: Path
     remarks: tuple[str, ...]  # what a user should be told
+    beside: Mapping[str, np.ndarray] = field(default_factory=dict)  # columns asked for that are no features
 
     @property
     def values(self) -> np.ndarray:

@@ -11,11 +11,13 @@ import numpy as np
 from minimaxrisk.files.cell_table import Body, ragged, table_of_body, table_of_records
 from minimaxrisk.files.cells import is_missing, is_word
 from minimaxrisk.files.layout import (
+    TITLES,
     Layout,
     find_delimiter,
     find_layout,
+    lines_of_title,
     numbered_records,
-    refuse_title,
+    said_of_title,
     split_records,
 )
 from minimaxrisk.files.options import ReadOptions
@@ -33,36 +35,45 @@ class _NeedsCellsError(Exception):
 def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
     """A table of a text file whose delimiter and header are found or given, below any comments."""
     try:
-        begin, n_comments = _find_begin(file.lines(), options.delimiter)
+        begin, n_comments = _find_begin(file.lines(), options)
 
         def lines() -> Iterator[str]:
             # Blank lines in place of comments, so that lines keep their numbers.
             return chain(repeat("\n", begin), islice(file.lines(), begin, None))
 
-        delimiter = options.delimiter or find_delimiter(lines())
-        refuse_title(numbered_records(lines(), delimiter), file.path)
-        raw = table_of_lines(
-            lines, file.path, delimiter=delimiter, header=options.header, as_text=options.as_text
-        )
+        delimiter = options.delimiter or _delimiter_below_title(lines())
+        last, title = lines_of_title(numbered_records(lines(), delimiter), file.path)
+        begin = max(begin, last)
+        raw = table_of_lines(lines, file.path, delimiter=delimiter, options=options)
         skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
-        return raw.said(*skipped) if n_comments else raw
+        return raw.said(*(skipped if n_comments else ()), *said_of_title(title))
     except csv.Error as error:
         raise ValueError(
             f"{file.path} cannot be read as a table ({brief(error)}); a quotation mark may not be closed."
         ) from error
 
 
-def _find_begin(lines: Iterable[str], delimiter: str | None) -> tuple[int, int]:
-    """Where the table begins below comments and blank lines, and how many comments there are."""
+def _find_begin(lines: Iterable[str], options: ReadOptions) -> tuple[int, int]:
+    """Where the table begins below what is skipped, comments and blank lines; and how many comments."""
     comments: list[tuple[int, str]] = []
-    for i, line in enumerate(lines):
+    for i, line in islice(enumerate(lines), options.skip_lines, None):
         if line.startswith("#"):
             comments.append((i, line))
         elif line.strip():
-            if comments and _is_header_of(comments[-1][1], line, delimiter):
+            if comments and _is_header_of(comments[-1][1], line, options.delimiter):
                 comments.pop()
             break
-    return (comments[-1][0] + 1 if comments else 0), len(comments)
+    return (comments[-1][0] + 1 if comments else options.skip_lines), len(comments)
+
+
+def _delimiter_below_title(lines: Iterator[str]) -> str:
+    """That of the table: a title has blanks and commas of its own."""
+    first = list(islice((line for line in lines if line.strip()), TITLES + 20))
+    found = find_delimiter(first)
+    below = find_delimiter(first[1:]) if len(first) > 3 else found
+    if below != found and find_delimiter(first[2:]) == below:
+        return below
+    return found
 
 
 def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
@@ -78,16 +89,17 @@ def table_of_lines(
     where: object,
     *,
     delimiter: str,
-    header: bool | None = None,
-    as_text: frozenset[str] = frozenset(),
+    options: ReadOptions,
 ) -> RawTable:
     """The table in some lines, which may be part of a file."""
 
     def records() -> Iterator[list[str]]:
         return split_records(lines(), delimiter)
 
-    layout = find_layout(records, where, header=header, commas=delimiter != ",", as_text=as_text)
-    if not layout.text_rows and layout.number_columns():
+    splits_at_commas = delimiter == ","
+    layout = find_layout(records, where, options=options, splits_at_commas=splits_at_commas)
+    is_quick = layout.style.is_plain or not splits_at_commas
+    if is_quick and not layout.text_rows and layout.number_columns():
         try:
             return table_of_body(_read_quickly(lines, layout, delimiter, where), layout, where)
         except _NeedsCellsError:
@@ -135,7 +147,7 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
             raise _RaggedError(number, width)
         for column, cell in zip(texts, _pick(line, delimiter, columns, width), strict=True):
             column.append(cell.strip())
-        yield line.replace(",", ".") if layout.decimal_comma else line
+        yield line if layout.style.is_plain else layout.style.plain(line)
 
 
 def _below_header(

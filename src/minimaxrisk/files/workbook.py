@@ -11,7 +11,7 @@ from typing import Any
 
 from minimaxrisk.files.cell_table import table_of_records
 from minimaxrisk.files.cells import text_of
-from minimaxrisk.files.layout import find_layout, refuse_title
+from minimaxrisk.files.layout import find_layout, lines_of_title, said_of_title
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.problems import listed, nearest, needed, parsing
 from minimaxrisk.files.raw_table import RawTable
@@ -22,20 +22,29 @@ def read_workbook(path: Path, options: ReadOptions) -> RawTable:
     title, start, rows, others = _rows(path, options.sheet)
     where = f"{path}, sheet {title!r}"
 
+    above = options.skip_lines
+
     def numbered() -> Iterator[tuple[int, list[str]]]:
         for number, row in enumerate(rows, start):
             cells = [text_of(cell) for cell in row]
-            if any(cells):
+            if any(cells) and number > above:
                 yield number, cells
 
     def records() -> Iterator[list[str]]:
         return (cells for _, cells in numbered())
 
-    elsewhere = f" Other sheets: {listed(others)} (--sheet {shlex.quote(others[0])})." if others else ""
+    elsewhere = ""
+    if others:
+        other = shlex.quote(others[0])
+        elsewhere = (
+            f" Other sheets: {listed(others)} (--sheet {other}, or --labels-sheet {other} for labels)."
+        )
     try:
-        refuse_title(numbered(), where)
-        layout = find_layout(records, where, header=options.header, as_text=options.as_text)
-        raw = replace(table_of_records(records, layout, where), elsewhere=elsewhere)
+        last, words = lines_of_title(numbered(), where)
+        above = max(above, last)
+        layout = find_layout(records, where, options=options)
+        table = table_of_records(records, layout, where).said(*said_of_title(words))
+        raw = replace(table, elsewhere=elsewhere)
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
     if others and options.sheet is None:

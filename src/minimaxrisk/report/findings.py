@@ -112,6 +112,8 @@ def gather_findings(
     feature_names: Any = None,
     sample_names: Any = None,
     scaler: ClippedScaler | None = None,
+    groups: Any = None,
+    batch: Any = None,
     n_permutations: int = 199,
     n_folds: int = 10,
     n_radii: int = 12,
@@ -135,6 +137,10 @@ def gather_findings(
     scaler : ClippedScaler or None, default=None
         Fitted on ``X``: what clipped the columns before the model saw them. Cross-validation fits it anew
         in every fold.
+    groups : array-like of shape (n_samples,) or None, default=None
+        What the model was fitted with: samples of one patient stay together everywhere.
+    batch : array-like of shape (n_samples,) or None, default=None
+        Labels are permuted among samples of the same batch only.
     n_permutations, n_folds, n_radii : int
         Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out. The
         folds are those of the guarantee's comparisons as well.
@@ -160,22 +166,31 @@ def gather_findings(
     tell = progress or _say_nothing
     tell("certificate")
     seen = X if scaler is None else scaler.transform(X)
-    fit = _summarise_fit(model, seen, y, scaler)
+    fit = _summarise_fit(model, seen, y, scaler, groups)
     tell("permutation test")
-    noise = permutation_result or _permuted(model, seen, y, n_permutations, n_jobs=n_jobs, seed=random_state)
+    noise = permutation_result
+    if noise is None and n_permutations:
+        together = {"groups": batch, "replicates": groups}
+        noise = permutation_test(
+            clone(model), seen, y, n_permutations, **together, n_jobs=n_jobs, random_state=random_state
+        )
     tell("cross-validation")
     learner = model if scaler is None else make_pipeline(scaler, model)
-    folds, no_folds = _cross_validated(learner, X, y, n_folds, n_jobs=n_jobs, seed=random_state)
+    folds, no_folds = _cross_validated(learner, X, y, groups, n_folds, n_jobs=n_jobs, seed=random_state)
     rivals = None
     if has_rivals and no_folds is None:
         tell("other classifiers")
-        rivals = beside_rivals(learner, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
+        rivals = beside_rivals(
+            learner, X, y, groups=groups, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs
+        )
     tell("path over radii")
-    path, no_path = _path_around(model, seen, y, n_radii)
+    path, no_path = _path_around(model, seen, y, groups, n_radii)
     bounds = guarantee if isinstance(guarantee, BestGuarantee) else None
     if guarantee is True and fit.certificate_valid:
         tell("guarantee")
-        bounds = guarantee_of_model(model, X, y, scaler, n_folds=n_folds, random_state=random_state)
+        bounds = guarantee_of_model(
+            model, X, y, scaler, groups=groups, n_folds=n_folds, random_state=random_state
+        )
     tell("tables")
     wrong, own_probability = training_predictions(model, seen, own)
     worst = WorstCaseDistributionDisplay.from_estimator(
@@ -217,8 +232,11 @@ def _names(model: Any, features: Any, samples: Any, *, n_samples: int) -> tuple[
     return [str(name) for name in features], [str(name) for name in samples]
 
 
-def _summarise_fit(model: Any, X: DataMatrix, y: Any, scaler: ClippedScaler | None) -> FitSummary:
-    certificate = verify(model, X, y)
+def _summarise_fit(
+    model: Any, X: DataMatrix, y: Any, scaler: ClippedScaler | None, groups: Any
+) -> FitSummary:
+    certificate = verify(model, X, y, groups=groups)
+    argmax = error_bounds(model, X, y, rule="argmax", groups=groups)
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
         upper=float(model.worst_case_error_),
@@ -226,7 +244,7 @@ def _summarise_fit(model: Any, X: DataMatrix, y: Any, scaler: ClippedScaler | No
         certificate_problems=certificate.problems,
         deterministic_bound=float(model.deterministic_error_bound_),
         # Twice the bound holds as well, so the smaller one of the two does.
-        argmax_bound=min(error_bounds(model, X, y, rule="argmax").upper, model.deterministic_error_bound_),
+        argmax_bound=min(argmax.upper, model.deterministic_error_bound_),
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
         solver=model.solver_,
@@ -250,6 +268,7 @@ def guarantee_of_model(
     y: Any,
     scaler: ClippedScaler | None = None,
     *,
+    groups: Any = None,
     n_folds: int,
     random_state: Any,
 ) -> BestGuarantee:
@@ -259,6 +278,7 @@ def guarantee_of_model(
         X,
         y,
         transformer=scaler,
+        groups=groups,
         confidence=model.confidence,
         n_folds=n_folds or None,
         random_state=random_state,
@@ -272,30 +292,26 @@ def _without_models(found: BestGuarantee | None) -> BestGuarantee | None:
     return replace(found, statements=tuple(replace(one, model=None) for one in found.statements))
 
 
-def _permuted(
-    model: Any, X: DataMatrix, y: Any, n_permutations: int, *, n_jobs: int | None, seed: Any
-) -> PermutationTestResult | None:
-    if n_permutations == 0:
-        return None
-    return permutation_test(clone(model), X, y, n_permutations, n_jobs=n_jobs, random_state=seed)
-
-
 def _cross_validated(
-    model: Any, X: DataMatrix, y: Any, n_folds: int, *, n_jobs: int | None, seed: Any
+    model: Any, X: DataMatrix, y: Any, groups: Any, n_folds: int, *, n_jobs: int | None, seed: Any
 ) -> tuple[CrossValidatedError | None, str | None]:
     """The outcome, or why there is none."""
     if n_folds == 0:
         return None, None
-    if n_folds_possible(model, y, n_folds) < 2:
-        sizes = (y[:, None] == model.classes_).sum(axis=0)
+    if n_folds_possible(model, y, n_folds, groups) < 2:
+        labels = y if groups is None else y[np.unique(np.asarray(groups, str), return_index=True)[1]]
+        sizes = (labels[:, None] == model.classes_).sum(axis=0)
         lonely = str(model.classes_[int(np.argmin(sizes))])
-        return None, f"class {lonely} has a single sample, which cannot be used both to train and to test."
-    found = cross_validated_error(model, X, y, n_folds=n_folds, random_state=seed, n_jobs=n_jobs)
+        kind = "sample" if groups is None else "group"
+        return None, f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
+    found = cross_validated_error(
+        model, X, y, groups=groups, n_folds=n_folds, random_state=seed, n_jobs=n_jobs
+    )
     return found, None
 
 
 def _path_around(
-    model: Any, X: DataMatrix, y: Any, n_radii: int
+    model: Any, X: DataMatrix, y: Any, groups: Any, n_radii: int
 ) -> tuple[BoundPathDisplay | None, str | None]:
     """R* over radii around the one used, or why there is no such path."""
     if n_radii == 0:
@@ -310,6 +326,7 @@ def _path_around(
             X,
             y,
             _radii_around(float(model.radius_), n_radii),
+            groups=groups,
             coding=model.coding_,
             standardize=model.standardize,
             fit_intercept=model.fit_intercept,

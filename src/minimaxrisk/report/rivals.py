@@ -49,10 +49,17 @@ class Rivals:
 
 
 def beside_rivals(
-    learner: Any, X: DataMatrix, y: np.ndarray, *, n_folds: int, random_state: Any, n_jobs: int | None
+    learner: Any,
+    X: DataMatrix,
+    y: np.ndarray,
+    *,
+    n_folds: int,
+    random_state: Any,
+    n_jobs: int | None,
+    groups: Any = None,
 ) -> Rivals:
     """Cross-validate a classifier, or a pipeline that ends with one, and the usual rivals."""
-    folds = stratified_folds(learner, y, n_folds, random_state)
+    folds = stratified_folds(learner, y, n_folds, random_state, groups)
     rivals = usual_rivals(len(learner.classes_), is_sparse=bool(sparse.issparse(X)))
     estimators, left_out = {THIS_MODEL: arg_max_copy(learner), **rivals}, {}
     while True:
@@ -60,7 +67,7 @@ def beside_rivals(
             # The rivals are ours to choose, so what they warn about is nothing that a reader could act upon.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = compare(estimators, X, y, cv=folds, n_jobs=n_jobs)
+                found = compare(estimators, X, y, cv=folds, groups=groups, n_jobs=n_jobs)
         except CannotFitError as failure:
             if failure.name == THIS_MODEL:
                 raise

@@ -32,6 +32,7 @@ from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.guarantees.training_scale import TrainingScale
 
 MANIFEST = "minimaxrisk.json"
 FORMAT = 2
@@ -67,6 +68,11 @@ class SavedModel:
         Fills missing values with what they were replaced by in training; None refuses them.
     scaler : ClippedScaler or None
         What clipped the columns before the classifier saw them; None for columns as they are.
+    training_scale : TrainingScale or None
+        What the columns that the model uses were like in training, filled and not yet scaled; new samples are
+        compared with it. None for a model that uses no column, and in files of older releases.
+    groups, batch : str or None
+        The columns of the training data that say which samples are of one patient, and of one batch.
     reading : mapping of str to str
         The layer or sheet of the file that the training data come from, as options of reading.
     command : str
@@ -82,6 +88,9 @@ class SavedModel:
     fingerprint_of_used: str = ""
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
+    training_scale: TrainingScale | None = None
+    groups: str | None = None
+    batch: str | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -130,12 +139,19 @@ def load_model(path: str | Path) -> SavedModel:
             fingerprint_of_used=manifest["fingerprint_of_used"],
             imputer=parts["imputer"],
             scaler=parts.get("scaler"),  # files of older releases have none
+            training_scale=_scale_of(parts.get("training_scale")),
+            groups=manifest.get("groups"),
+            batch=manifest.get("batch"),
             reading=manifest["reading"],
             command=manifest["command"],
             versions=manifest["versions"],
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
+
+
+def _scale_of(stored: Any) -> TrainingScale | None:
+    return None if stored is None else TrainingScale(**stored)
 
 
 AGAIN = "fit the model again, or get the file again"
@@ -145,7 +161,13 @@ def _packed(model: SavedModel) -> bytes:
     skops = _skops()
     classifier = _without_callback(model.classifier)
     content = skops.dumps(
-        {"classifier": classifier, "imputer": model.imputer, "scaler": model.scaler},
+        {
+            "classifier": classifier,
+            "imputer": model.imputer,
+            "scaler": model.scaler,
+            # As arrays, so that older releases can read the file.
+            "training_scale": None if model.training_scale is None else vars(model.training_scale),
+        },
         compression=zipfile.ZIP_DEFLATED,
     )
     manifest = {
@@ -156,6 +178,8 @@ def _packed(model: SavedModel) -> bytes:
         "certificate": _certificate(classifier),
         "fingerprint": model.fingerprint,
         "fingerprint_of_used": model.fingerprint_of_used,
+        "groups": model.groups,
+        "batch": model.batch,
         "reading": dict(model.reading),
         "command": model.command,
         "feature_names": list(map(str, model.feature_names)),

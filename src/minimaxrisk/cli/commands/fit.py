@@ -16,10 +16,13 @@ from minimaxrisk.cli.options import (
     PERMUTATIONS,
     RADII,
     REPORTING,
+    Batch,
+    Beside,
     Compare,
     Data,
     Effort,
     Folds,
+    Groups,
     Guarantee,
     Ignore,
     Jobs,
@@ -116,6 +119,8 @@ def fit_command(
     quiet: Quiet = False,
     labels: Labels = None,
     ignore: Ignore = None,
+    groups: Groups = None,
+    batch: Batch = None,
     impute: Annotated[
         Impute | None, typer.Option(help="Fill missing values, which are refused otherwise: --impute median")
     ] = None,
@@ -194,6 +199,7 @@ def fit_command(
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
+      minimaxrisk fit genes.csv --target diagnosis --groups patient --batch plate --report report.html
       minimaxrisk fit cells.h5ad --target cell_type --write-back
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
@@ -214,6 +220,7 @@ def fit_command(
         target=target,
         labels=labels,
         ignore=ignore or (),
+        beside=Beside(groups, batch),
         reading=reading,
         impute=impute is not None,
         scale=scale.value,

@@ -33,6 +33,13 @@ def predict_command(
             help="Require only the columns that have a coefficient in the model; others may be absent.",
         ),
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse samples that are not on the scale of the training data, instead of a warning.",
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     labels: Labels = None,
@@ -41,7 +48,8 @@ def predict_command(
 ) -> None:
     """Predict the classes of new samples, as CSV.
 
-    A line per sample: its name, the prediction, and one probability per class.
+    A line per sample: its name, the prediction, one probability per class, and
+    whether its values are on the scale of the training data.
 
     Columns are matched by name, in any order.
 
@@ -53,6 +61,7 @@ def predict_command(
       minimaxrisk predict model.skops new_patients.csv
       minimaxrisk predict model.skops new_patients.gct --out predictions.csv
       minimaxrisk predict model.skops few_genes.csv --only-used
+      minimaxrisk predict model.skops new_patients.csv --strict
       minimaxrisk predict model.skops new.h5ad --layer logcounts --json
     """
     console = Console(quiet=quiet)
@@ -67,6 +76,7 @@ def predict_command(
         ignore=ignore,
         reading=reading,
         only_used=only_used,
+        strict=strict,
         out=out,
         json=json,
         console=console,

@@ -82,11 +82,13 @@ def report_command(
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.reporting import make_report  # noqa: PLC0415
     from minimaxrisk.cli.stored import (  # noqa: PLC0415
+        beside_of,
         filled,
         is_training_data,
         not_training_data,
         read_for_model,
     )
+    from minimaxrisk.cli.together import together_of  # noqa: PLC0415
 
     check_comparison(compares=compare, n_folds=folds, reports=True)
     console = Console(quiet=quiet)
@@ -104,6 +106,7 @@ def report_command(
         raise typer.Exit(1)
     effort = Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare)
     command = context.ensure_object(Options).command
-    _, html = make_report(saved, study, X, effort, command=command, console=console)
+    together = together_of(study, beside_of(saved), console)
+    _, html = make_report(saved, study, X, effort, together=together, command=command, console=console)
     write_whole(page, html)
     typer.echo(str(page))

@@ -39,6 +39,7 @@ def verify_command(
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.stored import (  # noqa: PLC0415
         filled,
+        groups_of,
         is_training_data,
         not_training_data,
         read_for_model,
@@ -51,7 +52,9 @@ def verify_command(
     study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
     X = filled(saved, study, console)
     is_training = is_training_data(saved, study, X)
-    certificate = minimaxrisk.verify(saved.classifier, saved.scaled(X), study.y)
+    certificate = minimaxrisk.verify(
+        saved.classifier, saved.scaled(X), study.y, groups=groups_of(saved, study)
+    )
     problems = [*certificate.problems, *scaler_problems(saved, X)]
     holds = not problems and is_training
     if json:

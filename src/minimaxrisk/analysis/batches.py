@@ -1,0 +1,205 @@
+"""Whether the batch of a sample can be told from the columns that a model uses.
+
+Samples that were measured on different days or in different hospitals differ for that reason alone. Where
+the batch goes with the class, such differences pass for differences between classes. Two questions tell how
+far: how the classes are spread over the batches, and whether a classifier finds the batch from the selected
+columns. The second one is asked by cross-validation, and its errors are held against those of naming the most
+common batch of the sample's class: what is known of the batch without looking at any column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.guarantees.fitted_model import check_classes, check_model, training_data_of
+from minimaxrisk.samples.validation import codes_of_groups
+
+# Fewer errors than the most common batch of each class would make only with this probability by chance.
+TELLING = 0.01
+MOST_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class BatchCheck:
+    """Outcome of ``check_batches``.
+
+    Attributes
+    ----------
+    batches, classes : ndarray
+        Their names.
+    counts : ndarray of int of shape (n_batches, n_classes)
+        Samples by batch and class.
+    n_wrong : int or None
+        Samples whose batch was not found from the selected columns when they were left out; None where that
+        could not be asked, for the reason in ``skipped``.
+    n_wrong_majority : int
+        Those that naming the most common batch gets wrong.
+    n_wrong_by_class : int
+        Those that naming the most common batch of the sample's class gets wrong.
+    skipped : str or None
+        Why the batch was not looked for.
+    """
+
+    batches: np.ndarray
+    classes: np.ndarray
+    counts: IntArray
+    n_wrong: int | None
+    n_wrong_majority: int
+    n_wrong_by_class: int
+    skipped: str | None = None
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def is_confounded(self) -> bool:
+        """Whether every batch holds one class only, so that nothing can tell the two apart."""
+        return bool(((self.counts > 0).sum(axis=1) == 1).all())
+
+    @property
+    def is_predictable(self) -> bool:
+        """Whether the columns tell more of the batch than the class does.
+
+        By the chance that as few errors would come of independent trials with the error of the class.
+        """
+        if self.n_wrong is None or self.n_wrong_by_class == 0:
+            return False
+        share = self.n_wrong_by_class / self.n_samples
+        return bool(stats.binom.cdf(self.n_wrong, self.n_samples, share) < TELLING)
+
+    @property
+    def statement(self) -> str:
+        """In words."""
+        return " ".join([self._described(), self._tested()])
+
+    def __str__(self) -> str:
+        return self.statement
+
+    def _described(self) -> str:
+        shown = [
+            f"{batch}: " + ", ".join(f"{label} {n}" for label, n in zip(self.classes, row, strict=True))
+            for batch, row in zip(self.batches[:MOST_SHOWN], self.counts, strict=False)
+        ]
+        more = f"; and {len(self.batches) - MOST_SHOWN} more" if len(self.batches) > MOST_SHOWN else ""
+        said = f"{len(self.batches)} batches ({'; '.join(shown)}{more})."
+        if self.is_confounded:
+            said += (
+                " EVERY BATCH HOLDS ONE CLASS ONLY: what was learned may be the difference between batches, "
+                "and nothing in these data can tell."
+            )
+        return said
+
+    def _tested(self) -> str:
+        if self.n_wrong is None:
+            return f"Whether the selected columns tell the batch was not asked: {self.skipped}."
+        n = self.n_samples
+        errors = (
+            f"from the selected columns {self.n_wrong} of {n} batches are named wrongly in cross-validation, "
+            f"where the most common batch is wrong for {self.n_wrong_majority} and the most common batch of "
+            f"the sample's class for {self.n_wrong_by_class}"
+        )
+        if self.is_predictable:
+            return (
+                f"The batch can be told from the selected columns: {errors}. Part of what they show is the "
+                "batch; correct for it, or see whether the result holds within each batch."
+            )
+        if self.is_confounded:
+            return f"As the class tells the batch, so do the selected columns: {errors}."
+        return f"No sign that the selected columns tell more of the batch than the class does: {errors}."
+
+
+def check_batches(
+    model: Any,
+    X: Any,
+    y: Any,
+    batch: Any,
+    *,
+    groups: Any = None,
+    n_folds: int = 5,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> BatchCheck:
+    """Describe batches, and see whether they can be told from the columns that a model uses.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier
+        Fitted.
+    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
+        Its training data.
+    batch : array-like of shape (n_samples,)
+        The batch of each sample.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples of one patient stay in one fold, where they are in one batch.
+    n_folds, random_state, n_jobs
+        Of the cross-validation.
+
+    Returns
+    -------
+    BatchCheck
+
+    Examples
+    --------
+    >>> from minimaxrisk import MinimaxRiskClassifier, check_batches
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(60, 100, n_informative=10, effect=1.5, random_state=0)
+    >>> model = MinimaxRiskClassifier().fit(study.data, study.target)
+    >>> day = ["Monday", "Tuesday"] * 30
+    >>> check_batches(model, study.data, study.target, day).is_predictable
+    False
+    """
+    check_model(model)
+    if not (is_integer(n_folds) and n_folds >= 2):
+        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    data = training_data_of(model, X, y)
+    check_classes(model, data)
+    codes = codes_of_groups(batch, len(data.labels), argument="batch")
+    names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)
+    if len(names) < 2:
+        raise ValueError(f"batch must tell at least 2 batches apart, got only {names[0]!r}.")
+    counts = np.zeros((len(names), len(data.classes)), dtype=np.intp)
+    np.add.at(counts, (codes, data.labels), 1)
+    skipped = _reason_to_skip(model, counts)
+    n_wrong = None
+    if skipped is None:
+        kept = groups if groups is not None and _are_constant_within(groups, codes) else None
+        columns = data.X[:, model.selected_features_]
+        with quiet_fits():
+            of_batch = MinimaxRiskClassifier(standardize=model.standardize).fit(columns, codes)
+        n_wrong = cross_validated_error(
+            of_batch, columns, codes, n_folds=n_folds, groups=kept, random_state=random_state, n_jobs=n_jobs
+        ).n_wrong
+    n = len(codes)
+    return BatchCheck(
+        batches=names,
+        classes=data.classes,
+        counts=counts,
+        n_wrong=n_wrong,
+        n_wrong_majority=n - int(counts.sum(axis=1).max()),
+        n_wrong_by_class=n - int(counts.max(axis=0).sum()),
+        skipped=skipped,
+    )
+
+
+def _reason_to_skip(model: Any, counts: IntArray) -> str | None:
+    if not len(model.selected_features_):
+        return "the model selected none"
+    if counts.sum(axis=1).min() < 2:
+        return "a batch has a single sample, which cannot be used both to train and to test"
+    return None
+
+
+def _are_constant_within(groups: Any, codes: IntArray) -> bool:
+    unit = codes_of_groups(groups, len(codes))
+    first = np.unique(unit, return_index=True)[1]
+    return bool((codes == codes[first][unit]).all())

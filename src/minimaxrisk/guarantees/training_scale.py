@@ -1,0 +1,293 @@
+"""Whether new samples are on the scale of the training data: logarithms, other units, other normalisation.
+
+A linear rule applied to values on another scale is confident and wrong, and no bound holds. So the columns
+that a model uses are compared with those of its training data, by two numbers per sample.
+
+Its distance: the mean over columns of ``|x_j - m_kj| / s_j`` from the nearest class k, where m are the means
+of the classes and s standard deviations within them. Other units and shifts make it large. Its profile: the
+logarithm of the mean of ``|x_j - median of x|`` over columns, by how much the columns of a sample differ from
+each other. Logarithms of large numbers are all near zero next to s, so that their distance can be small, but
+they differ little from each other. Both are compared with those of the training samples, each of which is
+left out of the mean that it is compared with; one new sample is enough.
+
+Several samples tell more: logarithms also differ little from sample to sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.guarantees.fitted_model import check_classes, check_model, training_data_of
+
+# Halves of seven data sets against the other halves (tests/test_training_scale.py): 0.8% of the honest
+# samples are beyond these limits in the mean, 5% where 25 samples were learned from; and all of those in
+# logarithms, 100 times as large or standardised. No file of honest samples is as a whole.
+TIMES_LARGEST = 2.0  # the distance, of the largest among training samples
+STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
+# In fewer samples chance decides how much they differ. No five honest ones differed less than exp(-2.3) times
+# as much as training samples in the median of 8 columns or more; logarithms do exp(-5.6) times.
+FEWEST_FOR_SPREAD, SMALLEST_SPREAD = 5, np.exp(-3.0)
+SMALLEST_FACTOR = 3.0  # less need not be another unit
+CELLS_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class ScaleComparison:
+    """Outcome of ``TrainingScale.compare``.
+
+    Attributes
+    ----------
+    differs : ndarray of bool of shape (n_samples,)
+        Which samples are not on the scale of the training data.
+    outside : ndarray of shape (n_samples,)
+        The share of the used columns in which a sample lies outside the range of the training data.
+    whole : bool
+        Whether that is so for the samples together, and not for a few of them.
+    looks_like : str or None
+        What would explain it, where something simple does.
+    """
+
+    differs: np.ndarray
+    outside: FloatArray
+    whole: bool
+    looks_like: str | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no sample differs."""
+        return not self.differs.any()
+
+    @property
+    def statement(self) -> str:
+        """In words; empty where all samples are on the scale of the training data."""
+        n, n_differing = len(self.differs), int(self.differs.sum())
+        if not n_differing:
+            return ""
+        guess = f"They look like {self.looks_like}. " if self.looks_like else ""
+        if not self.whole:
+            are = "is" if n_differing == 1 else "are"
+            return (
+                f"{n_differing} of {n} samples {are} unlike all training data in the columns that the model "
+                f"uses: on another scale, or of another kind. {guess}Their predictions are worth nothing "
+                "until that is explained, and no bound holds for them."
+            )
+        which = "the sample is" if n == 1 else f"all {n} samples are"
+        return (
+            f"{which} on another scale than the training data in the columns that the model uses. {guess}"
+            "The predictions are worth nothing, and no bound holds: bring the values to the scale of the "
+            "training data."
+        )
+
+
+@dataclass(frozen=True)
+class TrainingScale:
+    """What the used columns of the training data were like; ``training_scale`` makes it.
+
+    Attributes
+    ----------
+    n_features : int
+        How many columns the training data have.
+    columns : ndarray of int of shape (n_used,)
+        Those that the model uses.
+    means : ndarray of shape (n_classes, n_used)
+        Their means by class.
+    spread : ndarray of shape (n_used,)
+        Their standard deviations within classes.
+    lowest, highest : ndarray of shape (n_used,)
+        Their ranges.
+    largest_distance : float
+        Beyond it a sample differs.
+    profile : ndarray of shape (2,)
+        Between these logarithms the columns of one sample differ from each other.
+    """
+
+    n_features: int
+    columns: IntArray
+    means: FloatArray = field(repr=False)
+    spread: FloatArray = field(repr=False)
+    lowest: FloatArray = field(repr=False)
+    highest: FloatArray = field(repr=False)
+    largest_distance: float
+    profile: FloatArray
+
+    def compare(self, X: Any) -> ScaleComparison:
+        """Compare new samples with the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All columns, in their order, as the training data had them before any scaling; those that the
+            model does not use may hold anything.
+        """
+        used = self._used(X)
+        differs, outside = self._differs(used), np.mean((used < self.lowest) | (used > self.highest), axis=1)
+        whole = bool(2 * differs.sum() > len(used)) or self._hardly_varies(used)
+        if whole:
+            differs = np.ones(len(used), dtype=bool)
+        guess = self._explanation(used[differs]) if differs.any() else None
+        return ScaleComparison(differs, outside, whole, guess)
+
+    def _used(self, X: Any) -> FloatArray:
+        table = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        if table.ndim != 2 or table.shape[1] != self.n_features:
+            raise ValueError(
+                f"X must have the {self.n_features} columns of the training data, got shape {table.shape}."
+            )
+        return _dense(table, self.columns)
+
+    def _differs(self, used: FloatArray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            far = ~(_distances(used, self.means, self.spread).min(axis=1) <= self.largest_distance)
+            profile = _profiles(used)
+            odd = ~((profile >= self.profile[0]) & (profile <= self.profile[1]))
+        return np.asarray(far | odd)
+
+    def _hardly_varies(self, used: FloatArray) -> bool:
+        """Whether the samples differ from each other far less than those of a class did."""
+        if len(used) < FEWEST_FOR_SPREAD:
+            return False
+        ratios = used.std(axis=0, ddof=1) / self.spread
+        varying = ratios[ratios > 0]  # many features are zero in most samples
+        return len(varying) > 0 and bool(np.median(varying) < SMALLEST_SPREAD)
+
+    def _explanation(self, used: FloatArray) -> str | None:
+        """The change of scale whose reversal brings the samples nearest to the training data."""
+        if len(used) >= FEWEST_FOR_SPREAD and _is_standardised(used):
+            return "columns brought to mean 0 and standard deviation 1"
+        found: dict[str, float] = {}
+        for name, undo in self._changes(used):
+            with np.errstate(all="ignore"):
+                back = undo(used)
+                if not np.isfinite(back).all() or 2 * self._differs(back).sum() > len(used):
+                    continue
+                if self._hardly_varies(back):
+                    continue
+                found[name] = float(_distances(back, self.means, self.spread).min(axis=1).mean())
+        return min(found, key=lambda name: found[name]) if found else None
+
+    def _changes(self, used: FloatArray) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
+        yield "base-2 logarithms of such values", np.exp2
+        yield "natural logarithms of such values", np.exp
+        yield "base-10 logarithms of such values", lambda x: np.power(10.0, x)
+        yield "values of which the training data are the base-2 logarithms", np.log2
+        yield "values of which the training data are the natural logarithms", np.log
+        yield "values of which the training data are the base-10 logarithms", np.log10
+        if np.isfinite(self.profile).all():
+            ratio = float(np.exp(np.median(_profiles(used)) - self.profile.mean()))
+            if 0.0 < ratio < np.inf and not 1 / SMALLEST_FACTOR < ratio < SMALLEST_FACTOR:
+                yield f"values about {_rounded(ratio)} times as large", lambda x: x / ratio
+
+
+def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
+    """What new samples are to be compared with, before a model is applied to them.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+        Fitted.
+    X, y : {array-like, sparse matrix} of shape (n_samples, n_features), array-like of shape (n_samples,)
+        Its training data.
+    before_scaling : ndarray, sparse matrix or None, default=None
+        The same columns before a scaler, where new samples are to be compared before it: behind one that
+        clips, all scales look alike.
+
+    Returns
+    -------
+    TrainingScale or None
+        None for a model that uses no column: it says the same of every sample.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier, training_scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X[:400], y[:400])
+    >>> scale = training_scale(model, X[:400], y[:400])
+    >>> int(scale.compare(X[400:]).differs.sum())
+    0
+    >>> scale.compare(100 * X[400:401]).whole
+    True
+    """
+    check_model(model)
+    data = training_data_of(model, X, y)
+    check_classes(model, data)
+    seen = data.X if before_scaling is None else before_scaling
+    columns = np.asarray(model.selected_features_, dtype=np.intp)
+    return _learned(seen, data.labels, columns, len(data.classes)) if len(columns) else None
+
+
+def _learned(X: DataMatrix, labels: IntArray, columns: IntArray, n_classes: int) -> TrainingScale:
+    used = _dense(X, columns)
+    counts = np.bincount(labels, minlength=n_classes)
+    means = np.array([used[labels == k].mean(axis=0) for k in range(n_classes)])
+    squares = ((used - means[labels]) ** 2).sum(axis=0)
+    within = np.sqrt(squares / max(1, len(used) - n_classes))
+    total = used.std(axis=0)
+    # A column that is constant within all classes differs between them, or it would not be used.
+    spread = np.where(within > 0, within, np.where(total > 0, total, 1.0))
+    distances = _distances(used, means, spread)
+    own = np.arange(len(used)), labels
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Without the sample, the mean of its class is farther away from it by this factor.
+        factor = np.where(counts > 1, counts / (counts - 1.0), np.inf)[labels]
+        distances[own] = np.where(distances[own] > 0, distances[own] * factor, distances[own])
+    return TrainingScale(
+        n_features=int(X.shape[1]),
+        columns=columns,
+        means=means,
+        spread=spread,
+        lowest=used.min(axis=0),
+        highest=used.max(axis=0),
+        largest_distance=TIMES_LARGEST * float(distances.min(axis=1).max()),
+        profile=_limits(_profiles(used)),
+    )
+
+
+def _dense(X: DataMatrix, columns: IntArray) -> FloatArray:
+    part = X[:, columns]
+    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+
+
+def _distances(used: FloatArray, means: FloatArray, spread: FloatArray) -> FloatArray:
+    """Of each sample from each class (n x K), a few samples at a time."""
+    step = max(1, CELLS_AT_ONCE // max(1, used.shape[1]))
+    found = np.empty((len(used), len(means)))
+    for start in range(0, len(used), step):
+        rows = slice(start, start + step)
+        for k, mean in enumerate(means):
+            found[rows, k] = np.mean(np.abs(used[rows] - mean) / spread, axis=1)
+    return found
+
+
+def _profiles(used: FloatArray) -> FloatArray:
+    """Logarithms of how much the columns of each sample differ; minus infinity where they do not."""
+    middle = np.median(used, axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.mean(np.abs(used - middle), axis=1)))
+
+
+def _limits(profiles: FloatArray) -> FloatArray:
+    """None where a training sample has the same number in all columns, as with a single one."""
+    if not np.isfinite(profiles).all() or len(profiles) < 2:
+        return np.array([-np.inf, np.inf])
+    around, wide = profiles.mean(), STANDARD_DEVIATIONS * profiles.std(ddof=1)
+    return np.array([around - wide, around + wide])
+
+
+def _rounded(factor: float) -> str:
+    """A power of ten where it is near one, since units differ by these."""
+    power = 10.0 ** np.round(np.log10(factor))
+    near = power if 0.6 < factor / power < 1.6 else float(f"{factor:.1g}")
+    return f"{near:,.0f}" if near >= 1 else f"{near:g}"
+
+
+def _is_standardised(used: FloatArray) -> bool:
+    centred = np.abs(used.mean(axis=0)) < 0.05
+    scaled = np.abs(used.std(axis=0) - 1.0) < 0.1
+    return bool(np.mean(centred & scaled) > 0.5)

@@ -1,0 +1,385 @@
+"""No silent wrong answer at the command line: plausible files that are not what they seem."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk import MinimaxRiskClassifier, best_guarantee, permutation_test, training_scale
+from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
+from minimaxrisk.cli import main
+from minimaxrisk.files import ReadOptions, read_training_study
+from minimaxrisk.files.duplicates import without_duplicates
+from minimaxrisk.storage.model_file import load_model, save_model
+from tests.study_files import write_rows
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+N_TRAIN, N_NEW, N_GENES = 40, 20, 60
+GENES = [f"gene_{j}" for j in range(N_GENES)]
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def expression(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Raw intensities, log-normal, as a scanner gives them; ten genes are three times as high in the ill."""
+    rng = np.random.default_rng(seed)
+    y = np.resize(["ill", "well"], n)
+    level = np.random.default_rng(0).uniform(5.0, 9.0, N_GENES)
+    logarithms = level + 0.5 * rng.standard_normal((n, N_GENES))
+    logarithms[y == "ill", :10] += 1.1
+    return np.exp(logarithms), y
+
+
+def write_study(path: Path, X: np.ndarray, y: np.ndarray | None = None) -> Path:
+    rows = [["sample", *GENES, *([] if y is None else ["diagnosis"])]]
+    rows += [[f"s{i}", *map(repr, x), *([] if y is None else [y[i]])] for i, x in enumerate(X.tolist())]
+    return write_rows(path, rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The raw study, a model of it with plain radius, and one with radii that cover."""
+    folder = tmp_path_factory.mktemp("front_door")
+    study = write_study(folder / "study.csv", *expression(N_TRAIN, seed=1))
+    for name, radius in (("plain", "1"), ("bootstrap", "bootstrap")):
+        command = [
+            "fit",
+            study,
+            "--target",
+            "diagnosis",
+            "--radius",
+            radius,
+            "--out",
+            folder / f"{name}.skops",
+        ]
+        assert main([*map(str, command), "--quiet"]) == 0
+    return folder
+
+
+OTHER_SCALES = {
+    "logarithms": (np.log2, "base-2 logarithms of such values"),
+    "units": (lambda X: 100.0 * X, "values about 100 times as large"),
+    "standardised": (lambda X: (X - X.mean(axis=0)) / X.std(axis=0), "mean 0 and standard deviation 1"),
+}
+
+
+class TestNewSamplesOnAnotherScale:
+    @pytest.mark.parametrize("name", OTHER_SCALES)
+    def test_are_called_so_and_get_no_bound(self, name, folder, tmp_path, capsys):
+        change, explanation = OTHER_SCALES[name]
+        new = write_study(tmp_path / "new.csv", change(expression(N_NEW, seed=2)[0]))
+        status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--quiet")
+        assert status == 0
+        assert "WARNING" in err  # whatever --quiet says
+        assert "another scale" in err
+        assert explanation in err
+        rows = list(csv.DictReader(out.splitlines()))
+        assert {row["on_training_scale"] for row in rows} == {"no"}
+        found = json.loads(run(capsys, "predict", folder / "bootstrap.skops", new, "--json")[1])
+        assert found["guaranteed_error"] is None
+        assert not any(row["on_training_scale"] for row in found["predictions"])
+
+    @pytest.mark.parametrize("name", ["logarithms", "units"])
+    def test_a_single_sample_is_enough(self, name, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", OTHER_SCALES[name][0](expression(N_NEW, seed=2)[0])[:1])
+        _, out, err = run(capsys, "predict", folder / "plain.skops", new)
+        assert "the sample is on another scale" in err
+        assert out.splitlines()[1].endswith(",no")
+
+    def test_strict_refuses(self, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", np.log2(expression(N_NEW, seed=2)[0]))
+        predictions = tmp_path / "predictions.csv"
+        command = ("predict", folder / "plain.skops", new, "--strict", "--out", predictions)
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "as --strict says" in err
+        assert not predictions.exists()
+
+    def test_honest_samples_are_not(self, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
+        status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--strict")
+        assert status == 0
+        assert "WARNING" not in err
+        assert "randomized rule: " in err
+        assert all(line.endswith(",yes") for line in out.splitlines()[1:])
+
+    def test_one_of_many_is_named_and_left_out_of_the_bound(self, folder, tmp_path, capsys):
+        X = expression(N_NEW, seed=2)[0]
+        X[3] *= 100.0
+        _, out, err = run(capsys, "predict", folder / "bootstrap.skops", write_study(tmp_path / "n.csv", X))
+        assert "1 of 20 samples is unlike all training data" in err
+        assert "These are 's3'." in err
+        assert "about the samples on the scale of the training data alone" in err
+        assert [
+            row["sample"] for row in csv.DictReader(out.splitlines()) if row["on_training_scale"] == "no"
+        ] == ["s3"]
+
+    def test_behind_a_scaler_that_clips(self, folder, tmp_path, capsys):
+        """Clipped values look alike on every scale."""
+        model = tmp_path / "clip.skops"
+        study = folder / "study.csv"
+        run(capsys, "fit", study, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        new = write_study(tmp_path / "new.csv", 100.0 * expression(N_NEW, seed=2)[0])
+        assert "another scale" in run(capsys, "predict", model, new)[2]
+
+    def test_files_of_older_releases_are_read(self, folder, tmp_path, capsys):
+        from dataclasses import replace  # noqa: PLC0415
+
+        old = tmp_path / "old.skops"
+        save_model(replace(load_model(folder / "plain.skops"), training_scale=None), old)
+        new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
+        status, out, err = run(capsys, "predict", old, new)
+        assert status == 0
+        assert "older release" in err
+        assert "on_training_scale" not in out
+
+    def test_in_python(self):
+        X, y = expression(N_TRAIN, seed=1)
+        model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+        scale = training_scale(model, X, y)
+        assert scale.compare(expression(N_NEW, seed=2)[0]).agrees
+        assert scale.compare(np.log(expression(N_NEW, seed=2)[0])).looks_like.startswith("natural logarithms")
+        with pytest.raises(ValueError, match="X must have the 60 columns of the training data, got shape"):
+            scale.compare(X[:, :5])
+
+
+def test_one_new_patient_gets_a_prediction_and_a_note(folder, tmp_path, capsys):
+    new = write_study(tmp_path / "new.csv", expression(1, seed=2)[0])
+    status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new)
+    assert status == 0
+    assert len(out.splitlines()) == 2
+    assert "from a single new sample" in err
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Three measurements of each of 16 patients, nearly the same."""
+    of_patient, label = expression(16, seed=4)
+    noise = np.exp(0.05 * np.random.default_rng(3).standard_normal((48, N_GENES)))
+    patient = np.repeat([f"P{i}" for i in range(16)], 3)
+    return np.repeat(of_patient, 3, axis=0) * noise, np.repeat(label, 3), patient
+
+
+class TestSamplesThatBelongTogether:
+    @staticmethod
+    def write(path, X, y, **columns):
+        rows = [["sample", *GENES, *columns, "diagnosis"]]
+        rows += [
+            [f"s{i}", *map(repr, x), *(column[i] for column in columns.values()), y[i]]
+            for i, x in enumerate(X.tolist())
+        ]
+        return write_rows(path, rows)
+
+    def test_groups_reach_every_part(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table, model = self.write(tmp_path / "study.csv", X, y, patient=patient), tmp_path / "m.skops"
+        options = ("--groups", "patient", "--permutations", 19, "--folds", 3, "--radii", 2)
+        command = ("fit", table, "--target", "diagnosis", *options, "--out", model, "--json")
+        status, out, err = run(capsys, *command, "--report", tmp_path / "r.html")
+        assert status == 0, err
+        found = json.loads(out)
+        own = MinimaxRiskClassifier(random_state=0).fit(X, y, groups=patient)
+        assert found["n_features"] == N_GENES  # patients are no feature
+        assert found["worst_case_error"] == own.worst_case_error_
+        null = permutation_test(own, X, y, 19, replicates=patient, random_state=0)
+        assert found["permutation_test"]["pvalue"] == null.pvalue
+        assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
+        left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
+        assert found["cross_validation"]["argmax_error"] == left_out.errors[1]
+        assert found["guarantee"]["value"] == (
+            best_guarantee(own, X, y, groups=patient, n_folds=3, random_state=0).value
+        )
+        assert "16 groups of 48 samples by 'patient' stay together" in err
+        assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
+
+    def test_folds_keep_patients_whole(self, measured):
+        _, y, patient = measured
+        model = MinimaxRiskClassifier()
+        model.classes_ = np.unique(y)
+        for train, test in stratified_folds(model, y, 4, 0, patient).split(np.zeros(len(y))):
+            assert not set(patient[train]) & set(patient[test])
+            assert set(y[test]) == set(y)
+
+    def test_patients_in_the_labels_file(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table = write_study(tmp_path / "genes.csv", X)
+        rows = [["sample", "who", "diagnosis"], *([f"s{i}", patient[i], y[i]] for i in range(len(y)))]
+        labels = write_rows(tmp_path / "labels.csv", rows[:1] + rows[:0:-1])
+        status, _, err = run(capsys, "fit", table, "--labels", labels, "--groups", "who", "--no-guarantee")
+        assert status == 0, err
+        assert "16 groups" in err
+
+    def test_a_patient_of_two_classes_is_named(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table = self.write(tmp_path / "study.csv", X, np.resize(["ill", "well"], len(y)), patient=patient)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--groups", "patient")
+        assert status == 2
+        assert "'P0'" in err
+        assert "--batch patient" in err
+
+    def test_a_column_that_is_not_there(self, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--groups", "diagnosi")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "did you mean 'diagnosis'" in err
+
+    @pytest.mark.parametrize("is_visible", [True, False])
+    def test_batches_are_described_and_tested(self, is_visible, tmp_path, capsys):
+        X, y = expression(60, seed=5)
+        plate = np.resize(["A", "A", "B", "B"], 60)
+        if is_visible:
+            X[plate == "B"] *= 3.0
+        table = self.write(tmp_path / "study.csv", X, y, plate=plate)
+        command = ("fit", table, "--target", "diagnosis", "--batch", "plate", "--permutations", 19, "--json")
+        _, out, err = run(capsys, *command)
+        assert "2 batches (A: ill 15, well 15; B: ill 15, well 15)" in err
+        assert ("The batch can be told from the selected columns" in err) == is_visible
+        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, plate, random_state=0)
+        assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
+
+    def test_batches_of_one_class_each(self, tmp_path, capsys):
+        X, y = expression(24, seed=5)
+        table = self.write(tmp_path / "study.csv", X, y, day=np.where(y == "ill", "Monday", "Tuesday"))
+        command = ("fit", table, "--target", "diagnosis", "--batch", "day", "--permutations", 9)
+        status, _, err = run(capsys, *command, "--no-guarantee")
+        assert status == 0
+        assert "EVERY BATCH HOLDS ONE CLASS ONLY" in err
+        assert "Labels are permuted over all" in err
+
+
+TITLED = "Supplementary Table 2, expression of {n} genes"
+
+
+class TestEverydayTables:
+    """Tables as people have them, which ended in a dead end."""
+
+    @pytest.fixture
+    def rows(self):
+        X, y = expression(24, seed=6)
+        header = ["sample", *GENES, "diagnosis"]
+        return [header, *([f"s{i}", *(f"{v:.3f}" for v in x), y[i]] for i, x in enumerate(X))]
+
+    def fitted(self, capsys, path, *options):
+        status, out, err = run(
+            capsys, "fit", path, "--target", "diagnosis", "--no-guarantee", "--json", *options
+        )
+        assert status == 0, err
+        return json.loads(out), err
+
+    @pytest.mark.parametrize(
+        ("how", "n_features", "value"), [("mean", 59, 1.5), ("max", 59, 2.0), ("suffix", 60, 1.0)]
+    )
+    def test_genes_of_the_same_name(self, how, n_features, value, rows, tmp_path, capsys):
+        rows[0][1:3] = ["TP53", "TP53"]
+        for row in rows[1:]:
+            row[1:3] = ["1", "2"]
+        table, model = write_rows(tmp_path / "t.csv", rows), tmp_path / "m.skops"
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "--duplicates mean" in err
+        found, err = self.fitted(capsys, table, "--duplicates", how, "--out", model)
+        assert found["n_features"] == n_features
+        assert "2 columns share 1 names ('TP53')" in err
+        study = read_training_study(table, target="diagnosis", options=ReadOptions(duplicates=how))
+        assert study.X[0, 0] == value
+        assert study.feature_names[:2].tolist() == ["TP53", "TP53.2" if how == "suffix" else "gene_2"]
+        # The model reads new samples in the same way.
+        assert run(capsys, "predict", model, table)[0] == 0
+        assert run(capsys, "verify", model, table)[0] == 0
+
+    def test_genes_of_the_same_name_in_rows(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        names = [*GENES[:-1], GENES[0]]
+        samples = [f"s{i}" for i in range(24)]
+        table = write_rows(
+            tmp_path / "t.csv", [["symbol", *samples], *([g, *x] for g, x in zip(names, X.T, strict=True))]
+        )
+        labels = write_rows(tmp_path / "l.csv", [["id", "diagnosis"], *zip(samples, y, strict=True)])
+        assert run(capsys, "fit", table, "--labels", labels)[0] == 2
+        found, _ = self.fitted(capsys, table, "--labels", labels, "--duplicates", "mean")
+        assert found["n_features"] == N_GENES - 1
+        for container in (np.asarray, sparse.csr_matrix):
+            for how, expected in (("mean", (X[:, 0] + X[:, -1]) / 2), ("max", np.maximum(X[:, 0], X[:, -1]))):
+                merged, kept, _ = without_duplicates(container(X), names, how, "t")
+                merged = merged.toarray() if sparse.issparse(merged) else merged
+                np.testing.assert_allclose(merged[:, 0], expected)
+                np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
+                assert kept == names[:-1]
+
+    def test_cells_of_spreadsheets(self, rows, tmp_path, capsys):
+        """Thousands with commas, a typographer's minus, and what is not available."""
+        plain = [list(row) for row in rows]
+        for i, row in enumerate(rows[1:]):
+            for j in range(1, 1 + N_GENES):
+                value = float(row[j]) * 100
+                row[j], plain[1 + i][j] = f"{value:,.3f}", f"{value:.3f}"
+            row[5], plain[1 + i][5] = f"\N{MINUS SIGN}{i}.5", f"-{i}.5"
+        rows[3][7], plain[3][7] = "#N/A", ""
+        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
+            own = write_rows(tmp_path / name, rows, delimiter)
+            expected = write_rows(tmp_path / f"plain_{name}", plain, delimiter)
+            found, err = self.fitted(capsys, own, "--impute", "median")
+            assert "1,234.5 was read as 1234.5" in err
+            assert (
+                found["worst_case_error"]
+                == (self.fitted(capsys, expected, "--impute", "median")[0]["worst_case_error"])
+            )
+
+    @pytest.mark.parametrize(
+        ("word", "explanation"), [("#DIV/0!", "a formula failed"), ("1,234", "may be 1234 or 1.234")]
+    )
+    def test_cells_that_cannot_be_read_are_explained(self, word, explanation, rows, tmp_path, capsys):
+        rows[4][3] = word
+        table = write_rows(tmp_path / "t.csv", rows)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert explanation in err
+
+    def test_a_title_is_found_and_said(self, rows, tmp_path, capsys):
+        title = [[TITLED.format(n=N_GENES)], [], ["values in arbitrary units"]]
+        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
+            _, err = self.fitted(capsys, write_rows(tmp_path / name, [*title, *rows], delimiter))
+            assert "Skipped 2 lines above the table, a title: 'Supplementary Table 2, expr" in err
+
+    def test_lines_to_skip(self, rows, tmp_path, capsys):
+        table = write_rows(tmp_path / "t.csv", [["a", "b"], ["c", "d"], *rows])
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "--skip-lines 2" in err
+        assert self.fitted(capsys, table, "--skip-lines", 2)[0]["n_samples"] == 24
+
+    def test_labels_on_another_sheet(self, rows, tmp_path, capsys):
+        book = pytest.importorskip("openpyxl").Workbook()
+        book.active.title = "Expression"
+        clinical = book.create_sheet("Patients")
+        for row in rows:
+            book.active.append([float(v) if v.replace(".", "").isdecimal() else v for v in row[:-1]])
+            clinical.append([row[0], row[-1]])
+        book.save(tmp_path / "t.xlsx")
+        path = tmp_path / "t.xlsx"
+        status, _, err = run(capsys, "fit", path, "--target", "diagnosis")
+        assert status == 2
+        assert "--labels-sheet Patients" in err
+        found, err = self.fitted(capsys, path, "--labels-sheet", "Patients")
+        assert found["classes"] == {"ill": 12, "well": 12}
+        assert "Labels were joined by the column 'sample' of the sheet 'Patients'." in err
+        assert run(capsys, "fit", path, "--labels", path)[0] == 2
+
+    def test_clinical_columns_are_asked_about(self, rows, tmp_path, capsys):
+        for i, row in enumerate(rows):
+            row[-1:-1] = ["age_at_diagnosis", "OS.time"] if not i else [f"{50 + i}.5", f"{i}.25"]
+        _, err = self.fitted(capsys, write_rows(tmp_path / "t.csv", rows))
+        assert "'age_at_diagnosis', 'OS.time' are called like clinical data" in err
+        assert "pass --ignore age_at_diagnosis --ignore OS.time" in err
+        # A table of clinical columns alone is what it is.
+        short = [[row[0], *row[-8:]] for row in rows]
+        assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
