@@ -83,11 +83,10 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
-    nothing = verdicts.learned_nothing(findings) or verdicts.selected_nothing(findings)
     return {
         "headline": wording.headline(findings),
         "summary": wording.summary(findings),
-        "try": wording.what_to_try(findings) if nothing else [],
+        "try": wording.what_to_try(findings) if verdicts.says_nothing(findings) else [],
         "meaning": wording.meaning(findings),
         "features": [*section_wording.caution(findings), section_wording.about_features(findings)],
         "cross_validation": section_wording.about_cross_validation(findings),
