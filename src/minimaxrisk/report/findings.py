@@ -21,8 +21,9 @@ from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.best_guarantee import best_guarantee
-from minimaxrisk.guarantees.error_bounds import error_bounds
+from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
 from minimaxrisk.guarantees.error_statement import BestGuarantee
+from minimaxrisk.guarantees.fitted_model import training_data_of
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -245,7 +246,8 @@ def _summarise_fit(subject: Subject) -> FitSummary:
 
 def bound_of_named_class(model: Any, X: DataMatrix, y: Any) -> float:
     """The worst case of ``predict``: that of the arg-max rule, or twice R*, which holds as well."""
-    return float(min(error_bounds(model, X, y, rule="argmax").upper, model.deterministic_error_bound_))
+    worst_case = worst_case_of_rule(model, training_data_of(model, X, y), "argmax").upper
+    return float(min(worst_case, model.deterministic_error_bound_))
 
 
 def _weighting(class_weight: Any) -> str | None:

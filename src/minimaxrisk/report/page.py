@@ -8,11 +8,12 @@ from typing import Any
 
 from minimaxrisk.report import section_wording, tables, verdicts, wording
 from minimaxrisk.report.bound_figures import history_figure, radius_figure
+from minimaxrisk.report.bundle import vega_bundle
 from minimaxrisk.report.figures import comparison_figure, permutation_figure, suspects_figure
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
 from minimaxrisk.report.phrases import count, misclassified, p_value, share
-from minimaxrisk.report.scripts import asset, content_policy, json_island, require, vega_bundle
+from minimaxrisk.report.scripts import asset, content_policy, json_island, require
 from minimaxrisk.report.vega import CONFIG, Figure
 
 
