@@ -448,7 +448,8 @@ def test_errors_beside_the_worst_case(pyplot, wide):
     result = cross_validated_error(model, X, y, n_folds=4)
     np.testing.assert_array_equal(display.fold_errors, result.fold_errors)
     np.testing.assert_allclose(display.worst_case_line_.get_xdata(), model.worst_case_error_)
-    np.testing.assert_allclose(display.guessing_line_.get_xdata(), 2 / 3)
+    largest = np.unique(y, return_counts=True)[1].max()
+    np.testing.assert_allclose(display.majority_line_.get_xdata(), 1 - largest / len(y))
     np.testing.assert_allclose(display.mean_points_[0].get_xdata(), result.errors)
     drawn = [points.get_offsets()[:, 0] for points in display.fold_points_]
     np.testing.assert_allclose(drawn, result.fold_errors)

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.checks import is_integer
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.samples.validation import codes_of_groups
 
 RULES = ("randomized", "argmax")
@@ -55,6 +57,14 @@ class CrossValidatedError:
         Position of the sample's own label.
     stated : ndarray of shape (n_samples,)
         The probability that the randomized rule gave to the predicted label.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
+        ``decision_function`` for each sample when it was left out, where there is one.
+    n_repeats : int
+        How often the folds were drawn. All of the above is about the first time.
+    n_times_wrong : ndarray of shape (n_samples,) or None
+        How many of the repeats got each sample wrong; None for one repeat, of which ``predicted`` tells.
+    selection_frequency : ndarray of shape (n_features,) or None
+        Share of all fits that selected each column, where they tell.
     """
 
     fold_errors: FloatArray
@@ -62,6 +72,10 @@ class CrossValidatedError:
     predicted: IntArray
     own: IntArray
     stated: FloatArray
+    scores: FloatArray | None = None
+    n_repeats: int = 1
+    n_times_wrong: IntArray | None = None
+    selection_frequency: FloatArray | None = None
 
     @property
     def n_folds(self) -> int:
@@ -81,6 +95,24 @@ class CrossValidatedError:
     def n_wrong(self) -> int:
         """How many samples the arg-max rule got wrong when they were left out."""
         return int((self.predicted != self.own).sum())
+
+    @property
+    def majority_error(self) -> float:
+        """Share of the samples that always naming the most common class gets wrong: nothing learned."""
+        return 1.0 - float(np.bincount(self.own).max()) / len(self.own)
+
+    @property
+    def times_wrong(self) -> IntArray:
+        """For each sample how many of the ``n_repeats`` got it wrong."""
+        if self.n_times_wrong is None:
+            return (self.predicted != self.own).astype(np.intp)
+        return self.n_times_wrong
+
+    def confusion(self, n_classes: int) -> IntArray:
+        """Samples by their own class (rows) and the class named when left out (columns)."""
+        counts = np.zeros((n_classes, n_classes), dtype=np.intp)
+        np.add.at(counts, (self.own, self.predicted), 1)
+        return counts
 
     def approximate_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Clopper and Pearson's interval if the predictions were independent trials, which they are not.
@@ -164,6 +196,7 @@ def cross_validated_error(
     *,
     n_folds: int = 10,
     groups: Any = None,
+    n_repeats: int = 1,
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> CrossValidatedError:
@@ -172,36 +205,92 @@ def cross_validated_error(
     The classifier may be the last step of a pipeline, all of which is fitted without the fold.
     With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
     Samples with the same entry in ``groups``, which have one label, stay in one fold, and the fits get them.
+    Errors are those of the first of the ``n_repeats``; the others tell which samples are wrong every time.
     """
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)
-    splitter = stratified_folds(model, y, n_folds, random_state, groups)
+    if not (is_integer(n_repeats) and n_repeats >= 1):
+        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}.")
     own = np.argmax(y[:, None] == model.classes_, axis=1)
-    folds = list(splitter.split(np.zeros(len(y)), own))
-    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y, groups), folds, n_jobs=n_jobs)
-    predicted, own_probability, stated = np.empty(len(y), dtype=np.intp), np.empty(len(y)), np.empty(len(y))
-    for (_, test), (probabilities, said) in zip(folds, outcomes, strict=True):
-        predicted[test] = said
-        own_probability[test] = probabilities[np.arange(len(test)), own[test]]
-        stated[test] = probabilities[np.arange(len(test)), said]
+    repeats = []
+    for r in range(n_repeats):
+        # The first folds are the same with and without repeats.
+        seed = random_state + r if is_integer(random_state) else random_state
+        splitter = stratified_folds(model, y, n_folds, seed, groups)
+        repeats.append(list(splitter.split(np.zeros(len(y)), own)))
+    folds = repeats[0]
+    everywhere = [fold for repeat in repeats for fold in repeat]
+    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y, groups), everywhere, n_jobs=n_jobs)
+    first = outcomes[: len(folds)]
+    predicted = _gathered(folds, [one.predicted for one in first])
+    probabilities = _gathered(folds, [one.probabilities for one in first])
+    rows = np.arange(len(y))
+    own_probability, stated = probabilities[rows, own], probabilities[rows, predicted]
     losses = np.array([1.0 - own_probability, predicted != own])
-    fold_errors = np.array([losses[:, test].mean(axis=1) for _, test in folds]).T
-    return CrossValidatedError(fold_errors, own_probability, predicted, own, stated)
+    n_times_wrong = np.zeros(len(y), dtype=np.intp)
+    for (_, test), one in zip(everywhere, outcomes, strict=True):
+        n_times_wrong[test] += one.predicted != own[test]
+    scores = [one.scores for one in first if one.scores is not None]
+    selected = [one.selected for one in outcomes if one.selected is not None]
+    return CrossValidatedError(
+        fold_errors=np.array([losses[:, test].mean(axis=1) for _, test in folds]).T,
+        own_probability=own_probability,
+        predicted=predicted,
+        own=own,
+        stated=stated,
+        scores=_gathered(folds, scores) if len(scores) == len(folds) else None,
+        n_repeats=int(n_repeats),
+        n_times_wrong=n_times_wrong,
+        selection_frequency=np.mean(selected, axis=0) if len(selected) == len(outcomes) else None,
+    )
+
+
+def _gathered(folds: list[tuple[IntArray, IntArray]], parts: list[Any]) -> Any:
+    """What was found for each fold, in the order of the samples."""
+    order = np.concatenate([test for _, test in folds])
+    joined = np.concatenate(parts)
+    found = np.empty_like(joined)
+    found[order] = joined
+    return found
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a model fitted without a fold said about it, and the columns of ``X`` that it selected."""
+
+    probabilities: FloatArray
+    predicted: IntArray
+    scores: FloatArray | None
+    selected: BoolArray | None
 
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """Probabilities and predictions for a fold by a model fitted on the others; sent to other processes."""
+    """From a fold to what a model fitted on the others says about it; sent to other processes."""
 
     fresh: Any
     X: DataMatrix
     y: np.ndarray
     groups: np.ndarray | None
 
-    def __call__(self, fold: tuple[IntArray, IntArray]) -> tuple[FloatArray, IntArray]:
+    def __call__(self, fold: tuple[IntArray, IntArray]) -> _Outcome:
         train, test = fold
+        left_out = rows_of(self.X, test)
         groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
-            fitted = fit_with_groups(clone(self.fresh), self.X[train], self.y[train], groups)
-        said = fitted.predict(self.X[test])
-        return fitted.predict_proba(self.X[test]), np.searchsorted(fitted.classes_, said)
+            fitted = fit_with_groups(clone(self.fresh), rows_of(self.X, train), self.y[train], groups)
+        scores = fitted.decision_function(left_out) if hasattr(fitted, "decision_function") else None
+        said = np.searchsorted(fitted.classes_, fitted.predict(left_out))
+        return _Outcome(fitted.predict_proba(left_out), said, scores, _selected(fitted, self.X.shape[1]))
+
+
+def _selected(fitted: Any, n_features: int) -> BoolArray | None:
+    """None where the fitted model does not tell, or steps before it have made other columns."""
+    steps = [step for _, step in fitted.steps] if isinstance(fitted, Pipeline) else [fitted]
+    *before, last = steps
+    keeps_columns = all(step == "passthrough" or isinstance(step, OneToOneFeatureMixin) for step in before)
+    if not (keeps_columns and hasattr(last, "selected_features_")):
+        return None
+    is_selected = np.zeros(n_features, dtype=np.bool_)
+    is_selected[last.selected_features_] = True
+    return is_selected

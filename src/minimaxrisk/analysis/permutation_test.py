@@ -332,7 +332,8 @@ class _Relabelling:
                 marginal_is_known=checked.marginal == "empirical",
             )
         # The features hold the values of X already.
-        return cls(posed, replace(data, X=np.empty((len(data.labels), 0))), rule, settings, stop)
+        empty = replace(data, X=np.empty((len(data.labels), 0)))
+        return cls(posed, empty, posed.rule_for_labellings(rule), settings, stop)
 
     @property
     def batch_size(self) -> int:

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.guarantees.error_statement import BestGuarantee
-from minimaxrisk.inspection.sources import by_importance
 from minimaxrisk.report import Findings
+from minimaxrisk.report.findings import bound_of_named_class
 from minimaxrisk.report.phrases import certain, clipping, outward
 from minimaxrisk.report.section_wording import about_rivals
-from minimaxrisk.report.summaries import summarise_radius
+from minimaxrisk.report.summaries import FeatureTable, summarise_radius, tabulate_features
 from minimaxrisk.report.tables import rival_table
 from minimaxrisk.report.wording import headline
 
@@ -42,7 +44,7 @@ def fit_as_text(
     lines = [f"{study.source}: {n_samples} samples, {n_features} features, {study.target!r}: {classes}", ""]
     if findings is not None:
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
-    lines += _worst_case(trained, is_tested=test is not None)
+    lines += _worst_case(trained, findings, is_tested=test is not None)
     if test is not None:
         lines += _noise(test)
     if findings is not None and findings.cross_validation is not None:
@@ -55,7 +57,7 @@ def fit_as_text(
     )
     if guarantee is not None:
         lines += _guarantee(guarantee)
-    lines += _selection(trained)
+    lines += _selection(feature_table(trained, findings), trained)
     lines += [_line(what, str(path)) for what, path in written.items()]
     return "\n".join(lines)
 
@@ -84,6 +86,7 @@ def fit_as_json(
         "certificate": {"valid": certificate.valid, "problems": list(certificate.problems)},
         "is_bound": is_bound(trained),
         "deterministic_error_bound": model.deterministic_error_bound_,
+        "argmax_error_bound": named_class_bound(trained, findings),
         "majority_error": majority_error(trained),
         "radius": model.radius_,
         "coverage": model.coverage_,
@@ -93,15 +96,7 @@ def fit_as_json(
         "scale": scale_name(trained),
         "converged": model.converged_,
         "n_iterations": model.n_iter_,
-        "selected_features": [
-            {
-                "name": str(study.feature_names[j]),
-                "importance": model.feature_importances_[j],
-                "towards": str(_towards(trained, j)),
-                "coefficients": model.coef_[:, j].tolist(),
-            }
-            for j in by_importance(model)
-        ],
+        "selected_features": _features_as_json(trained, findings),
         "permutation_test": test
         and {
             "n_permutations": len(test.null_distribution),
@@ -154,7 +149,42 @@ def is_bound(trained: Trained) -> bool:
     return summarise_radius(trained.classifier, trained.X.shape[0]).covers
 
 
-def _worst_case(trained: Trained, *, is_tested: bool) -> list[str]:
+def named_class_bound(trained: Trained, findings: Findings | None) -> float | None:
+    """What the page says of ``predict``; without a page only where R* is a bound, and not a score."""
+    if findings is not None:
+        return findings.fit.argmax_bound
+    if not is_bound(trained):
+        return None
+    return bound_of_named_class(trained.classifier, trained.features, trained.y)
+
+
+def feature_table(trained: Trained, findings: Findings | None) -> FeatureTable:
+    """That of the page, or the same without what only a report computes."""
+    if findings is not None:
+        return findings.features
+    model = trained.classifier
+    own = np.argmax(trained.y[:, None] == model.classes_, axis=1)
+    contrasts = class_contrasts(trained.features, own, len(model.classes_))
+    return tabulate_features(model, contrasts, trained.study.feature_names)
+
+
+def _features_as_json(trained: Trained, findings: Findings | None) -> list[dict[str, Any]]:
+    table = feature_table(trained, findings)
+    classes = [str(label) for label in trained.classifier.classes_]
+    return [
+        {
+            "name": table.names[j],
+            "importance": table.importance[j],
+            "speaks_for": table.directions[j].speaks_for,
+            "speaks_against": table.directions[j].speaks_against,
+            "coefficients": table.coefficients[:, j].tolist(),
+            "class_means": dict(zip(classes, table.class_means[:, j].tolist(), strict=True)),
+        }
+        for j in range(table.n_selected)
+    ]
+
+
+def _worst_case(trained: Trained, findings: Findings | None, *, is_tested: bool) -> list[str]:
     model, certificate = trained.classifier, trained.certificate
     lower, upper = outward(model.worst_case_error_lower_, model.worst_case_error_)
     verdict = (
@@ -168,7 +198,7 @@ def _worst_case(trained: Trained, *, is_tested: bool) -> list[str]:
             "worst-case error R*",
             f"{model.worst_case_error_:.4f}, of the randomized rule, which draws its answers",
         ),
-        *(_line("", line) for line in _meaning(trained, is_tested=is_tested)),
+        *(_line("", line) for line in _meaning(trained, findings, is_tested=is_tested)),
         _line("certified", f"{lower} <= R* <= {upper}, {verdict}"),
         _line("radius", f"{model.radius_:.4g} standard error{plural}"),
         *_scaling(trained),
@@ -191,7 +221,7 @@ def scale_name(trained: Trained) -> str:
     return "standard" if trained.classifier.standardize else "none"
 
 
-def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
+def _meaning(trained: Trained, findings: Findings | None, *, is_tested: bool) -> list[str]:
     model = trained.classifier
     error = "error" if model.class_weight is None else "class-balanced error"
     if not is_bound(trained):
@@ -207,7 +237,8 @@ def _meaning(trained: Trained, *, is_tested: bool) -> list[str]:
         ]
     return [
         *bounds,
-        f"{model.deterministic_error_bound_:.4f} bounds that of predict, which names the most probable class",
+        f"{named_class_bound(trained, findings):.4f} bounds that of predict, "
+        "which names the most probable class",
     ]
 
 
@@ -281,30 +312,35 @@ def _noise(test: PermutationTestResult) -> list[str]:
     ]
 
 
-def _selection(trained: Trained) -> list[str]:
-    """The most important features, with the class that large values speak for."""
-    model, names = trained.classifier, trained.study.feature_names
-    columns = by_importance(model)
-    lines = [_line("selected features", f"{len(columns)} of {trained.X.shape[1]}")]
-    if not len(columns):
+def _selection(table: FeatureTable, trained: Trained) -> list[str]:
+    """The most important features: what larger values speak for and against, and means of classes."""
+    lines = [_line("selected features", f"{table.n_selected} of {trained.X.shape[1]}")]
+    if not table.n_selected:
         return lines
-    shown = [_printable(str(names[j]))[:WIDEST_NAME] for j in columns[:MOST_NAMED]]
-    width = max(map(len, [*shown, "feature"]))
-    lines.append(f"    {'feature':<{width}}  importance  large values speak for")
-    lines += [
-        f"    {name:<{width}}  {model.feature_importances_[j]:10.4f}  {_towards(trained, j)}"
-        for j, name in zip(columns, shown, strict=False)
+    classes = [str(label) for label in trained.classifier.classes_]
+    rows = [
+        [
+            _printable(table.names[j])[:WIDEST_NAME],
+            f"{table.importance[j]:.4f}",
+            _printable(table.directions[j].in_words),
+            _printable(_extreme_means(table.class_means[:, j], classes)),
+        ]
+        for j in range(min(MOST_NAMED, table.n_selected))
     ]
-    left = len(columns) - len(shown)
+    rows.insert(0, ["feature", "importance", "larger values speak", "means of classes"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, importance, speaks, means in rows:
+        cells = f"{name:<{widths[0]}}  {importance:>{widths[1]}}  {speaks:<{widths[2]}}  {means}"
+        lines.append(f"    {cells}")
+    left = table.n_selected - len(rows) + 1
     return [*lines, f"    and {left} more"] if left else lines
 
 
-def _towards(trained: Trained, column: int) -> Any:
-    model = trained.classifier
-    coefficients = model.coef_[:, column]
-    if len(coefficients) == 1:
-        return model.classes_[int(coefficients[0] > 0)]
-    return model.classes_[int(np.argmax(coefficients))]
+def _extreme_means(means: FloatArray, classes: Sequence[str]) -> str:
+    """Of two classes both; of more the largest and the smallest, since a line has no room for all."""
+    order = np.argsort(-means, kind="stable") if len(classes) > 2 else np.arange(2)
+    ends = [f"{classes[k]} {means[k]:.4g}" for k in (order[0], order[-1])]
+    return ", ".join(ends) if len(classes) == 2 else f"from {ends[1]} to {ends[0]}"
 
 
 def _printable(name: str) -> str:

@@ -123,7 +123,8 @@ def best_guarantee(
         The probability with which all statements hold at once.
     n_folds : int or None, default=10
         Folds of the cross-fitting that takes the place of ``X_new``; with None, and without ``X_new``,
-        statements by radii are left out. They are what takes time.
+        statements by radii are left out. They are what takes time, and without ``X_new`` they are left out
+        too where the worst case alone is no smaller than the error of always naming the most common class.
     random_state : int, RandomState instance or None, default=None
         Seed of the hold-out. Choose it before you look at results: the best of many splits is no limit.
 
@@ -371,7 +372,12 @@ def _by_radii(
     plain = sample.data
     level, limit = 1.0 - levels[RADII], 1.0 - levels[EXCESS] / len(JUDGED)
     posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
-    judged = _judge_all(model, plain, posed)
+    # The smaller set first: where its worst cases say nothing, those of the larger one do not either.
+    with_known_masses = _judge_both(model, plain, posed.with_known_marginal())
+    if new is None:
+        smallest = min(one.worst_case_error for one in with_known_masses)
+        _refuse_hopeless(smallest, posed.radii, plain)
+    judged = [*_judge_both(model, plain, posed), *with_known_masses]
     if new is None:
         assert n_folds is not None
         again = _same_factor(model, posed.radii, level)
@@ -395,12 +401,31 @@ def _by_radii(
     ]
 
 
+def _refuse_hopeless(smallest: float, radii: Radii, plain: TrainingData) -> None:
+    """Instances to come only add to worst cases, and to find out how much is nearly all of the work."""
+    sizes = np.bincount(plain.labels, plain.weights, minlength=len(plain.classes))
+    nothing_learned = 1.0 - float(sizes.max() / sizes.sum())
+    if smallest >= nothing_learned:
+        raise ValueError(
+            f"within radii of {radii.factor:.2f} standard errors, which cover, the worst case is "
+            f"{smallest:.4f} or more already, and instances to come would add to it; always naming the most "
+            f"common class is wrong for {nothing_learned:.4f} of the samples."
+        )
+
+
 def _judge_all(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
     """In the order of ``JUDGED``."""
-    sets = {False: posed, True: posed.with_known_marginal()}
     return [
-        judged_by_program(model, worst_case_of_rule(model, plain, rule, sets[is_known]), rule)
-        for rule, is_known in JUDGED
+        *_judge_both(model, plain, posed),
+        *_judge_both(model, plain, posed.with_known_marginal()),
+    ]
+
+
+def _judge_both(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
+    """The randomized rule and the arg-max rule over one set."""
+    return [
+        judged_by_program(model, worst_case_of_rule(model, plain, rule, posed), rule)
+        for rule in ("randomized", "argmax")
     ]
 
 

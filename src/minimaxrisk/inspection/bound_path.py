@@ -18,7 +18,7 @@ from minimaxrisk.inspection.canvas import (
     integer_ticks,
     leave_room_for_legend,
 )
-from minimaxrisk.inspection.sources import check_attributes, check_fitted
+from minimaxrisk.inspection.sources import check_attributes, check_fitted, last_step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -73,7 +73,8 @@ class BoundPathDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> BoundPathDisplay:
-        """From a fitted classifier: the best bounds that each iteration had proven."""
+        """From a fitted classifier, or a pipeline: the best bounds that each iteration had proven."""
+        model = last_step(model)
         check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("history_", "worst_case_error_"))
         records = model.history_
         return cls(

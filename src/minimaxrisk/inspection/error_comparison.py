@@ -10,7 +10,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.inspection.canvas import BLUE, GREEN, GREY, ORANGE, add_legend, figure_and_axes, finish
-from minimaxrisk.inspection.sources import check_attributes, check_fitted
+from minimaxrisk.inspection.sources import check_attributes, check_fitted, last_step
 
 
 @dataclass(eq=False, kw_only=True)
@@ -25,15 +25,16 @@ class ErrorComparisonDisplay:
         Errors of the randomized and of the arg-max rule on folds that were left out.
     errors, fold_deviations : ndarray of shape (2,)
         Errors over all left-out samples, and standard deviations over the folds.
-    guessing : float
-        1 - 1/K, the error of a toss of a fair coin or die.
+    majority_error : float
+        Share of the samples that always naming the most common class gets wrong: the error where nothing was
+        learned.
 
     Attributes
     ----------
     ax_, figure_
         Axes and figure, after ``plot``.
-    worst_case_line_, guessing_line_ : Line2D
-        R* and guessing.
+    worst_case_line_, majority_line_ : Line2D
+        R* and the error of always naming the most common class.
     mean_points_ : ErrorbarContainer
         Errors and standard deviations.
     fold_points_ : list of PathCollection
@@ -44,7 +45,7 @@ class ErrorComparisonDisplay:
     fold_errors: FloatArray
     errors: FloatArray
     fold_deviations: FloatArray
-    guessing: float
+    majority_error: float
 
     @classmethod
     def from_estimator(
@@ -57,24 +58,28 @@ class ErrorComparisonDisplay:
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> ErrorComparisonDisplay:
-        """From a fitted classifier and its training data, by stratified cross-validation."""
-        _check_model(model)
+        """From a fitted classifier or pipeline and its training data, by stratified cross-validation."""
+        _check_model(last_step(model))
         result = cross_validated_error(model, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
         return cls.from_result(model, result)
 
     @classmethod
     def from_result(cls, model: Any, result: Any) -> ErrorComparisonDisplay:
-        """From a fitted classifier and a ``CrossValidatedError``."""
+        """From a fitted classifier or pipeline and a ``CrossValidatedError``."""
+        model = last_step(model)
         _check_model(model)
         check_attributes(
-            "result", result, "a CrossValidatedError", ("fold_errors", "errors", "fold_deviations")
+            "result",
+            result,
+            "a CrossValidatedError",
+            ("fold_errors", "errors", "fold_deviations", "majority_error"),
         )
         return cls(
             worst_case_error=float(model.worst_case_error_),
             fold_errors=np.asarray(result.fold_errors, dtype=float),
             errors=np.asarray(result.errors, dtype=float),
             fold_deviations=np.asarray(result.fold_deviations, dtype=float),
-            guessing=1.0 - 1.0 / len(model.classes_),
+            majority_error=float(result.majority_error),
         )
 
     def plot(self, ax: Any = None) -> ErrorComparisonDisplay:
@@ -83,8 +88,11 @@ class ErrorComparisonDisplay:
         self.worst_case_line_ = self.ax_.axvline(
             self.worst_case_error, color=ORANGE, linewidth=2.5, label=f"R*: {self.worst_case_error:.3f}"
         )
-        self.guessing_line_ = self.ax_.axvline(
-            self.guessing, color=GREY, linestyle="--", label=f"guessing: {self.guessing:.3f}"
+        self.majority_line_ = self.ax_.axvline(
+            self.majority_error,
+            color=GREY,
+            linestyle="--",
+            label=f"largest class: {self.majority_error:.3f}",
         )
         self.fold_points_ = [
             self.ax_.scatter(errors, np.full(len(errors), row), color=colour, alpha=0.35, linewidths=0)

@@ -60,21 +60,26 @@ class SelectedFeaturesDisplay:
     def from_estimator(
         cls, model: Any, *, max_features: int = 20, feature_names: Any = None
     ) -> SelectedFeaturesDisplay:
-        """From a fitted classifier that selects: its features with the largest ``feature_importances_``."""
+        """The features with the largest ``feature_importances_`` of a fitted classifier that selects.
+
+        Or of a pipeline that ends with one.
+        """
+        classifier = sources.last_step(model)
         check_fitted(
             "model",
-            model,
+            classifier,
             "a fitted MinimaxRiskClassifier or L1SVMClassifier",
             ("coef_", "feature_importances_", "selected_features_", "classes_"),
         )
-        selected = sources.by_importance(model)
+        selected = sources.by_importance(classifier)
         shown = selected[: check_limit("max_features", max_features)]
-        coef = np.asarray(model.coef_)[:, shown]
+        coef = np.asarray(classifier.coef_)[:, shown]
+        importance = np.asarray(classifier.feature_importances_)[shown]
         return cls(
             names=sources.feature_names(model, shown, feature_names),
             # The importance is the sum of the absolute coefficients, times the scale of the column.
-            coefficients=coef * (np.asarray(model.feature_importances_)[shown] / np.abs(coef).sum(axis=0)),
-            classes=[str(label) for label in model.classes_],
+            coefficients=coef * (importance / np.abs(coef).sum(axis=0)),
+            classes=[str(label) for label in classifier.classes_],
             n_selected=len(selected),
         )
 

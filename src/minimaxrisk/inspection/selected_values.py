@@ -63,7 +63,7 @@ class SelectedValuesDisplay:
     def from_estimator(
         cls,
         model: Any,
-        X: DataMatrix,
+        X: Any,
         y: Any,
         *,
         max_features: int = 60,
@@ -71,22 +71,24 @@ class SelectedValuesDisplay:
         feature_names: Any = None,
         sample_names: Any = None,
     ) -> SelectedValuesDisplay:
-        """From a fitted classifier that selects, and the data that it was fitted on.
+        """From a fitted classifier that selects, or a pipeline that ends with one, and its training data.
 
-        Of too many samples evenly spaced ones are drawn, so that each class keeps its share.
+        Of a pipeline the values after its other steps are drawn. Of too many samples evenly spaced ones are
+        drawn, so that each class keeps its share.
         """
+        classifier = sources.last_step(model)
         check_fitted(
             "model",
-            model,
+            classifier,
             "a fitted MinimaxRiskClassifier or L1SVMClassifier",
             ("feature_importances_", "selected_features_", "classes_"),
         )
         labels = column_or_1d(y)
         if sample_names is not None:
             check_number_of_names("sample_names", sample_names, len(labels))
-        selected = sources.by_importance(model)
+        selected = sources.by_importance(classifier)
         columns = selected[: check_limit("max_features", max_features)]
-        codes = np.argmax(labels[:, None] == model.classes_, axis=1)
+        codes = np.argmax(labels[:, None] == classifier.classes_, axis=1)
         drawn = _evenly(np.argsort(codes, kind="stable"), check_limit("max_samples", max_samples))
         return cls(
             names=sources.feature_names(model, columns, feature_names),
@@ -94,8 +96,8 @@ class SelectedValuesDisplay:
             samples=drawn,
             sample_names=[f"row {i}" if sample_names is None else str(sample_names[i]) for i in drawn],
             labels=codes[drawn],
-            classes=[str(label) for label in model.classes_],
-            values=_standardised(X, columns)[:, drawn],
+            classes=[str(label) for label in classifier.classes_],
+            values=_standardised(sources.seen_by(model, X), columns)[:, drawn],
             n_selected=len(selected),
             n_samples=len(labels),
         )

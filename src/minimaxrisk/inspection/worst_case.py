@@ -17,7 +17,7 @@ from minimaxrisk.inspection.canvas import (
     finish,
     leave_room_for_legend,
 )
-from minimaxrisk.inspection.sources import check_fitted, check_limit, check_number_of_names
+from minimaxrisk.inspection.sources import check_fitted, check_limit, check_number_of_names, last_step
 
 # Masses that differ by less than this differ by the rounding of the solver.
 TIE = 1e-9
@@ -76,10 +76,11 @@ class WorstCaseDistributionDisplay:
     def from_estimator(
         cls, model: Any, y: Any, *, max_samples: int = 40, sample_names: Any = None
     ) -> WorstCaseDistributionDisplay:
-        """From a fitted classifier and the labels that it was fitted on.
+        """From a fitted classifier, or a pipeline that ends with one, and the labels that it was fitted on.
 
         Rows of ``worst_case_distribution_`` beyond the end of ``y`` are instances without a label.
         """
+        model = last_step(model)
         check_fitted(
             "model", model, "a fitted MinimaxRiskClassifier", ("worst_case_distribution_", "classes_")
         )

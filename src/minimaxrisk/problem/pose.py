@@ -17,6 +17,7 @@ from minimaxrisk.problem.marginal import KnownMarginal
 from minimaxrisk.problem.problem import Problem, build_features, build_problem, problem_with_radii
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.moments import signed_moments
 from minimaxrisk.uncertainty.radius import MomentSample, Radii, RadiusRule
 
@@ -33,6 +34,16 @@ class PosedProblem:
         """The same set without the distributions that move instances; all must have weight."""
         known = KnownMarginal(self.instances.weights)
         return replace(self, problem=replace(self.problem, marginal=known))
+
+    def rule_for_labellings(self, rule: RadiusRule) -> RadiusRule:
+        """The rule, with what it can share among labellings of this problem's rows."""
+        if not isinstance(rule, MultiplierBootstrap):
+            return rule
+        old = self.problem
+        nothing = np.zeros_like(old.tau)  # the shared part knows no deviations
+        return rule.sharing(
+            MomentSample(old.features, self.instances.units, old.coding, old.scale, old.tau, nothing)
+        )
 
     def relabelled(self, relabelled: Sequence[TrainingData], rule: RadiusRule) -> list[PosedProblem]:
         """Problems of the same rows and weights with other labels: the scaled features stay."""

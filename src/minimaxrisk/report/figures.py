@@ -110,7 +110,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
             f"the error of the randomized rule is {share(shown.errors[0])} ± "
             f"{share(shown.fold_deviations[0])} and that of the named class {share(shown.errors[1])} ± "
             f"{share(shown.fold_deviations[1])}, with the standard deviation over folds; "
-            f"the error of guessing is {share(shown.guessing)}."
+            f"always naming the most common class would err for {share(shown.majority_error)}."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
@@ -119,7 +119,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
             Legend("second", "square", "R*, worst case over the set"),
             Legend("ink", "diamond", "all left-out samples ± standard deviation of folds"),
             Legend("noise", "dot", "a fold (larger where several folds agree)"),
-            Legend("soft", "dash", "guessing"),
+            Legend("soft", "dash", "always naming the most common class"),
         ],
     )
 
@@ -131,13 +131,13 @@ def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
     x = quantitative("e", title, scale={"domainMin": 0}, axis={"tickCount": 6})
     size = quantitative("n", None, scale={"domain": [0, 10], "range": [0, 420]}, legend=None)
     means = _means(shown)
-    guessing = [{"e": shown.guessing, "w": share(shown.guessing)}]
+    majority = [{"e": shown.majority_error, "w": share(shown.majority_error)}]
     worst = [{"r": ROWS[0], "e": shown.worst_case_error, "w": share(shown.worst_case_error)}]
     dash = {"type": "rule", "color": SOFT, "strokeDash": [5, 4]}
     point = {"type": "point", "filled": True, "opacity": 1}
     of = tip("r", "error of")
     return [
-        layer(guessing, dash, x=x, tooltip=[tip("w", "guessing")]),
+        layer(majority, dash, x=x, tooltip=[tip("w", "most common class")]),
         layer(
             _folds(shown),
             {"type": "circle", "color": NOISE, "opacity": 0.9},

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
@@ -21,8 +21,9 @@ from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.best_guarantee import best_guarantee
-from minimaxrisk.guarantees.error_bounds import error_bounds
+from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
 from minimaxrisk.guarantees.error_statement import BestGuarantee
+from minimaxrisk.guarantees.fitted_model import training_data_of
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -31,9 +32,11 @@ from minimaxrisk.inspection import (
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
 )
-from minimaxrisk.inspection.sources import check_fitted, check_number_of_names
 from minimaxrisk.report.json_values import json_ready
+from minimaxrisk.report.left_out import LeftOut, summarise_left_out
 from minimaxrisk.report.rivals import Rivals, beside_rivals
+from minimaxrisk.report.stopwatch import Stopwatch
+from minimaxrisk.report.subject import Subject
 from minimaxrisk.report.summaries import (
     ClassSummary,
     DataSummary,
@@ -47,6 +50,7 @@ from minimaxrisk.report.summaries import (
     tabulate_features,
     training_predictions,
 )
+from minimaxrisk.report.volcano import Volcano, volcano_of
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
@@ -69,7 +73,7 @@ class FitSummary:
     solver: str
     converged: bool
     is_standardized: bool
-    clip_limit: float | None  # where columns were clipped, in robust standard deviations
+    preparation: str | None  # what was done to the values before the classifier saw them, as words
     class_weight: str | None  # "balanced", "given", or None where samples count alike
     marginal: str  # "free" or "empirical"
 
@@ -83,6 +87,7 @@ class Findings:
     radius: RadiusSummary
     settings: Mapping[str, str]
     features: FeatureTable
+    volcano: Volcano
     values: SelectedValuesDisplay
     history: BoundPathDisplay
     path: BoundPathDisplay | None
@@ -93,10 +98,12 @@ class Findings:
     classes: tuple[ClassSummary, ...]
     cross_validation: CrossValidatedError | None
     cross_validation_skipped: str | None
+    left_out: LeftOut | None
     comparison: ErrorComparisonDisplay | None
     rivals: Rivals | None
     rivals_skipped: str | None
     guarantee: BestGuarantee | None
+    seconds: Mapping[str, float]  # by part
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionaries, lists, numbers and strings, ready for JSON; what is not finite becomes None."""
@@ -106,7 +113,7 @@ class Findings:
 
 def gather_findings(
     model: Any,
-    X: DataMatrix,
+    X: Any,
     y: Any,
     *,
     feature_names: Any = None,
@@ -116,6 +123,7 @@ def gather_findings(
     batch: Any = None,
     n_permutations: int = 199,
     n_folds: int = 10,
+    n_repeats: int = 1,
     n_radii: int = 12,
     n_jobs: int | None = None,
     random_state: Any = 0,
@@ -128,15 +136,15 @@ def gather_findings(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier
-        Fitted on ``X``, after the scaler where there is one, and ``y``, without sample weights.
+    model : MinimaxRiskClassifier, or Pipeline that ends with one
+        Fitted on ``X`` and ``y``, without sample weights. Folds fit all steps of a pipeline anew.
     X, y
-        An ndarray or a CSR matrix without NaN, and the labels.
+        An array, a CSR matrix or a data frame of pandas or polars, without NaN, and the labels.
     feature_names, sample_names : sequence of str or None, default=None
-        Names to print; None takes ``feature_names_in_`` or numbers.
+        Names to print; None takes those of the frame that the model was fitted on, and the index of a pandas
+        frame, or numbers.
     scaler : ClippedScaler or None, default=None
-        Fitted on ``X``: what clipped the columns before the model saw them. Cross-validation fits it anew
-        in every fold.
+        Fitted on ``X``: what clipped the columns before the model saw them, as in a pipeline of the two.
     groups : array-like of shape (n_samples,) or None, default=None
         What the model was fitted with: samples of one patient stay together everywhere.
     batch : array-like of shape (n_samples,) or None, default=None
@@ -144,6 +152,8 @@ def gather_findings(
     n_permutations, n_folds, n_radii : int
         Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out. The
         folds are those of the guarantee's comparisons as well.
+    n_repeats : int, default=1
+        How often the folds of the cross-validation are drawn, to see which samples are wrong again and again.
     n_jobs, random_state
         For the permutation test, the cross-validation and the hold-out.
     permutation_result : PermutationTestResult or None, default=None
@@ -157,103 +167,108 @@ def gather_findings(
     progress : callable or None, default=None
         Told in a few words what is being computed.
     """
-    check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("worst_case_distribution_", "classes_"))
-    y = np.asarray(y)
-    features, samples = _names(model, feature_names, sample_names, n_samples=len(y))
-    own = np.argmax(y[:, None] == model.classes_, axis=1)
+    subject = Subject.of(
+        model,
+        X,
+        y,
+        scaler=scaler,
+        groups=groups,
+        batch=batch,
+        feature_names=feature_names,
+        sample_names=sample_names,
+    )
     if has_rivals and n_folds == 0:
         raise ValueError("has_rivals=True needs folds to compare on: set n_folds to 2 or more, got 0.")
-    tell = progress or _say_nothing
-    tell("certificate")
-    seen = X if scaler is None else scaler.transform(X)
-    fit = _summarise_fit(model, seen, y, scaler, groups)
-    tell("permutation test")
-    noise = permutation_result
-    if noise is None and n_permutations:
-        together = {"groups": batch, "replicates": groups}
-        noise = permutation_test(
-            clone(model), seen, y, n_permutations, **together, n_jobs=n_jobs, random_state=random_state
-        )
-    tell("cross-validation")
-    learner = model if scaler is None else make_pipeline(scaler, model)
-    folds, no_folds = _cross_validated(learner, X, y, groups, n_folds, n_jobs=n_jobs, seed=random_state)
+    parts = Stopwatch(progress)
+    parts.begin("certificate")
+    fit = _summarise_fit(subject)
+    parts.begin("permutation test")
+    noise = permutation_result or _permuted(subject, n_permutations, n_jobs=n_jobs, seed=random_state)
+    parts.begin("cross-validation")
+    folds, no_folds = _cross_validated(subject, n_folds, n_repeats, n_jobs=n_jobs, seed=random_state)
     rivals = None
     if has_rivals and no_folds is None:
-        tell("other classifiers")
+        parts.begin("other classifiers")
         rivals = beside_rivals(
-            learner, X, y, groups=groups, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs
+            subject.learner,
+            subject.X,
+            subject.y,
+            groups=subject.groups,
+            n_folds=n_folds,
+            random_state=random_state,
+            n_jobs=n_jobs,
         )
-    tell("path over radii")
-    path, no_path = _path_around(model, seen, y, groups, n_radii)
+    parts.begin("path over radii")
+    path, no_path = _path_around(subject, n_radii)
     bounds = guarantee if isinstance(guarantee, BestGuarantee) else None
     if guarantee is True and fit.certificate_valid:
-        tell("guarantee")
-        bounds = guarantee_of_model(
-            model, X, y, scaler, groups=groups, n_folds=n_folds, random_state=random_state
-        )
-    tell("tables")
-    wrong, own_probability = training_predictions(model, seen, own)
+        parts.begin("guarantee")
+        bounds = _guaranteed(subject, n_folds=n_folds, random_state=random_state)
+    parts.begin("tables")
+    classifier, seen, own = subject.classifier, subject.seen, subject.own
+    wrong, own_probability = training_predictions(classifier, seen, own)
     worst = WorstCaseDistributionDisplay.from_estimator(
-        model, y, max_samples=MOST_SUSPECTS, sample_names=samples
+        classifier, subject.y, max_samples=MOST_SUSPECTS, sample_names=subject.sample_names
     )
+    contrasts = class_contrasts(seen, own, len(classifier.classes_))
+    frequency = None if folds is None else folds.selection_frequency
     return Findings(
-        data=summarise_data(model, X, own),
+        data=summarise_data(classifier, subject.described, own),
         fit=fit,
-        radius=summarise_radius(model, len(y)),
-        settings={name: _setting(value) for name, value in sorted(model.get_params().items())},
-        features=tabulate_features(model, seen, own, features),
+        radius=summarise_radius(classifier, len(own)),
+        settings={name: _setting(value) for name, value in sorted(classifier.get_params().items())},
+        features=tabulate_features(classifier, contrasts, subject.feature_names, frequency),
+        volcano=volcano_of(classifier, seen, contrasts, subject.feature_names),
         values=SelectedValuesDisplay.from_estimator(
-            model, seen, y, feature_names=features, sample_names=samples
+            classifier,
+            seen,
+            subject.y,
+            feature_names=subject.feature_names,
+            sample_names=subject.sample_names,
         ),
-        history=BoundPathDisplay.from_estimator(model),
+        history=BoundPathDisplay.from_estimator(classifier),
         path=path,
         path_skipped=no_path,
         permutation=None if noise is None else PermutationTestDisplay.from_result(noise),
         worst_case=worst,
-        suspects=list_suspects(model, own, own_probability, worst, cross_validation=folds),
-        classes=summarise_classes(model, own, wrong, own_probability, cross_validation=folds),
+        suspects=list_suspects(classifier, own, own_probability, worst, cross_validation=folds),
+        classes=summarise_classes(classifier, own, wrong, own_probability, cross_validation=folds),
         cross_validation=folds,
         cross_validation_skipped=no_folds,
-        comparison=None if folds is None else ErrorComparisonDisplay.from_result(model, folds),
+        left_out=None if folds is None else summarise_left_out(folds, classifier, subject.sample_names),
+        comparison=None if folds is None else ErrorComparisonDisplay.from_result(classifier, folds),
         rivals=rivals,
         rivals_skipped=no_folds if has_rivals else None,
         guarantee=_without_models(bounds),
+        seconds=parts.end(),
     )
 
 
-def _names(model: Any, features: Any, samples: Any, *, n_samples: int) -> tuple[list[str], list[str]]:
-    n_features = int(model.n_features_in_)
-    if features is None:
-        features = getattr(model, "feature_names_in_", [f"column {j}" for j in range(n_features)])
-    if samples is None:
-        samples = [f"sample {i + 1}" for i in range(n_samples)]
-    check_number_of_names("feature_names", features, n_features)
-    check_number_of_names("sample_names", samples, n_samples)
-    return [str(name) for name in features], [str(name) for name in samples]
-
-
-def _summarise_fit(
-    model: Any, X: DataMatrix, y: Any, scaler: ClippedScaler | None, groups: Any
-) -> FitSummary:
-    certificate = verify(model, X, y, groups=groups)
-    argmax = error_bounds(model, X, y, rule="argmax", groups=groups)
+def _summarise_fit(subject: Subject) -> FitSummary:
+    model = subject.classifier
+    certificate = verify(model, subject.seen, subject.y, groups=subject.groups)
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
         upper=float(model.worst_case_error_),
         certificate_valid=certificate.valid,
         certificate_problems=certificate.problems,
         deterministic_bound=float(model.deterministic_error_bound_),
-        # Twice the bound holds as well, so the smaller one of the two does.
-        argmax_bound=min(argmax.upper, model.deterministic_error_bound_),
+        argmax_bound=bound_of_named_class(model, subject.seen, subject.y, subject.groups),
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
         solver=model.solver_,
         converged=bool(model.converged_),
         is_standardized=bool(model.standardize),
-        clip_limit=None if scaler is None else float(scaler.limit),
+        preparation=subject.preparation,
         class_weight=_weighting(model.class_weight),
         marginal=model.marginal,
     )
+
+
+def bound_of_named_class(model: Any, X: DataMatrix, y: Any, groups: Any = None) -> float:
+    """The worst case of ``predict``: that of the arg-max rule, or twice R*, which holds as well."""
+    worst_case = worst_case_of_rule(model, training_data_of(model, X, y, groups=groups), "argmax").upper
+    return float(min(worst_case, model.deterministic_error_bound_))
 
 
 def _weighting(class_weight: Any) -> str | None:
@@ -264,9 +279,9 @@ def _weighting(class_weight: Any) -> str | None:
 
 def guarantee_of_model(
     model: Any,
-    X: DataMatrix,
+    X: Any,
     y: Any,
-    scaler: ClippedScaler | None = None,
+    scaler: Any = None,
     *,
     groups: Any = None,
     n_folds: int,
@@ -292,10 +307,42 @@ def _without_models(found: BestGuarantee | None) -> BestGuarantee | None:
     return replace(found, statements=tuple(replace(one, model=None) for one in found.statements))
 
 
+def _guaranteed(subject: Subject, *, n_folds: int, random_state: Any) -> BestGuarantee:
+    """Radii take the steps before the classifier as given, which those that look at labels are not."""
+    return guarantee_of_model(
+        subject.classifier,
+        subject.X,
+        subject.y,
+        subject.transformer,
+        groups=subject.groups,
+        n_folds=0 if subject.uses_labels else n_folds,
+        random_state=random_state,
+    )
+
+
+def _permuted(
+    subject: Subject, n_permutations: int, *, n_jobs: int | None, seed: Any
+) -> PermutationTestResult | None:
+    if n_permutations == 0:
+        return None
+    estimator, X = (subject.learner, subject.X) if subject.uses_labels else (subject.classifier, subject.seen)
+    return permutation_test(
+        clone(estimator),
+        X,
+        subject.y,
+        n_permutations,
+        groups=subject.batch,
+        replicates=subject.groups,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+
+
 def _cross_validated(
-    model: Any, X: DataMatrix, y: Any, groups: Any, n_folds: int, *, n_jobs: int | None, seed: Any
+    subject: Subject, n_folds: int, n_repeats: int, *, n_jobs: int | None, seed: Any
 ) -> tuple[CrossValidatedError | None, str | None]:
     """The outcome, or why there is none."""
+    model, y, groups = subject.classifier, subject.y, subject.groups
     if n_folds == 0:
         return None, None
     if n_folds_possible(model, y, n_folds, groups) < 2:
@@ -305,15 +352,21 @@ def _cross_validated(
         kind = "sample" if groups is None else "group"
         return None, f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
     found = cross_validated_error(
-        model, X, y, groups=groups, n_folds=n_folds, random_state=seed, n_jobs=n_jobs
+        subject.learner,
+        subject.X,
+        y,
+        groups=groups,
+        n_folds=n_folds,
+        n_repeats=n_repeats,
+        random_state=seed,
+        n_jobs=n_jobs,
     )
     return found, None
 
 
-def _path_around(
-    model: Any, X: DataMatrix, y: Any, groups: Any, n_radii: int
-) -> tuple[BoundPathDisplay | None, str | None]:
+def _path_around(subject: Subject, n_radii: int) -> tuple[BoundPathDisplay | None, str | None]:
     """R* over radii around the one used, or why there is no such path."""
+    model = subject.classifier
     if n_radii == 0:
         return None, None
     if model.radius_ is None:
@@ -323,10 +376,10 @@ def _path_around(
         )
     with quiet_fits():
         path = minimax_risk_path(
-            X,
-            y,
+            subject.seen,
+            subject.y,
             _radii_around(float(model.radius_), n_radii),
-            groups=groups,
+            groups=subject.groups,
             coding=model.coding_,
             standardize=model.standardize,
             fit_intercept=model.fit_intercept,
@@ -350,7 +403,3 @@ def _setting(value: Any) -> str:
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
     return repr(value)
-
-
-def _say_nothing(message: str) -> None:
-    """No progress was asked for."""

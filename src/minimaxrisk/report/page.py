@@ -8,11 +8,12 @@ from typing import Any
 
 from minimaxrisk.report import section_wording, tables, verdicts, wording
 from minimaxrisk.report.bound_figures import history_figure, radius_figure
+from minimaxrisk.report.bundle import vega_bundle
 from minimaxrisk.report.figures import comparison_figure, permutation_figure, suspects_figure
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
 from minimaxrisk.report.phrases import count, misclassified, p_value, share
-from minimaxrisk.report.scripts import asset, content_policy, json_island, require, vega_bundle
+from minimaxrisk.report.scripts import asset, content_policy, json_island, require
 from minimaxrisk.report.vega import CONFIG, Figure
 
 
@@ -83,11 +84,10 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
-    nothing = verdicts.learned_nothing(findings) or verdicts.selected_nothing(findings)
     return {
         "headline": wording.headline(findings),
         "summary": wording.summary(findings),
-        "try": wording.what_to_try(findings) if nothing else [],
+        "try": wording.what_to_try(findings) if verdicts.says_nothing(findings) else [],
         "meaning": wording.meaning(findings),
         "features": [*section_wording.caution(findings), section_wording.about_features(findings)],
         "cross_validation": section_wording.about_cross_validation(findings),

@@ -27,13 +27,6 @@ def asset(name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, in a block of its own so that its names stay inside."""
-    bundle: str = require("vl_convert").javascript_bundle()
-    # Browsers read other ends of lines as \n, and then the hash would not be the one of the policy.
-    return "{" + bundle.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script") + "}"
-
-
 def json_island(value: Any) -> str:
     """JSON that cannot end the element that it stands in; what is not finite becomes null."""
     text = json.dumps(json_ready(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -7,7 +7,7 @@ is spread evenly, so that all samples whose own label weighs more share one weig
 from __future__ import annotations
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import certain, clipping, count, listed, misclassified, percent, quoted, share
+from minimaxrisk.report.phrases import certain, count, listed, misclassified, percent, quoted, share
 from minimaxrisk.report.rivals import Rivals
 from minimaxrisk.report.verdicts import all_tie, in_doubt, knows_instances, learned_nothing, noise_verdict
 
@@ -121,8 +121,8 @@ def about_features(findings: Findings) -> str:
         else "a positive coefficient speaks for the class, a negative one against it"
     )
     values = "the values as they are in the data"
-    if findings.fit.clip_limit is not None:
-        values = f"the values {clipping(findings.fit.clip_limit)}, and so do the means and the colours"
+    if findings.fit.preparation is not None:
+        values = f"the values {findings.fit.preparation}, and so do the means and the colours"
     return (
         f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
         f"refer to {values}. Of several features with the same information the "

@@ -11,12 +11,11 @@ from scipy import sparse, stats
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.inspection.sources import by_importance
+from minimaxrisk.report.directions import Direction, direction
 from minimaxrisk.uncertainty.radius import split_level, student_factor
-
-# Rows of the table of features; a page with more of them is slow to sort and of use to nobody.
-MOST_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,27 @@ class RadiusSummary:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """The selected features, the most important first; ``coefficients`` in the units of the data."""
+    """All selected features, the most important first; ``coefficients`` in the units of the data.
+
+    ``difference`` to ``q`` are those of ``Contrasts``, a row for each class against the rest, or a single one
+    of two classes; ``frequency`` is the share of the fits of the cross-validation that selected the feature.
+    """
 
     columns: IntArray
     names: tuple[str, ...]
     coefficients: FloatArray  # 1 or n_classes rows
     importance: FloatArray
     class_means: FloatArray  # n_classes rows
-    n_selected: int
+    directions: tuple[Direction, ...]
+    difference: FloatArray
+    log2_ratio: FloatArray
+    t: FloatArray
+    q: FloatArray
+    frequency: FloatArray | None
+
+    @property
+    def n_selected(self) -> int:
+        return len(self.columns)
 
 
 @dataclass(frozen=True)
@@ -160,19 +172,25 @@ def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
     return float(2.0 * n_means * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
 
 
-def tabulate_features(model: Any, X: DataMatrix, own: IntArray, names: Any) -> FeatureTable:
-    """Coefficients, importance and means by class."""
-    selected = by_importance(model)
-    columns = selected[:MOST_ROWS]
-    chosen = X[:, columns]
-    means = [np.asarray(chosen[own == k].mean(axis=0)).ravel() for k in range(len(model.classes_))]
+def tabulate_features(
+    model: Any, contrasts: Contrasts, names: Any, frequencies: FloatArray | None = None
+) -> FeatureTable:
+    """Coefficients, importance, and the features one by one."""
+    columns = by_importance(model)
+    classes = [str(label) for label in model.classes_]
+    coefficients = np.asarray(model.coef_)[:, columns]
     return FeatureTable(
         columns=columns,
         names=tuple(str(names[j]) for j in columns),
-        coefficients=np.asarray(model.coef_)[:, columns],
+        coefficients=coefficients,
         importance=np.asarray(model.feature_importances_)[columns],
-        class_means=np.array(means, dtype=float),
-        n_selected=len(selected),
+        class_means=contrasts.class_means[:, columns],
+        directions=tuple(direction(each, classes) for each in coefficients.T),
+        difference=contrasts.difference[:, columns],
+        log2_ratio=contrasts.log2_ratio[:, columns],
+        t=contrasts.t[:, columns],
+        q=contrasts.q[:, columns],
+        frequency=None if frequencies is None else frequencies[columns],
     )
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import clipping, count, isolate, percent, share
+from minimaxrisk.report.phrases import count, isolate, percent, share
 from minimaxrisk.report.rivals import Rivals
 from minimaxrisk.report.wording import shown_by, whose_error
 
@@ -61,22 +59,12 @@ def feature_rows(findings: Findings) -> list[FeatureRow]:
             FeatureRow(
                 name=name,
                 place=j if j < n_drawn else None,
-                supports=_supported(findings, j),
+                supports=table.directions[j].in_words,
                 bar=float(table.importance[j]) / largest,
                 cells=tuple(number(float(cell)) for cell in cells),
             )
         )
     return rows
-
-
-def _supported(findings: Findings, j: int) -> str:
-    """The class that larger values speak for most, or against, where they speak for none."""
-    coefficients, classes = findings.features.coefficients[:, j], findings.data.classes
-    if len(coefficients) == 1:
-        return f"for {classes[int(coefficients[0] > 0)]}"
-    if coefficients.max() > 0:
-        return f"for {classes[int(np.argmax(coefficients))]}"
-    return f"against {classes[int(np.argmin(coefficients))]}"
 
 
 def class_table(findings: Findings) -> PageTable:
@@ -208,6 +196,6 @@ def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]
 
 
 def _scaling(findings: Findings) -> str:
-    if findings.fit.clip_limit is not None:
-        return clipping(findings.fit.clip_limit)
+    if findings.fit.preparation is not None:
+        return findings.fit.preparation
     return "centred, at unit variance" if findings.fit.is_standardized else "none"

@@ -22,6 +22,17 @@ def selected_nothing(findings: Findings) -> bool:
     return findings.fit.n_selected == 0
 
 
+def says_nothing(findings: Findings) -> bool:
+    """Whether R* knows the sizes of the classes at most, as it would with any other labels."""
+    return learned_nothing(findings) or selected_nothing(findings)
+
+
+def is_guarantee_empty(findings: Findings) -> bool:
+    """Whether the best bound for new samples is no smaller than the error of naming the most common class."""
+    best = None if findings.guarantee is None else findings.guarantee.best
+    return best is not None and best.value >= findings.data.majority_error
+
+
 def noise_verdict(findings: Findings) -> str:
     """``untested``, ``too few`` permutations to tell, ``noise`` or ``signal``."""
     test = findings.permutation
@@ -31,6 +42,34 @@ def noise_verdict(findings: Findings) -> str:
     if is_below and test.pvalue <= LEVEL:
         return "signal"
     return "too few" if len(test.null_distribution) < round(1 / LEVEL) - 1 else "noise"
+
+
+def left_out_verdict(findings: Findings) -> str:
+    """Whether left-out samples were named ``better`` than by always naming the most common class.
+
+    ``no better`` where the 95% interval of the error, were the outcomes independent, does not lie below that
+    error; ``untested`` without folds, and with weights of classes, which trade errors of one class for those
+    of another.
+    """
+    folds = findings.cross_validation
+    if folds is None or findings.fit.class_weight:
+        return "untested"
+    return "better" if folds.approximate_interval()[1] < folds.majority_error else "no better"
+
+
+def evidence(findings: Findings) -> str:
+    """What shuffled labels and left-out samples say together.
+
+    ``noise`` and ``signal`` where neither contradicts the other, ``doubtful`` where R* is smaller than with
+    shuffled labels while left-out samples show nothing, ``hidden`` where they show what R* does not; else
+    ``untested`` or ``too few``.
+    """
+    noise, left_out = noise_verdict(findings), left_out_verdict(findings)
+    if noise == "signal" and left_out == "no better":
+        return "doubtful"
+    if noise == "noise" and left_out == "better":
+        return "hidden"
+    return noise
 
 
 def standing(findings: Findings) -> str:
@@ -58,7 +97,7 @@ def is_no_better_than_majority(findings: Findings) -> bool:
 
     With weights of classes the two are errors of different kinds.
     """
-    is_empty = learned_nothing(findings) or selected_nothing(findings) or findings.fit.class_weight
+    is_empty = says_nothing(findings) or findings.fit.class_weight
     return not is_empty and findings.fit.upper >= findings.data.majority_error
 
 

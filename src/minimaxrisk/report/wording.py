@@ -12,7 +12,6 @@ from minimaxrisk.guarantees.best_guarantee import HOLDOUT
 from minimaxrisk.guarantees.error_statement import ErrorStatement
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import (
-    clipping,
     count,
     isolate,
     listed,
@@ -27,10 +26,13 @@ from minimaxrisk.report.phrases import (
 )
 from minimaxrisk.report.verdicts import (
     ROUNDING,
+    evidence,
+    is_guarantee_empty,
     is_no_better_than_majority,
     knows_instances,
     learned_nothing,
     noise_verdict,
+    says_nothing,
     selected_nothing,
     standing,
 )
@@ -47,7 +49,14 @@ NOISE_WORDS = {
     "noise": "An R* like this one is what noise gives, p = {p}: the data show no relation between features "
     "and labels. Neither the selected features nor the predictions should be relied on. That does not prove "
     "that there is no relation; a weak one needs more samples to show.",
-    "nothing": "R* is that of guessing, and no permutation can be worse, so the test says nothing.",
+    "nothing": "No feature was selected, and R* is what it is with any labels of classes as large, so that "
+    "the test says nothing.",
+    "doubtful": "If labels and features were unrelated, an R* as small as this would occur with a "
+    "probability of at most {p}; yet left-out samples were misclassified about as often as by always naming "
+    "the most common class. The small p-value may be luck, or the relation too weak to predict with: "
+    "take it as no finding until more samples confirm it.",
+    "hidden": "An R* like this one is what noise gives, p = {p}, but left-out samples were named better than "
+    "by always naming the most common class. At this radius R* does not show the relation.",
     "too few": "{n} permutations are too few for a p-value of 0.05; take 19 or more, better 199.",
 }
 
@@ -81,12 +90,16 @@ def headline(findings: Findings) -> str:
     related = "The features and the labels are related more closely than chance explains"
     return {
         "noise": "These data show no more than noise would: shuffled labels give an R* as small.",
+        "doubtful": "The evidence is divided, which is no finding: R* is smaller than with shuffled labels, "
+        f"but {_how_often_wrong(findings)}, and always naming the most common class may do as well.",
+        "hidden": f"R* is what shuffled labels give as well, yet {_how_often_wrong(findings)}, fewer than by "
+        "always naming the most common class: another radius may show more.",
         "too few": f"R* is {r}, but there were too few permutations to tell it from noise.",
         "signal": f"{related}, and {limit}." if is_bound else f"{related}; {_how_often_wrong(findings)}.",
         "untested": f"{limit}."
         if is_bound
         else f"R* is {r}; what noise would score was not computed, so it cannot be judged yet.",
-    }[noise_verdict(findings)]
+    }[evidence(findings)]
 
 
 def for_whom(findings: Findings) -> str:
@@ -175,9 +188,22 @@ def guaranteed(findings: Findings) -> list[str]:
         f"For new samples: with {percent(found.confidence)} confidence, the error of "
         f"{whose_error(findings, best)} is at most {share(best.value)}: {shown_by(findings, best)}."
     )
-    if found.says_nothing:
-        text += f" That is no better than {fair(findings)}, so it says nothing."
+    if (emptiness := why_guarantee_is_empty(findings)) is not None:
+        text += f" {emptiness}"
     return [f"{text} {best.assumption}"]
+
+
+def why_guarantee_is_empty(findings: Findings) -> str | None:
+    """A sentence for bounds that tell no more than the sizes of the classes do; the terminal says it too."""
+    found, data = findings.guarantee, findings.data
+    if found is None or found.best is None or not is_guarantee_empty(findings):
+        return None
+    if found.best.rule == "constant":
+        return "Nothing smaller could be shown for a classifier, so this says nothing about the features."
+    return (
+        f"Always naming {quoted(data.largest_class)}, the most common class, is wrong for "
+        f"{data.majority_error:.1%} of these samples, so this says nothing."
+    )
 
 
 def whose_error(findings: Findings, one: ErrorStatement) -> str:
@@ -326,8 +352,8 @@ def _about_interval(findings: Findings) -> Entry:
     else:
         problems = "; ".join(fit.certificate_problems)
         text += f"The recomputation without the solver did NOT confirm the model: {problems}."
-    if fit.clip_limit is not None:
-        text += f" They are about the values {clipping(fit.clip_limit)}."
+    if fit.preparation is not None:
+        text += f" They are about the values {fit.preparation}."
     return Entry("Certified interval", f"{low} to {high}", text)
 
 
@@ -377,9 +403,9 @@ def _about_noise(findings: Findings) -> Entry:
         return Entry("Noise floor and p-value", "not computed", text)
     n, floor = len(test.null_distribution), test.noise_floor
     value = f"p = {p_value(test.pvalue)}" if floor is None else f"{share(floor)}, p = {p_value(test.pvalue)}"
-    words = NOISE_WORDS["nothing" if learned_nothing(findings) else verdict]
+    words = NOISE_WORDS["nothing" if says_nothing(findings) else evidence(findings)]
     text = f"{_of_permutations(findings)} {words.format(p=p_value(test.pvalue), n=n)}"
-    if verdict == "signal" and test.pvalue * (1 + n) < 1.5:
+    if verdict == "signal" and not says_nothing(findings) and test.pvalue * (1 + n) < 1.5:
         text += f" It is the smallest p-value that {n} permutations can give."
     return Entry("Noise floor and p-value", value, text)
 
@@ -407,10 +433,12 @@ def _about_named_class(findings: Findings) -> Entry:
         f"{share(fit.argmax_bound)} is computed for this rule; twice the R* of the randomized rule, "
         f"{share(fit.deterministic_bound)}, always holds too. "
     )
-    if fit.argmax_bound >= data.guessing - ROUNDING:
+    nothing = data.guessing if fit.class_weight else data.majority_error
+    if fit.argmax_bound >= nothing - ROUNDING:
+        what = "guessing" if fit.class_weight else "always naming the most common class"
         text += (
-            f"It is no better than guessing ({share(data.guessing)}), which is common with few samples and "
-            "wide radii: it does not mean that the named classes are wrong, only that the set of "
+            f"It is no better than {what} ({share(nothing)}), which is common with few samples and wide "
+            "radii: it does not mean that the named classes are wrong, only that the set of "
             "distributions does not rule it out."
         )
     elif standing(findings) == "score":
@@ -425,14 +453,17 @@ def _about_named_class(findings: Findings) -> Entry:
 def _about_guessing(findings: Findings) -> Entry:
     data, upper = findings.data, findings.fit.upper
     text = (
-        f"{share(data.guessing)} is the error of {fair(findings)}, and the value of R* where nothing is "
-        f"learned. Always naming {quoted(data.largest_class)} would be wrong for {data.majority_error:.1%} "
-        "of these samples"
+        f"Always naming {quoted(data.largest_class)}, the most common class, would be wrong for "
+        f"{data.majority_error:.1%} of these samples: a classifier that errs as often has learned nothing"
     )
     if findings.fit.class_weight:
-        text += ", which is not comparable with R*, since R* weights the classes."
+        text += ", though that is not comparable with R*, since R* weights the classes."
     elif upper >= data.majority_error:
         text += ", and R* is not below that: R* alone does not show that the classifier does any better."
     else:
         text += "."
-    return Entry("To compare with", share(data.guessing), text)
+    text += (
+        f" The error of {fair(findings)}, {share(data.guessing)}, is the largest value that R* can have: "
+        "there the data do not even rule out that the label is one."
+    )
+    return Entry("To compare with", share(data.majority_error), text)

@@ -17,13 +17,17 @@ The quantile is estimated from draws. So that their number costs no coverage, q 
 the quantile with probability 95%; with more draws it is nearer, and with too few for the level there is none.
 And s is never larger than that of the union bound, which rests on the same assumption of normal means.
 
+With two classes and the signed coding ``Z_i = c_i x_i``, where ``c_i = +-1`` is the code of the label. Times
+``c_i`` a normal multiplier is one still, and ``sum_i (e_i c_i) Z_i = sum_i e_i x_i`` for every labelling: the
+products with the features, which are nearly all of the work, serve all permutations of the labels.
+
 A weight of 2 that counts samples is the sum of two independent multipliers, so that a row of weight 2 and the
 row twice draw the same numbers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse, stats
@@ -40,10 +44,33 @@ from minimaxrisk.uncertainty.radius import (
 
 # Numbers held at a time: draws x components, or draws x samples.
 BLOCK_ELEMENTS = 1 << 21
+# Products with more numbers than this, a quarter of a gigabyte, are not kept.
+MOST_SHARED = 1 << 25
 # How sure to be that chance in the draws does not make the radii too small.
 SURE_OF_QUANTILE = 0.95
 # Below so many samples the draws tell too little about the tails of studentised means.
 FEWEST_SAMPLES = 8
+
+
+@dataclass(frozen=True)
+class SharedDraws:
+    """Multipliers (draws x instances) and their products with features (draws x d), for all labellings."""
+
+    multipliers: FloatArray
+    products: FloatArray
+
+    def maxima(self, sample: MomentSample) -> FloatArray:
+        """Draws of T* for the labels of this sample."""
+        code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
+        sums, inverse = self.multipliers @ code, _inverse_deviations(sample)[0]
+        n_at_a_time = max(1, BLOCK_ELEMENTS // len(inverse))
+        maxima = np.empty(len(sums))
+        for start in range(0, len(sums), n_at_a_time):
+            rows = slice(start, start + n_at_a_time)
+            draws = self.products[rows] - sums[rows, None] * sample.tau[0]
+            draws *= inverse
+            maxima[rows] = np.abs(draws, out=draws).max(axis=1)
+        return maxima
 
 
 @dataclass(frozen=True)
@@ -53,6 +80,24 @@ class MultiplierBootstrap:
     confidence: float
     n_draws: int
     seed: int
+    shared: SharedDraws | None = field(default=None, repr=False, compare=False)
+
+    def sharing(self, sample: MomentSample) -> MultiplierBootstrap:
+        """The same rule for other labellings of this sample; for its own labels with the same draws.
+
+        As it is where labellings have nothing to share: other codings, units that weigh differently, or very
+        many features.
+        """
+        weights = sample.units.noise[sample.units.noise > 0.0]
+        n = sample.units.noise.shape[1]
+        is_alike = sample.units.shares is None and len(weights) == n and np.ptp(weights) == 0.0
+        if sample.coding.name != "signed" or not is_alike or self.n_draws * sample.tau.size > MOST_SHARED:
+            return self
+        label, instance = np.nonzero(sample.units.p_hat)
+        drawn = np.random.default_rng(self.seed).standard_normal((self.n_draws, n))
+        multipliers = np.empty_like(drawn)
+        multipliers[:, instance] = np.sqrt(weights[0]) * drawn * sample.coding.matrix[0][label]
+        return replace(self, shared=SharedDraws(multipliers, sample.features.correlate(multipliers)))
 
     def radii(self, sample: MomentSample) -> Radii:
         level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
@@ -61,11 +106,14 @@ class MultiplierBootstrap:
         n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, level))
         # Where all of them may, they are too few to tell, and the union bound stands.
         if n_below < self.n_draws and sample.n >= FEWEST_SAMPLES:
-            quantile = float(np.sort(self._maxima(sample))[n_below])
+            maxima = self._maxima(sample) if self.shared is None else self.shared.maxima(sample)
+            quantile = float(np.sort(maxima)[n_below])
             tail = float(stats.norm.sf(quantile))
             factor = min(factor, sample.student_factor(tail))
         lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
-        return Radii(lam, factor, broken_assumptions(sample, factor), covers=True)
+        # Of labellings other than the observed one nobody reads whether they cover.
+        remarks = broken_assumptions(sample, factor) if self.shared is None else ()
+        return Radii(lam, factor, remarks, covers=True)
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
         """Draws of T*."""
@@ -77,9 +125,7 @@ class MultiplierBootstrap:
         shape = p_hat.shape[1], len(label)
         place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
         coded = [place @ sparse.diags_array(code[label]) for code in coding.matrix]
-        varies = sample.sigma > 0.0
-        varies[:, : sample.scale.n_leading] = False  # the intercept has limits of its own
-        inverse = np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)
+        inverse = _inverse_deviations(sample)
         n_at_a_time = max(1, BLOCK_ELEMENTS // max(sample.tau.size, len(root_weight)))
         maxima = np.empty(self.n_draws)
         for start in range(0, self.n_draws, n_at_a_time):
@@ -92,3 +138,10 @@ class MultiplierBootstrap:
             draws *= inverse
             maxima[start:stop] = np.abs(draws, out=draws).max(axis=(1, 2))
         return maxima
+
+
+def _inverse_deviations(sample: MomentSample) -> FloatArray:
+    """1 over sigma (B x d), zero where nothing varies and for the intercept, which has limits of its own."""
+    varies = sample.sigma > 0.0
+    varies[:, : sample.scale.n_leading] = False
+    return np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)

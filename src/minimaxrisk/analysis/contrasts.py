@@ -1,0 +1,90 @@
+"""Features one by one, each class against all others: differences of means, Welch's t and q-values.
+
+They describe; they are no part of the classifier, which looks at all features together. With m and v the
+means and variances of the two sides,
+
+    t = (m_1 - m_0) / sqrt(v_1/n_1 + v_0/n_0),
+
+and p is that of Student's law with the degrees of freedom of Welch and Satterthwaite. q is Benjamini and
+Hochberg's adjusted p over all features that vary, selected or not: counted over selected features alone,
+which were chosen with the same labels, it would be far too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """One row for each class against the rest; for two classes a single one, the second against the first.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        Positions of the classes that the rows are about.
+    class_means : ndarray of shape (n_classes, n_features)
+        Means within classes.
+    difference : ndarray of shape (n_rows, n_features)
+        Mean of the class less that of the rest: the log fold change, where the values are logarithms.
+    log2_ratio : ndarray of shape (n_rows, n_features)
+        log2 of the ratio of these means, the log fold change of values that are no logarithms; NaN unless
+        both are positive.
+    t, p, q : ndarray of shape (n_rows, n_features)
+        NaN where a side has a single sample, or nothing varies.
+    """
+
+    labels: IntArray
+    class_means: FloatArray
+    difference: FloatArray
+    log2_ratio: FloatArray
+    t: FloatArray
+    p: FloatArray
+    q: FloatArray
+
+
+def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
+    """Of all features; ``own`` has the position of each sample's class."""
+    sizes = np.bincount(own, minlength=n_classes).astype(float)
+    means, squares = _moments(X, own, n_classes)
+    labels = np.array([1]) if n_classes == 2 else np.arange(n_classes)
+    shape = len(labels), means.shape[1]
+    difference, log2_ratio, t, p, q = (np.full(shape, np.nan) for _ in range(5))
+    for row, k in enumerate(labels):
+        rest = np.arange(n_classes) != k
+        n_1, n_0 = sizes[k], sizes[rest].sum()
+        mean_1, mean_0 = means[k], sizes[rest] @ means[rest] / n_0
+        square_0 = squares[rest].sum(axis=0) + sizes[rest] @ (means[rest] - mean_0) ** 2
+        difference[row] = mean_1 - mean_0
+        both = (mean_1 > 0) & (mean_0 > 0)
+        log2_ratio[row, both] = np.log2(mean_1[both] / mean_0[both])
+        if min(n_1, n_0) < 2:
+            continue
+        part_1, part_0 = squares[k] / (n_1 - 1) / n_1, square_0 / (n_0 - 1) / n_0
+        varies = part_1 + part_0 > 0
+        part_1, part_0 = part_1[varies], part_0[varies]
+        freedom = (part_1 + part_0) ** 2 / (part_1**2 / (n_1 - 1) + part_0**2 / (n_0 - 1))
+        t[row, varies] = difference[row, varies] / np.sqrt(part_1 + part_0)
+        p[row, varies] = 2.0 * stats.t.sf(np.abs(t[row, varies]), freedom)
+        q[row, varies] = stats.false_discovery_control(p[row, varies])
+    return Contrasts(labels, means, difference, log2_ratio, t, p, q)
+
+
+def _moments(X: DataMatrix, own: IntArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Means within the classes, and sums of squares around them."""
+    means, squares = [], []
+    for k in range(n_classes):
+        rows = X[own == k]
+        if sparse.issparse(rows):
+            mean, variance = mean_variance_axis(sparse.csr_matrix(rows, dtype=np.float64), axis=0)
+        else:
+            mean, variance = rows.mean(axis=0, dtype=float), rows.var(axis=0, dtype=float)
+        means.append(mean)
+        squares.append(variance * rows.shape[0])
+    return np.array(means), np.array(squares)
