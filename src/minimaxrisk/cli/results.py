@@ -155,7 +155,8 @@ def named_class_bound(trained: Trained, findings: Findings | None) -> float | No
         return findings.fit.argmax_bound
     if not is_bound(trained):
         return None
-    return bound_of_named_class(trained.classifier, trained.features, trained.y)
+    groups = trained.together.groups
+    return bound_of_named_class(trained.classifier, trained.features, trained.y, groups)
 
 
 def feature_table(trained: Trained, findings: Findings | None) -> FeatureTable:
