@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -27,23 +29,24 @@ def expected_failures(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": NOT_TWICE_THE_ROW for kind in kinds}
 
 
+# Of a class the first is checked in full; it is one that is fitted fast.
 ESTIMATORS = [
     MinimaxRiskClassifier(),
     MinimaxRiskClassifier(solver="full-lp"),
     MinimaxRiskClassifier(solver="first-order", gap_tol=0.05),
     MinimaxRiskClassifier(coding="one-hot", initial_features="first-order"),
     MinimaxRiskClassifier(standardize=False),
-    MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], criterion="noise-floor", n_permutations=2, random_state=0),
-    L1SVMClassifier(),
+    MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3),
     L1SVMClassifier(0.5, solver="full-lp", standardize=False),
-    MinimaxRiskEnsembleClassifier(n_estimators=10, subsample=0.5),
+    L1SVMClassifier(),
     MinimaxRiskEnsembleClassifier(
         MinimaxRiskClassifier(marginal="empirical"),
         n_estimators=4,
         subsample=0.5,
         complementary=True,
     ),
+    MinimaxRiskEnsembleClassifier(n_estimators=10, subsample=0.5),
     MinimaxRiskSelector(),
     MinimaxRiskSelector(L1SVMClassifier(solver="full-lp")),
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
@@ -74,7 +77,7 @@ def every_check():
                 marks.append(pytest.mark.xfail(reason=failing[name]))
             if name in SAME_AGAIN and type(estimator) in seen:
                 marks.append(pytest.mark.slow)
-            yield pytest.param(one, check, marks=marks, id=f"{estimator}-{name}".replace("\n", ""))
+            yield pytest.param(one, check, marks=marks, id=re.sub(r"\s", "", f"{estimator}-{name}"))
         seen.add(type(estimator))
 
 
