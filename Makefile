@@ -46,11 +46,16 @@ $(VENV)/installed-bench: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[all]" --group bench
 	touch $@
 
+# Tests start many processes; without its bytecode each would compile the library anew.
+unexport PYTHONDONTWRITEBYTECODE
+# Neighbours share what a module sets up: each process has a run of them, and takes from the other's end.
+PARALLEL = --numprocesses auto --dist worksteal
+
 demo: $(VENV)/installed-app
 	$(BIN)/python -m minimaxrisk demo
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m "not slow" --numprocesses auto
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m slow
@@ -62,7 +67,7 @@ $(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
 	touch $@
 
 test-oldest: $(VENV)-oldest/installed
-	$(VENV)-oldest/bin/python -m pytest -m "not slow" --numprocesses auto
+	$(VENV)-oldest/bin/python -m pytest -m "not slow" $(PARALLEL)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from sklearn.datasets import load_breast_cancer
+from threadpoolctl import threadpool_limits
 
 from minimaxrisk._utils import parallel
 from minimaxrisk.datasets import data_home, list_datasets, load_dataset
@@ -48,6 +49,13 @@ def no_process_outlives_its_test():
     while (left := processes_with(mark)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not left, f"tests left processes behind: {left}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_for_linear_algebra():
+    """On matrices this small others only wait for each other, which takes three times the processor time."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

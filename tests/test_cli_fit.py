@@ -802,7 +802,9 @@ class TestTerminal:
         np.savez(tmp_path / "X.npz", X=X, y=rng.integers(0, 2, 60))
         command = [sys.executable, "-m", "minimaxrisk", "fit", str(tmp_path / "X.npz")]
         command += ["--permutations", "100000", "--out", str(tmp_path / "m.skops")]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+        with subprocess.Popen(command, env=one_thread, **pipes) as process:
             try:
                 err = interrupted(process)
             finally:

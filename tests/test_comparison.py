@@ -50,10 +50,10 @@ def test_columns_are_counted_where_a_model_tells(study):
     X, y = study
     labels = np.where(X[:, 0] > np.quantile(X[:, 0], 0.7), "third", np.asarray(y, dtype=str))
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), L1SVMClassifier()), {"l1svmclassifier__alpha": [5.0]}
+        make_pipeline(StandardScaler(), L1SVMClassifier()), {"l1svmclassifier__alpha": [5.0]}, cv=2
     )
     estimators = {"ours": MinimaxRiskClassifier(), "tree": DecisionTreeClassifier(), "search": search}
-    searched = GridSearchCV(L1SVMClassifier(), {"alpha": [5.0]})
+    searched = GridSearchCV(L1SVMClassifier(), {"alpha": [5.0]}, cv=2)
     estimators["inner"] = make_pipeline(StandardScaler(), searched)
     found = compare(estimators | usual_rivals(3), X, labels, cv=StratifiedKFold(2))
     train = next(StratifiedKFold(2).split(X, labels))[0]

@@ -59,8 +59,7 @@ def odd_problem(seed, n, d, n_classes, oddities):
     return X, np.unique(labels, return_inverse=True)[1]
 
 
-@settings(max_examples=100)
-@given(
+problems_at_random = given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 14),
     d=st.integers(1, 20),
@@ -71,12 +70,10 @@ def odd_problem(seed, n, d, n_classes, oddities):
     standardize=st.booleans(),
     fit_intercept=st.booleans(),
 )
-@example(0, 2, 1, 2, set(), 1.0, "auto", True, True)
-@example(0, 6, 30, 2, {"wild scales", "label as a feature"}, 1.0, "auto", True, True)
-@example(1, 12, 3, 6, {"class with one member", "three values"}, 0.1, "auto", False, True)
-def test_engines_and_formulations_agree(
-    seed, n, d, n_classes, oddities, radius, coding, standardize, fit_intercept
-):
+USUAL = {"coding": "auto", "standardize": True, "fit_intercept": True}
+
+
+def check_agreement(seed, n, d, n_classes, oddities, radius, coding, standardize, fit_intercept):
     X, labels = odd_problem(seed, n, d, n_classes, oddities)
     n_classes = labels.max() + 1
     if n_classes < 2:
@@ -100,6 +97,30 @@ def test_engines_and_formulations_agree(
         assert_kkt(problem, solution)
     path = [record["worst_case_error"] for record in generated.history]
     assert (np.diff(path) <= 1e-9).all()
+
+
+@settings(max_examples=40)
+@problems_at_random
+@example(seed=0, n=2, d=1, n_classes=2, oddities=set(), radius=1.0, **USUAL)
+@example(seed=0, n=6, d=30, n_classes=2, oddities={"wild scales", "label as a feature"}, radius=1.0, **USUAL)
+@example(
+    seed=1,
+    n=12,
+    d=3,
+    n_classes=6,
+    oddities={"class with one member", "three values"},
+    radius=0.1,
+    **USUAL | {"standardize": False},
+)
+def test_engines_and_formulations_agree(**drawn):
+    check_agreement(**drawn)
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@problems_at_random
+def test_engines_and_formulations_agree_again_and_again(**drawn):
+    check_agreement(**drawn)
 
 
 @pytest.mark.slow
@@ -268,13 +289,14 @@ def lognormal_columns(rng):
 
 @pytest.mark.parametrize("make", [counts_absent_from_classes, lognormal_columns])
 @pytest.mark.parametrize("radius", [1e-6, 1.0, 3.0])
-def test_thin_constraints_leave_no_gap(make, radius):
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 60), marks=pytest.mark.slow)])
+def test_thin_constraints_leave_no_gap(make, radius, seeds):
     """Unstandardised and one-hot, a class may see nothing of a column, or values far below its size.
 
     The radii are then zero or tiny, their multipliers large, and a solver's tolerance or an accepted
     violation that is harmless elsewhere would leave a useless lower bound.
     """
-    for seed in range(40):
+    for seed in seeds:
         X, labels = make(np.random.default_rng(seed))
         problem, _ = problem_of(X, labels, labels.max() + 1, standardize=False, radius=radius)
         exact = full_lp(problem, BayesError())

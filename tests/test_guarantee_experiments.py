@@ -39,21 +39,33 @@ from minimaxrisk import (
     permutation_test,
 )
 from minimaxrisk.datasets import make_expression
+from tests.in_process import cells_in_this_process
 
 TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound")
 
 
+# All items, as small as the command lets them be.
+SMALL = (
+    "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
+    "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
+    "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --set "
+    "coverage_samples=30 --set coverage_features=40 --jobs 1"
+)
+
+
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    """All items through the command, as small as it lets them be."""
     out = tmp_path_factory.mktemp("guarantees")
-    options = (
-        "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
-        "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
-        "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --jobs 1"
-    )
-    assert main(["guarantees", "--out", str(out), *options.split()]) == 0
+    with cells_in_this_process():
+        assert main(["guarantees", "--out", str(out), *SMALL.split()]) == 0
     return out
+
+
+@pytest.mark.slow
+def test_every_item_runs_in_worker_processes(tmp_path):
+    assert main(["guarantees", "--out", str(tmp_path), *SMALL.split()]) == 0
+    for name in GUARANTEE_ITEMS:
+        assert {row["status"] for row in read_csv(tmp_path / name / f"{name}.csv")} == {"ok"}
 
 
 def test_every_item_writes_its_table_figures_and_the_summary(small_run):
@@ -161,10 +173,14 @@ def test_the_sizes_are_no_difference_from_the_paper():
         assert "not those of the paper's text" not in text
 
 
-def test_bounds_stand_beside_each_other_as_one_computes_them():
+def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
     X, y = load_wine(return_X_y=True)
-    settings = {"dataset": "wine", "confidence": 0.95, "seed": 0}
-    found = {name: bounds_together.work(settings | {"bound": name})[0] for name in bounds_together.BOUNDS}
+    rows = [
+        row for row in read_csv(small_run / "bounds" / "bounds.csv") if row["bound"] != "cross-validation"
+    ]
+    found = {row["bound"]: row for row in rows}
+    assert list(found) == list(bounds_together.BOUNDS)
+    assert {(row["dataset"], row["confidence"], row["seed"]) for row in rows} == {("wine", 0.95, 0)}
     # 71 of 178 samples are of the largest of three classes.
     assert stats.binom.cdf(107, 178, found["majority class"]["value"]) == pytest.approx(0.05 / 3)
     logistic = found["hold-out, L1 logistic"]
@@ -173,7 +189,6 @@ def test_bounds_stand_beside_each_other_as_one_computes_them():
     with pytest.warns(CoverageWarning):
         model.fit(X, y)
     assert found["randomized, empirical"]["value"] == model.guaranteed_error(training_data=(X, y)).value
-    rows = [{"dataset": "wine", "bound": name, "status": "ok", **row} for name, row in found.items()]
     report = bounds_together.report(Settings(), Sources(("wine",)), rows)
     smallest = min(found, key=lambda name: found[name]["value"])
     assert report.claims[1].evidence == f"Smallest: wine: {smallest}."

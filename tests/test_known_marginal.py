@@ -28,8 +28,7 @@ def some_data(seed, n, d, n_classes, *, ties=False):
     return X, labels, weights
 
 
-@settings(max_examples=150)
-@given(
+problems_at_random = given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(8, 24),
     d=st.integers(1, 12),
@@ -39,7 +38,9 @@ def some_data(seed, n, d, n_classes, *, ties=False):
     ties=st.booleans(),
     solver=st.sampled_from(SOLVERS),
 )
-def test_risk_is_that_of_two_other_formulations(seed, n, d, n_classes, coding, radius, ties, solver):
+
+
+def check_risk(seed, n, d, n_classes, coding, radius, ties, solver):
     X, labels, weights = some_data(seed, n, d, n_classes, ties=ties)
     options = {"coding": coding, "radius": radius, "weights": weights}
     problem, instances = problem_of(X, labels, n_classes, marginal_is_known=True, **options)
@@ -62,6 +63,19 @@ def test_risk_is_that_of_two_other_formulations(seed, n, d, n_classes, coding, r
     # The set is a part of the one in which instances may change too.
     free, _ = problem_of(X, labels, n_classes, **options)
     assert solution.upper <= solve_minimax_risk(free, EngineSettings("auto")).upper + 1e-7
+
+
+@settings(max_examples=50)
+@problems_at_random
+def test_risk_is_that_of_two_other_formulations(**drawn):
+    check_risk(**drawn)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@problems_at_random
+def test_risk_is_that_of_two_other_formulations_again_and_again(**drawn):
+    check_risk(**drawn)
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])

@@ -32,6 +32,7 @@ from experiments.paper import bounds_and_times, epsilon, feature_selection, fitt
 from experiments.paper.fitting import make_method
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
 from minimaxrisk.datasets import load_dataset, make_expression
+from tests.in_process import cells_in_this_process
 
 ROOT = Path(__file__).parents[1]
 TINY = overridden(
@@ -45,12 +46,28 @@ TINY = overridden(
 )
 
 
-def test_every_item_writes_its_tables_figures_and_the_summary(tmp_path, capsys):
-    options = (
-        "--quick --set folds=2 --set datasets=wine --set n_max_values=5,100 --set sizes=50,100 "
-        "--set n_max_repetitions=1 --set scalability_repetitions=1 --jobs 2"
-    )
-    status = main(["paper", "--out", str(tmp_path), *options.split()])
+# All items, as small as the command lets them be.
+SMALL = (
+    "--quick --set folds=2 --set datasets=wine --set n_max_values=5,100 --set sizes=50,100 "
+    "--set n_max_repetitions=1 --set scalability_repetitions=1 --jobs 2"
+)
+
+
+@pytest.fixture
+def in_this_process():
+    with cells_in_this_process():
+        yield
+
+
+@pytest.mark.slow
+def test_every_item_runs_in_worker_processes(tmp_path):
+    assert main(["paper", "--out", str(tmp_path), *SMALL.split()]) == 0
+    for name in PAPER_ITEMS:
+        assert {row["status"] for row in read_csv(tmp_path / name / f"{name}.csv")} == {"ok"}
+
+
+def test_every_item_writes_its_tables_figures_and_the_summary(tmp_path, capsys, in_this_process):
+    status = main(["paper", "--out", str(tmp_path), *SMALL.split()])
     printed = capsys.readouterr()
     assert status == 0, printed.err
     assert printed.out.strip() == str(tmp_path / "summary.md")
@@ -127,10 +144,11 @@ def test_quick_runs_leave_the_kept_results_alone():
         assert default_folder(name, quick=True).parent == ROOT / "experiments" / "results" / "quick"
 
 
-def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path):
+def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path, capfd):
     """SIGKILL in the middle, then the same command again."""
-    command = [sys.executable, "-m", "experiments", "feature-selection", "--out", str(tmp_path)]
-    command += ["--set", "datasets=wine", "--set", "folds=3", "--jobs", "1"]
+    arguments = ["feature-selection", "--out", str(tmp_path)]
+    arguments += ["--set", "datasets=wine", "--set", "folds=3", "--jobs", "1"]
+    command = [sys.executable, "-m", "experiments", *arguments]
     journal = tmp_path / "feature-selection" / "cells.jsonl"
     first = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT)
     with first:
@@ -145,16 +163,16 @@ def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path):
     before = _keys(journal)
     assert 5 <= len(before) < 18
     assert not (tmp_path / "summary.md").exists()
-    second = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert second.returncode == 0, second.stderr
+    status = main(arguments)
+    said = capfd.readouterr().err
+    assert status == 0, said
     after = _keys(journal)
     assert after[: len(before)] == before
     assert len(after) == len(set(after)) == 3 * 6
     # The second run counts from where the first one stopped.
-    assert f"[{len(before) + 1}/18]" in second.stderr
-    assert f"[{len(before)}/18]" not in second.stderr
-    third = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert third.returncode == 0
+    assert f"[{len(before) + 1}/18]" in said
+    assert f"[{len(before)}/18]" not in said
+    assert main(arguments) == 0
     assert _keys(journal) == after
 
 
@@ -197,7 +215,7 @@ def _keys(path):
     return [json.loads(line)["key"] for line in lines]
 
 
-def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path):
+def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path, in_this_process):
     said = []
     few = overridden(TINY, datasets=("wine",), epsilons=(0.01,))
     reproduce(["epsilon"], tmp_path, few, jobs=1, say=said.append)
@@ -207,7 +225,7 @@ def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path)
     assert len(keys) == len(set(keys)) == 3
 
 
-def test_every_environment_that_measured_something_is_named(tmp_path):
+def test_every_environment_that_measured_something_is_named(tmp_path, in_this_process):
     """Also where the first item needs no new cell and the second one does."""
     few = overridden(TINY, datasets=("wine",), epsilons=(0.01,), sizes=(50,))
     reproduce(["epsilon"], tmp_path, few, jobs=1, say=lambda text: None)
@@ -264,10 +282,11 @@ def test_a_quick_run_and_other_data_are_said_to_be_so():
     assert "**" not in whole.split("|")[0]
 
 
-def test_failed_cells_are_listed_and_tried_again(tmp_path, capsys, monkeypatch):
+def test_failed_cells_are_listed_and_tried_again(tmp_path, capsys, monkeypatch, in_this_process):
     arguments = ["epsilon", "--out", str(tmp_path), "--set", "datasets=wine", "--set", "epsilons=0.01"]
     journal = tmp_path / "epsilon" / "cells.jsonl"
-    # The worker processes look for the data in a folder where the table has been spoilt.
+    # The cells look for the data in a folder where the table has been spoilt.
+    load_source.cache_clear()
     monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "Colon.csv").write_text("1,2\n3,4\n", encoding="utf-8")

@@ -30,6 +30,7 @@ from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
 from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
 from experiments.rivals.transfer import load_problem, save_problem
+from tests.in_process import cells_in_this_process
 
 TINY = overridden(QUICK, fit_repetitions=1, sample_sweep=(20,), problems=("expression-n*",))
 
@@ -182,7 +183,13 @@ def test_wrong_choices_are_explained_before_any_work(tmp_path, capsys, setting, 
     assert not (tmp_path / "out").exists()
 
 
-# Processes
+# Processes of the rivals; the cells that start them are in this one
+
+
+@pytest.fixture
+def in_this_process():
+    with cells_in_this_process():
+        yield
 
 
 def cell_of(rival, **settings):
@@ -201,7 +208,7 @@ def test_a_rival_is_measured_in_full():
     assert ours["x_bytes"] == 20 * 200 * 8
 
 
-def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(tmp_path):
+def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(tmp_path, in_this_process):
     """The linear program of 20 samples gets through, that of 400 does not, and the next one is not tried."""
     settings = overridden(TINY, rivals=("highs-full-lp",), sample_sweep=(20, 400, 800))
     settings = replace(settings, sample_sweep_features=2000, fit_limit=4.0, accuracy_seconds=1e-3)
@@ -213,7 +220,7 @@ def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(tmp_path):
     assert rows[1]["n_features"] == 2000
 
 
-def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch):
+def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch, in_this_process):
     monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path / "empty"))
     arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
     arguments += ["--set", "fit_repetitions=1", "--set"]
@@ -243,7 +250,9 @@ def other_interpreter(tmp_path, monkeypatch):
     assert RIVALS["mrcpy-gurobi"].missing() is None
 
 
-def test_a_rival_that_raises_is_a_failure_and_the_run_goes_on(tmp_path, capsys, other_interpreter):
+def test_a_rival_that_raises_is_a_failure_and_the_run_goes_on(
+    tmp_path, capsys, other_interpreter, in_this_process
+):
     arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
     assert main([*arguments, "--set", "rivals=mrcpy-gurobi,liblinear-svm"]) == 1
     said = capsys.readouterr().err
@@ -402,7 +411,7 @@ def test_what_a_rival_does_not_take_is_refused_in_words():
 # Reading, and the page
 
 
-def test_the_page_is_filled_from_the_results(tmp_path, capsys):
+def test_the_page_is_filled_from_the_results(tmp_path, capsys, in_this_process):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     out, docs = tmp_path / "out", tmp_path / "docs"
     (docs / "images").mkdir(parents=True)

@@ -6,7 +6,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk._utils import threads
 from minimaxrisk._utils.threads import ONE_THREAD_BELOW, suitable_threads
+
+
+@pytest.fixture(autouse=True)
+def every_library():
+    """Tests before these may have imported packages that bring a BLAS of their own."""
+    threads._controller.cache_clear()
 
 
 def blas_threads():
@@ -26,14 +33,15 @@ def test_small_problems_use_one_thread_and_leave_the_setting(chosen):
 
 def test_fit_leaves_the_setting_also_when_it_fails(wide):
     X, y = wide
-    before = blas_threads()
     seen = []
 
     def fail(record):
         seen.extend(blas_threads())
         raise RuntimeError("no")
 
-    with pytest.raises(RuntimeError):
-        MinimaxRiskClassifier(callback=fail).fit(X, y)
-    assert set(seen) == {1}
-    assert blas_threads() == before
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with pytest.raises(RuntimeError):
+            MinimaxRiskClassifier(callback=fail).fit(X, y)
+        assert set(seen) == {1}
+        assert blas_threads() == before
