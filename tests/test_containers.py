@@ -156,7 +156,8 @@ def questions(features, rng, p_hat):
     v, mu = rng.normal(size=(3, n)), rng.normal(size=(3, d))
     few, some = np.where(np.arange(d) % 9 == 0, mu, 0.0), np.array([d - 1, 0, 3, 40, 41, 3])
     shares = sparse.csr_array(p_hat / p_hat.sum(axis=1, keepdims=True))
-    moments = features.class_moments([p_hat])[0]
+    moments, averaged = features.class_moments([p_hat])[0], features.averaged(shares)
+    (of_means,) = averaged.class_moments([np.diag([0.4, 0.6])])
     return [
         features.correlate(v),
         features.combine(mu),
@@ -164,7 +165,13 @@ def questions(features, rng, p_hat):
         features.means_of(np.abs, v),
         features.means_of(np.cos, v),  # which is not zero at zero
         features.columns(some),
-        features.averaged(shares).values,
+        averaged.columns(some),
+        averaged.correlate(v[:, :2]),
+        averaged.combine(few),
+        averaged.means_of(np.cos, v[:, :2]),
+        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).values,
+        averaged.averaged(sparse.csr_array([[0.5, 0.5]])).columns(some),
+        of_means.mean,
         features.some_rows(np.array([4, 1]), after=mu[:2]).values,
         moments.mean,
         moments.variance,
