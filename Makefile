@@ -91,9 +91,11 @@ accuracy: $(VENV)/installed-reproduce
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m experiments rivals $(BENCH_FLAGS)
+	$(BIN)/python -m experiments scale $(BENCH_FLAGS)
 
 bench-quick: $(VENV)/installed-bench
 	$(BIN)/python -m experiments rivals --quick $(BENCH_FLAGS)
+	$(BIN)/python -m experiments scale --quick $(BENCH_FLAGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy

@@ -15,7 +15,7 @@ import typer
 
 from experiments.harness.reproduce import Reproduction, reproduce
 from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
-from experiments.rivals.page import fill_page
+from experiments.rivals.page import fill_large_data, fill_page
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk.cli import INTERRUPTED
 from minimaxrisk.cli.app import FAILED, WRONG_INPUT
@@ -72,6 +72,13 @@ def page(
     fill_page(out)
 
 
+def large_data_page(
+    out: Annotated[Path, typer.Option(metavar="PATH", help="Folder of the results.")] = RESULTS / "scale",
+) -> None:
+    """Fill docs/large_data.md from the results of the suite "scale"."""
+    fill_large_data(out)
+
+
 def default_folder(name: str, *, quick: bool) -> Path:
     """Where the results of a suite, or of an item of one, are kept; those of a quick run are not."""
     suite = next(key for key, suite in SUITES.items() if name == key or name in suite.items)
@@ -102,6 +109,7 @@ def _add_commands() -> None:
     for name, item in EVERY_ITEM.items():
         app.command(name, help=f"{item.title}.", epilog=epilog, rich_help_panel="Items")(run)
     app.command("page")(page)
+    app.command("large-data-page")(large_data_page)
 
 
 def _as_text(value: object) -> str:

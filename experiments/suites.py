@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.harness.reporting import Item
-from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
+from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,20 @@ one could use. Written by `python -m experiments rivals`; what is compared and h
 `docs/benchmarks.md`.
 """
 
+SCALE_INTRODUCTION = """\
+# Large data
+
+What a fit takes where a copy of the data would not be had. Written by `python -m experiments scale`;
+`docs/large_data.md` says what is measured.
+"""
+
 # By the names that the command knows them by.
 SUITES = {
     "paper": Suite(PAPER_INTRODUCTION, PAPER_ITEMS),
     "guarantees": Suite(GUARANTEES_INTRODUCTION, GUARANTEE_ITEMS),
     "accuracy": Suite(ACCURACY_INTRODUCTION, ACCURACY_ITEMS),
     "rivals": Suite(RIVALS_INTRODUCTION, RIVAL_ITEMS),
+    "scale": Suite(SCALE_INTRODUCTION, SCALE_ITEMS),
 }
 
 # Workers and journals know items by name alone.

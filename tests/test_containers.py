@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from minimaxrisk import (
+    LargeFitWarning,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -21,11 +24,12 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.stored_array import StoredArray, is_in_chunks, is_memory_map
 from minimaxrisk._utils.table import Table
+from minimaxrisk.estimators import large_fits
 from minimaxrisk.features import copying
 from minimaxrisk.features.dense import DenseFeatures, dense_features
 from minimaxrisk.features.implicit import ImplicitFeatures, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
-from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 N, D = 60, 900
 CONTAINERS = [
@@ -152,7 +156,8 @@ def questions(features, rng, p_hat):
     v, mu = rng.normal(size=(3, n)), rng.normal(size=(3, d))
     few, some = np.where(np.arange(d) % 9 == 0, mu, 0.0), np.array([d - 1, 0, 3, 40, 41, 3])
     shares = sparse.csr_array(p_hat / p_hat.sum(axis=1, keepdims=True))
-    moments = features.class_moments([p_hat])[0]
+    moments, averaged = features.class_moments([p_hat])[0], features.averaged(shares)
+    (of_means,) = averaged.class_moments([np.diag([0.4, 0.6])])
     return [
         features.correlate(v),
         features.combine(mu),
@@ -160,7 +165,13 @@ def questions(features, rng, p_hat):
         features.means_of(np.abs, v),
         features.means_of(np.cos, v),  # which is not zero at zero
         features.columns(some),
-        features.averaged(shares).values,
+        averaged.columns(some),
+        averaged.correlate(v[:, :2]),
+        averaged.combine(few),
+        averaged.means_of(np.cos, v[:, :2]),
+        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).values,
+        averaged.averaged(sparse.csr_array([[0.5, 0.5]])).columns(some),
+        of_means.mean,
         features.some_rows(np.array([4, 1]), after=mu[:2]).values,
         moments.mean,
         moments.variance,
@@ -399,6 +410,47 @@ def test_a_view_of_a_memory_map_is_one(tmp_path):
     assert is_memory_map(np.asarray(mapped)[1:])
     assert not is_memory_map(mapped + 1.0)
     assert not is_memory_map(mapped[[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "chunks", "says"),
+    [
+        (1000, 400_000, None, ""),
+        (1_000_000, 200, None, ""),
+        (
+            2000,
+            30_000_000,
+            (100, 1_000_000),
+            r"2000 x 30000000 entries takes about 5\.6 hours .* copy=True reads X once",
+        ),
+        (
+            100,
+            200_000_000,
+            None,
+            r"takes about \d+ GB of memory beside X, but 8 GB are free; leave out columns",
+        ),
+    ],
+)
+def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
+    """Arrays that take no memory; nothing of them is read."""
+    monkeypatch.setattr(large_fits, "free_memory", lambda: 8e9)
+    X = np.broadcast_to(np.float32(0.0), (n, d))
+    table = Table(StoredArray(X if chunks is None else Watched(np.zeros((1, 1), np.float32), chunks)))
+    if chunks is not None:
+        table.stored.values.shape = (n, d)
+    data = TrainingData(table, np.arange(2), np.arange(n) % 2, np.ones(n))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        large_fits.warn_about_work(data, "auto", "auto", stacklevel=1)
+    assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
+    assert re.search(says, " ".join(str(one.message) for one in caught))
+
+
+def test_a_fit_warns(study, monkeypatch):
+    monkeypatch.setattr(large_fits, "LONG", 0.0)
+    with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:
+        MinimaxRiskClassifier().fit(*study)
+    assert caught[0].filename == __file__
 
 
 PEAK = """

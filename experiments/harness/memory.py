@@ -31,6 +31,11 @@ def peak_memory() -> int:
     return _from_status("VmHWM") or _ru_maxrss()
 
 
+def anonymous_memory() -> int:
+    """Bytes resident now that no file stands for; where that cannot be read, all of them."""
+    return _from_status("RssAnon") or resident_memory()
+
+
 def _from_status(field: str) -> int:
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():

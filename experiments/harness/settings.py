@@ -88,6 +88,12 @@ class Settings:
     # Reading: columns of the table, and how often it is read.
     table_features: int = 50_000
     table_repetitions: int = 5
+    # Past the size of a copy: samples and columns, seconds for a fit, bytes beside X.
+    scale_wide: tuple[int, ...] = (200, 2_000_000)
+    scale_sparse: tuple[int, ...] = (2_000, 1_000_000)
+    scale_tall: tuple[int, ...] = (1_000_000, 100)
+    scale_limit: float = 300.0
+    scale_memory: float = 8e9
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -179,6 +185,10 @@ QUICK = Settings(
     document_sweep_words=1000,
     table_features=2000,
     table_repetitions=1,
+    scale_wide=(40, 4000),
+    scale_sparse=(60, 2000),
+    scale_tall=(3000, 10),
+    scale_limit=60.0,
     limit=60.0,
     is_quick=True,
 )

@@ -120,7 +120,7 @@ def _mrcpy(X: Any, y: np.ndarray) -> Fitted:
     )
 
 
-def _l1_learner(
+def l1_learner(
     make_learner: Callable[[int, int], Any], *, by_columns: bool = False
 ) -> Callable[[Any, np.ndarray], Fitted]:
     """An adapter around a scikit-learn estimator, which ``make_learner(n_samples, n_classes)`` makes.
@@ -158,17 +158,17 @@ def _linear_svm(max_iter: int) -> Callable[[int, int], Any]:
 def _logistic_regression(n_samples: int, n_classes: int) -> Any:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
 
-    return _one_vs_rest(LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0), n_classes)
+    return one_vs_rest(LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0), n_classes)
 
 
 def _skglm(n_samples: int, n_classes: int) -> Any:
     from skglm import SparseLogisticRegression  # noqa: PLC0415
 
     # 1/n is scikit-learn's C = 1, so that this is the problem of the logistic regression above.
-    return _one_vs_rest(SparseLogisticRegression(alpha=1.0 / n_samples), n_classes)
+    return one_vs_rest(SparseLogisticRegression(alpha=1.0 / n_samples), n_classes)
 
 
-def _one_vs_rest(learner: Any, n_classes: int) -> Any:
+def one_vs_rest(learner: Any, n_classes: int) -> Any:
     return learner if n_classes == 2 else OneVsRestClassifier(learner)
 
 
@@ -195,9 +195,9 @@ _ALL = (
     Rival("highs-full-lp", _highs_full_lp, "scipy"),
     Rival("mrcpy-gurobi", _mrcpy, "MRCpy", mrcpy_interpreter),
     # Other L1 problems. With its default of 1000 iterations the first one often stops before it converges.
-    Rival("liblinear-svm", _l1_learner(_linear_svm(1000)), "sklearn"),
-    Rival("liblinear-svm-converged", _l1_learner(_linear_svm(1_000_000)), "sklearn"),
-    Rival("liblinear-logistic", _l1_learner(_logistic_regression), "sklearn"),
-    Rival("skglm-logistic", _l1_learner(_skglm, by_columns=True), "skglm"),
+    Rival("liblinear-svm", l1_learner(_linear_svm(1000)), "sklearn"),
+    Rival("liblinear-svm-converged", l1_learner(_linear_svm(1_000_000)), "sklearn"),
+    Rival("liblinear-logistic", l1_learner(_logistic_regression), "sklearn"),
+    Rival("skglm-logistic", l1_learner(_skglm, by_columns=True), "skglm"),
 )
 RIVALS = {rival.name: rival for rival in _ALL}

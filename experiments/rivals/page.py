@@ -7,11 +7,11 @@ from pathlib import Path
 
 from experiments.harness.child import ROOT
 from experiments.harness.summary import environment_lines, report_again, report_lines, write_figure
-from experiments.rivals import reading, speed, throughput
+from experiments.rivals import reading, scale, speed, throughput
 from experiments.rivals.comparison import losses
 from minimaxrisk._utils.atomic import write_whole
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE, LARGE_DATA_PAGE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "large_data.md"
 N_LOSSES = len(losses([]))
 
 
@@ -37,6 +37,15 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     text = fill(text, "files", [*report_lines(read, ""), *read.notes])
     for figure in measured.figures:
         write_figure(page.parent / "images", figure, formats=("svg",))
+    write_whole(page, text)
+
+
+def fill_large_data(out: Path, page: Path = LARGE_DATA_PAGE) -> None:
+    """Fill the page on large data from the folder of a run."""
+    measured, _, _ = report_again(out / scale.NAME, scale.ITEM)
+    text = fill(
+        page.read_text(encoding="utf-8"), "results", [*environment_lines(out), *report_lines(measured, "")]
+    )
     write_whole(page, text)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from minimaxrisk import datasets, files, inspection, report, storage
-    from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning
+    from minimaxrisk._utils.notices import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
     from minimaxrisk.analysis.batches import BatchCheck, check_batches
     from minimaxrisk.analysis.comparison import Comparison, compare
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
@@ -49,6 +49,7 @@ _MODULE_OF = {
     "GuaranteedError": "guarantees.guaranteed_error",
     "L1SVMClassifier": "estimators.l1_svm",
     "HoldoutBound": "guarantees.holdout",
+    "LargeFitWarning": "_utils.notices",
     "MinimaxRiskClassifier": "estimators.classifier",
     "MinimaxRiskClassifierCV": "estimators.classifier_cv",
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
@@ -84,6 +85,7 @@ __all__ = [
     "GuaranteedError",
     "HoldoutBound",
     "L1SVMClassifier",
+    "LargeFitWarning",
     "MinimaxRiskClassifier",
     "MinimaxRiskClassifierCV",
     "MinimaxRiskEnsembleClassifier",

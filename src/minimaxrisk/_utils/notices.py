@@ -22,6 +22,10 @@ class CoverageWarning(UserWarning):
     """The sample visibly breaks an assumption under which a radius rule has its coverage."""
 
 
+class LargeFitWarning(UserWarning):
+    """A fit that is about to begin takes an hour or more, or more memory than there is."""
+
+
 RADIUS_WARNINGS = frozenset({UninformativeRadiusWarning, CoverageWarning})
 
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
@@ -52,5 +56,5 @@ def without_radius_warnings() -> Iterator[None]:
 @contextmanager
 def quiet_fits() -> Iterator[None]:
     """For fits whose convergence is their caller's business too."""
-    with _without(RADIUS_WARNINGS | {ConvergenceWarning}):
+    with _without(RADIUS_WARNINGS | {ConvergenceWarning, LargeFitWarning}):
         yield

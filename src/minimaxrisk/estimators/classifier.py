@@ -26,6 +26,7 @@ from minimaxrisk._utils.sklearn_private import (
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
+from minimaxrisk.estimators.large_fits import warn_about_work
 from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
@@ -109,7 +110,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
         array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
-        gigabyte).
+        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour or more memory than is free.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
         label exceed their radius most, those that a few steps of a first-order method give the largest
@@ -359,6 +360,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         )
         refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
         settings, radius_seed = engine_settings_of(self, checked.n_features_in_), radius_seed_of(self)
+        warn_about_work(data, self.coding, self.copy, stacklevel=CALLER_OF_FIT + 1)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):

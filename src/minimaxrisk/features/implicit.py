@@ -22,6 +22,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.stored_array import StoredArray
 from minimaxrisk._utils.table import Table
+from minimaxrisk.features.averaged import AveragedFeatures
 from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 from minimaxrisk.features.dense import (
     ENOUGH_VARIANCE,
@@ -137,13 +138,8 @@ class ImplicitFeatures:
             for p_hat, (first, second) in zip(p_hats, sums, strict=True)
         ]
 
-    def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
-        self.n_passes += 1
-        values = np.zeros((shares.shape[0], self.shape[1]), order="F")
-        by_instance = sparse.csc_array(shares)
-        for instances, columns, block in self._blocks():
-            values[:, columns] += by_instance[:, instances] @ block
-        return DenseFeatures(values)
+    def averaged(self, shares: sparse.csr_array) -> AveragedFeatures:
+        return AveragedFeatures(self, shares)
 
     def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
         values = np.ones((len(after) + len(indices), self.shape[1]), order="F")

@@ -42,15 +42,18 @@ class Demands:
 
     def __str__(self) -> str:
         return (
-            f"about {self.n_bytes / 1e9:.2g} GB and {_duration(self.seconds)} on one core "
+            f"about {self.n_bytes / 1e9:.2g} GB and {as_duration(self.seconds)} on one core "
             f"({self.n_instances} instances, {self.n_columns} columns)"
         )
 
 
 def interior_point_demands(problem: Problem) -> Demands:
     """The estimate for a problem; nothing is computed but products of its sizes."""
-    n, d = problem.features.shape
-    blocks = problem.coding.n_blocks
+    return demands_of_sizes(*problem.features.shape, problem.coding.n_blocks)
+
+
+def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
+    """The same before the problem is there: instances, columns, blocks of coefficients."""
     factors = 1 if blocks == 1 else blocks + 1
     side, gathered = min(n, d), min(2 * n, d)
     operations = factors * (n * gathered * side + side**3 / 3)
@@ -69,7 +72,7 @@ def refuse_too_large(problem: Problem, argument: str, remedy: str) -> None:
         raise ValueError(f"{argument} would take {demands}, which is too much; {remedy}.")
 
 
-def _duration(seconds: float) -> str:
+def as_duration(seconds: float) -> str:
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
