@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.dask_arrays import here
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.linear_rule import LinearRule
 
@@ -30,7 +31,7 @@ class AverageRule:
     def probabilities_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
         """h_b(y|x) of each member in turn, for every row of X (K x n)."""
         columns = self.columns
-        used = X[:, columns]  # once for all members: sparse columns are dear
+        used = here(X[:, columns])  # once for all members: sparse columns are dear
         for member in self.members:
             yield replace(member, columns=np.searchsorted(columns, member.columns)).probabilities(used)
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.dask_arrays import here
 from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem import rule
@@ -69,7 +70,7 @@ class LinearRule:
 
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
-        decision = safe_sparse_dot(X[:, self.columns], self.coef.T, dense_output=True) + self.intercept
+        decision = safe_sparse_dot(here(X[:, self.columns]), self.coef.T, dense_output=True) + self.intercept
         if len(self.coef) == 1:
             return np.vstack([-decision[:, 0], decision[:, 0]])
         return np.ascontiguousarray(decision.T)
