@@ -305,18 +305,18 @@ def test_a_worker_that_is_killed_is_survived(on_cluster, in_memory):
 
 
 def simulated(block_info=None):
-    """A chunk made by the worker that holds it: 300 rows, the first columns tell the classes apart."""
+    """A chunk made by the worker that holds it: 200 rows, the first columns tell the classes apart."""
     (_, _), (start, stop) = block_info[None]["array-location"]
-    values = np.random.default_rng(start).normal(size=(300, stop - start))
+    values = np.random.default_rng(start).normal(size=(200, stop - start))
     if start == 0:
-        values[:, :40] += 0.7 * (np.arange(300) % 2)[:, None]
+        values[:, :40] += 0.7 * (np.arange(200) % 2)[:, None]
     return values
 
 
 def peak_of_fit(n_chunks):
-    data = da.map_blocks(simulated, chunks=((300,), (1000,) * n_chunks), dtype=np.float64)
+    data = da.map_blocks(simulated, chunks=((200,), (1000,) * n_chunks), dtype=np.float64)
     tracemalloc.start()
-    model = MinimaxRiskClassifier(max_iter=2).fit(data, np.arange(300) % 2)
+    model = MinimaxRiskClassifier(max_iter=2).fit(data, np.arange(200) % 2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert model.n_iter_ == 2
@@ -326,8 +326,9 @@ def peak_of_fit(n_chunks):
 @pytest.mark.filterwarnings("ignore:stopped at max_iter")
 def test_memory_of_the_client_does_not_hold_columns(on_cluster):
     """It grows by vectors with an entry per column, of which there are some dozens, and not by columns."""
-    grown = peak_of_fit(4) - peak_of_fit(1)
-    assert grown < 0.25 * 3 * 1000 * 300 * 8
+    # With fewer columns the working set, which is here, would grow too.
+    grown = peak_of_fit(5) - peak_of_fit(2)
+    assert grown < 0.5 * 3 * 1000 * 200 * 8
 
 
 # Predictions.
