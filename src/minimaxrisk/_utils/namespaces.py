@@ -12,6 +12,7 @@ import numpy as np
 from sklearn import get_config
 
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.dask_arrays import here
 from minimaxrisk._utils.extras import require
 
 # DLPack's number for memory that this process can read as it is.
@@ -87,5 +88,5 @@ def answer(X: Any, values: np.ndarray) -> Any:
 def columns_of(X: Any, columns: IntArray) -> Any:
     """Some columns of a matrix, in the memory of this process."""
     if not is_foreign(X):
-        return X[:, columns]
+        return here(X[:, columns])
     return to_numpy(namespace_of(X).take(X, beside(X, columns), axis=1))

@@ -1,7 +1,8 @@
 """Independent pieces of work over processes, by joblib; progress bars.
 
 Worker processes take seconds to start, as long as hundreds of small fits. So this process begins alone, and
-the others are called once what is left is worth it. Results do not depend on who did what.
+the others are called once what is left is worth it; those of a cluster (``joblib.parallel_config("dask")``)
+run already. Results do not depend on who did what.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 Item = TypeVar("Item")
@@ -23,6 +26,8 @@ Result = TypeVar("Result")
 PIECES_PER_PROCESS = 8
 # Seconds in which worker processes start and import. Work that this process ends sooner stays here.
 START_UP = 4.0
+# joblib sends what is larger than 1000 bytes to a cluster once and not with every piece of work.
+LARGE = 1 << 20
 
 
 def parallel_map(
@@ -39,11 +44,12 @@ def parallel_map(
     done since the last call.
     """
     n_processes = max(1, min(effective_n_jobs(n_jobs), len(items)))
+    start_up = 0.0 if type(get_active_backend()[0]).__name__ == "DaskDistributedBackend" else START_UP
     results: list[Result] = []
     begun = time.monotonic()
     for item in items:
         seconds_left = (time.monotonic() - begun) * (len(items) / len(results) - 1) if results else 0.0
-        if n_processes > 1 and seconds_left > START_UP:
+        if n_processes > 1 and seconds_left > start_up:
             break
         results.append(function(item))
         progress(1)
@@ -86,9 +92,11 @@ def _by_processes(
         return []
     size = max(1, len(items) // (PIECES_PER_PROCESS * n_processes))
     starts = range(0, len(items), size)
-    # Large arrays within the function travel once, as files that the processes map into memory.
+    # Large arrays within the function travel once: as files that the processes map into memory, or to each
+    # worker of a cluster.
+    travelling = _Travelling(function)
     pieces = Parallel(n_jobs=n_processes, return_as="generator_unordered")(
-        delayed(_work_through)(function, start, items[start : start + size]) for start in starts
+        delayed(_work_through)(travelling, start, items[start : start + size]) for start in starts
     )
     found: dict[int, list[Result]] = {}
     for start, values in pieces:
@@ -97,10 +105,18 @@ def _by_processes(
     return [value for start in starts for value in found[start]]
 
 
-def _work_through(
-    function: Callable[[Item], Result], start: int, piece: Sequence[Item]
-) -> tuple[int, list[Result]]:
-    return start, [function(item) for item in piece]
+@dataclass(frozen=True)
+class _Travelling:
+    """A function with its data that looks large: Python does not count what attributes hold."""
+
+    function: Callable[[Any], Any]
+
+    def __sizeof__(self) -> int:
+        return LARGE
+
+
+def _work_through(travelling: _Travelling, start: int, piece: Sequence[Item]) -> tuple[int, list[Any]]:
+    return start, [travelling.function(item) for item in piece]
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.namespaces import answer, to_numpy
@@ -27,6 +26,7 @@ from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.estimators.large_fits import warn_about_work
+from minimaxrisk.estimators.lazy_prediction import drawn_labels, lazy_on_dask
 from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
@@ -325,8 +325,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training instances. Sparse input is never made dense.
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Training instances. Sparse input is never made dense. The chunks of a dask array stay with its
+            workers, which do the work there.
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -393,6 +394,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             )
         return self
 
+    @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (n_samples, n_classes).
 
@@ -405,6 +407,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             return answer(X, np.ascontiguousarray(scores.T))
         return answer(X, scores[1] if len(self.coef_) == 1 else scores[1] - scores[0])
 
+    @lazy_on_dask
     def predict_proba(self, X: Any) -> np.ndarray:
         """The randomized rule h(y|x), shape (n_samples, n_classes).
 
@@ -413,6 +416,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         """
         return answer(X, self._probabilities(self._scores(X)).T)
 
+    @lazy_on_dask
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity."""
         return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
@@ -423,14 +427,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         Of classes with the same score the first one is taken; so a model that selected no feature says
         ``classes_[0]`` for every sample.
         """
-        scores = self._scores(X)
         if self.deterministic:
-            return answer(X, self.classes_[rule.arg_max(scores)])
-        cumulative = np.cumsum(self._probabilities(scores), axis=0)
-        draws = check_random_state(self.random_state).random_sample(scores.shape[1])
-        # The last cumulative sum is one up to rounding, hence the minimum.
-        index = np.minimum((draws >= cumulative).sum(axis=0), len(self.classes_) - 1)
-        return answer(X, self.classes_[index])
+            return self._most_probable(X)
+        drawn = drawn_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
+        return answer(X, drawn)
+
+    @lazy_on_dask
+    def _most_probable(self, X: Any) -> np.ndarray:
+        return answer(X, self.classes_[rule.arg_max(self._scores(X))])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration."""

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import take_over_columns
 from minimaxrisk.estimators.radius_choice import (
     LossOfRadii,
@@ -266,7 +265,7 @@ n_features_selected_, feature_importances_
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """As ``MinimaxRiskClassifier.predict_log_proba`` at the chosen radius."""
-        return log_probabilities(self.predict_proba(X))
+        return self._fitted().predict_log_proba(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """As ``MinimaxRiskClassifier.decision_function`` at the chosen radius."""

@@ -23,6 +23,7 @@ from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.lazy_prediction import lazy_on_dask
 from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
@@ -313,6 +314,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self._warn(data, posed, judged)
         return self
 
+    @lazy_on_dask
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' randomized rules, shape (n_samples, n_classes).
 
@@ -321,15 +323,18 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """
         return answer(X, np.ascontiguousarray(self._probabilities(X).T))
 
+    @lazy_on_dask
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of ``predict_proba``; a warning tells where that is minus infinity."""
         return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
 
+    @lazy_on_dask
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest mean probability, the first one of several."""
         decided = rule.arg_max(self._probabilities(X))
         return answer(X, self.classes_[decided])
 
+    @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:
         """``predict_proba``, or for two classes the second column less the first.
 

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
@@ -174,6 +175,14 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
             for name, value in vars(found).items():
                 setattr(self, f"{name}_", value)
+
+    def transform(self, X: Any) -> Any:
+        """The selected columns; those of a dask array lazily."""
+        if not is_dask_array(X):
+            return super().transform(X)
+        check_is_fitted(self, "estimator_")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X[:, self.get_support(indices=True)]
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "estimator_")
