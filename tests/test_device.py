@@ -16,6 +16,7 @@ from minimaxrisk import (
 from minimaxrisk._utils.namespaces import to_numpy
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point import device_factors, device_rows
+from minimaxrisk.features import device, device_sums, streamed
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
 from minimaxrisk.problem.on_device import DeviceProblem
@@ -244,6 +245,40 @@ def test_bad_numbers(elsewhere, study):
         wrong[:, 7] *= size
         with pytest.raises(ValueError, match="divide or multiply these columns"):
             MinimaxRiskClassifier().fit(elsewhere(wrong), y)
+
+
+def test_blocks_that_come_from_the_host(study, monkeypatch):
+    """As for data larger than the device, here with a device that is the host itself."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(streamed, "BLOCK_BYTES", 40 * 8 * 70)
+    monkeypatch.setattr(device_sums, "BLOCK_ELEMENTS", 40 * 30)
+    elsewhere = "cuda" if torch.cuda.is_available() else "cpu"
+    ways = []
+
+    def stream(X):
+        ways.append(streamed.StreamedArray(X, torch.device(elsewhere)))
+        return ways[-1]
+
+    monkeypatch.setattr(device, "streamed_if_asked", stream)
+    X, y = study
+    expected = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+    for host in (torch.asarray(X), torch.asarray(np.ascontiguousarray(X.T)).T):
+        model = MinimaxRiskClassifier(radius="bootstrap").fit(host, y)
+        assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-7)
+        assert verify(model, host, y).valid
+        test = permutation_test(MinimaxRiskClassifier(), host, y, 3, random_state=0)
+        assert test.pvalue == permutation_test(MinimaxRiskClassifier(), X, y, 3, random_state=0).pvalue
+    assert len(list(ways[0].blocks())) == 8
+
+
+def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
+    torch = pytest.importorskip("torch")
+    X = torch.asarray(study[0])
+    assert streamed.streamed_if_asked(X) is X
+    assert streamed.streamed_if_asked(study[0]) is study[0]
+    if torch.cuda.is_available():
+        assert streamed.streamed_if_asked(X.pin_memory()).device.type == "cuda"
+        assert streamed.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
 def test_without_the_switch_arrays_become_numpys(study):

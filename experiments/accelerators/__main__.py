@@ -7,7 +7,7 @@ import csv
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # scikit-learn's switch asks for SciPy's, which is read when SciPy is imported.
@@ -21,6 +21,7 @@ COLUMNS = (
     *("milliseconds_each", "milliseconds_of_one_fit", "gigabytes_per_second", "R", "gap"),
     *("difference_to_cpu", "note"),
 )
+WIDTHS = [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 RESULTS = Path(__file__).parents[1] / "results" / "accelerators"
 
 
@@ -58,16 +59,14 @@ def _rows(only: list[str] | None, *, quick: bool) -> Iterator[dict[str, object]]
 
     workloads.quiet()
     few = quick
-    parts = {
+    parts: dict[str, Callable[[], Iterator[dict[str, object]]]] = {
         "bandwidth": lambda: iter(
             [
                 {"what": "reading", "gigabytes_per_second": clock.reading_bandwidth() / 1e9},
                 {"what": "upload from pinned memory", "gigabytes_per_second": clock.upload_bandwidth() / 1e9},
             ]
         ),
-        "wide": lambda: workloads.wide(
-            [(200, 100_000)] if few else [(200, 10_000_000), (1000, 2_000_000)]
-        ),
+        "wide": lambda: workloads.wide([(200, 100_000)] if few else [(200, 10_000_000), (1000, 2_000_000)]),
         "same": lambda: workloads.same_results(200, 10_000 if few else 100_000),
         "permutations": lambda: (
             row
@@ -75,7 +74,8 @@ def _rows(only: list[str] | None, *, quick: bool) -> Iterator[dict[str, object]]
             for row in workloads.permutations(100 if few else 1000, n=n, d=d, on_cpu=on_cpu)
         ),
         "growth": lambda: workloads.growth(
-            200, [10_000, 30_000] if few else [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
+            200,
+            [10_000, 30_000] if few else [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000],
         ),
         "streamed": lambda: streaming.streamed(200, 500_000 if few else 50_000_000),
     }

@@ -31,6 +31,7 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     everywhere,
 )
 from minimaxrisk.features.device_sums import weighted_sums
+from minimaxrisk.features.streamed import taken_columns
 from minimaxrisk.problem.on_device import DeviceProblem
 
 # What an iterate is made of between two steps, and what was best; the first index is the problem.
@@ -126,7 +127,7 @@ class DevicePoints:
         n_problems = chosen.shape[0]
         flat = xp.reshape(chosen, (-1,))
         place = xp.where(flat < self._lead, 0, flat - self._lead)
-        values = xp.take(xp.take(features.data, place, axis=1), features.rows_there, axis=0)
+        values = xp.take(taken_columns(features.data, place), features.rows_there, axis=0)
         values = xp.astype(values, xp.float64) - xp.take(features.shift, place)
         values = xp.where(flat < self._lead, 1.0, values * xp.take(features.factor, place))
         return xp.reshape(xp.matrix_transpose(values), (n_problems, self._q, self._n))
@@ -147,7 +148,7 @@ class DevicePoints:
         return self._multipliers[:, 1, :] - self._multipliers[:, 0, :]
 
     def bounds_before(self) -> tuple[FloatArray, FloatArray]:
-        """What labels that say nothing prove without a pass, mixed with the centre; and the smallest radii."""
+        """What labels that say nothing prove without a pass, mixed with the centre; the smallest radii."""
         xp = self._xp
         theta = xp.min(xp.where(xp.abs(self._tau) > self._lam, self._lam / xp.abs(self._tau), 1.0), axis=1)
         theta_here, thinnest = to_numpy(xp.stack([theta, xp.min(self._lam, axis=1)]))
@@ -176,8 +177,8 @@ class DevicePoints:
     def best(self) -> tuple[IntArray, FloatArray, FloatArray]:
         """The coefficients written down, by components and values, and the bounds that they prove.
 
-        The bounds are computed afresh, by the formula of the certificate: ``1 + lambda'|mu| - tau'mu`` and the
-        largest of ``|score| - 1`` and ``-1/2``.
+        The bounds are computed afresh, by the formula of the certificate: ``1 + lambda'|mu| - tau'mu`` and
+        the largest of ``|score| - 1`` and ``-1/2``.
         """
         xp, components, values = self._xp, self._best_components, self._best_values
         scores = (values[:, None, :] @ self._gathered(components))[:, 0, :]
