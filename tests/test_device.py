@@ -205,14 +205,18 @@ def test_what_takes_many_fits(elsewhere, study):
     assert np.allclose(there.null_distribution, here.null_distribution, atol=1e-4)
     assert there.pvalue == here.pvalue
     here, there = (
-        MinimaxRiskEnsembleClassifier(subsample=0.5, gap_tol=1e-5, random_state=0).fit(values, y)
+        MinimaxRiskEnsembleClassifier(subsample=0.5, n_estimators=16, gap_tol=1e-4, random_state=0).fit(
+            values, y
+        )
         for values in (X, Z)
     )
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-2)
     assert isinstance(there.predict(Z), type(Z))
     assert np.allclose(to_numpy(there.predict_proba(Z)), here.predict_proba(X), atol=0.02)
     assert verify(there, Z, y).valid
-    here, there = (MinimaxRiskClassifier(radius="bootstrap").fit(values, y) for values in (X, Z))
+    here, there = (
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=200).fit(values, y) for values in (X, Z)
+    )
     assert there.radius_ == pytest.approx(here.radius_, rel=1e-9)
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert there.coverage_remarks_ == here.coverage_remarks_
@@ -250,8 +254,8 @@ def test_bad_numbers(elsewhere, study):
 def test_blocks_that_come_from_the_host(study, monkeypatch):
     """As for data larger than the device, here with a device that is the host itself."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(streamed, "BLOCK_BYTES", 40 * 8 * 70)
-    monkeypatch.setattr(device_sums, "BLOCK_ELEMENTS", 40 * 30)
+    monkeypatch.setattr(streamed, "BLOCK_BYTES", 40 * 8 * 170)
+    monkeypatch.setattr(device_sums, "BLOCK_ELEMENTS", 40 * 120)
     elsewhere = "cuda" if torch.cuda.is_available() else "cpu"
     ways = []
 
@@ -261,14 +265,14 @@ def test_blocks_that_come_from_the_host(study, monkeypatch):
 
     monkeypatch.setattr(device, "streamed_if_asked", stream)
     X, y = study
-    expected = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+    expected = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y)
     for host in (torch.asarray(X), torch.asarray(np.ascontiguousarray(X.T)).T):
-        model = MinimaxRiskClassifier(radius="bootstrap").fit(host, y)
+        model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(host, y)
         assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-7)
         assert verify(model, host, y).valid
         test = permutation_test(MinimaxRiskClassifier(), host, y, 3, random_state=0)
         assert test.pvalue == permutation_test(MinimaxRiskClassifier(), X, y, 3, random_state=0).pvalue
-    assert len(list(ways[0].blocks())) == 8
+    assert len(list(ways[0].blocks())) == 3
 
 
 def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):

@@ -186,6 +186,12 @@ class DeviceColumnScale(ColumnScale):
         found: FloatArray = self.__dict__[name]
         return found
 
+    def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        shift, scale = self.__dict__["_there"]
+        xp, place = namespace_of(shift), beside(shift, columns)
+        both = to_numpy(xp.stack([xp.take(shift, place), xp.take(scale, place)]))
+        return both[0], both[1]
+
 
 def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
     """Means and variances of columns (n x c) within each class of ``p_hat`` (K x n), as they are in NumPy."""
