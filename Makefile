@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-slow test-oldest lint format bench bench-quick reproduce guarantees accuracy clean
+.PHONY: help demo test test-slow test-oldest lint format bench bench-quick bench-gpu reproduce guarantees accuracy clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make format       let ruff rewrite the code"
 	@echo "make bench        the benchmark against other solvers and learners (long)"
 	@echo "make bench-quick  a small version of it (a few minutes)"
+	@echo "make bench-gpu    what an accelerator brings; needs PyTorch with CUDA in the environment"
 	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
 	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
 	@echo "make accuracy     errors beside other classifiers into experiments/results/accuracy (hours)"
@@ -96,6 +97,11 @@ bench: $(VENV)/installed-bench
 bench-quick: $(VENV)/installed-bench
 	$(BIN)/python -m experiments rivals --quick $(BENCH_FLAGS)
 	$(BIN)/python -m experiments scale --quick $(BENCH_FLAGS)
+
+# PyTorch comes with the device's own drivers, so that it is not installed here: VENV names an environment that
+# has it, and the extra array-api.
+bench-gpu:
+	$(BIN)/python -m experiments.accelerators $(BENCH_FLAGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy

@@ -17,6 +17,7 @@ from minimaxrisk._utils.namespaces import to_numpy
 from minimaxrisk._utils.table import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point import device_factors, device_rows
+from minimaxrisk.features import device, device_sums, streamed
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
 from minimaxrisk.problem.on_device import DeviceProblem
@@ -205,14 +206,18 @@ def test_what_takes_many_fits(elsewhere, study):
     assert np.allclose(there.null_distribution, here.null_distribution, atol=1e-4)
     assert there.pvalue == here.pvalue
     here, there = (
-        MinimaxRiskEnsembleClassifier(subsample=0.5, gap_tol=1e-5, random_state=0).fit(values, y)
+        MinimaxRiskEnsembleClassifier(subsample=0.5, n_estimators=16, gap_tol=1e-4, random_state=0).fit(
+            values, y
+        )
         for values in (X, Z)
     )
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-2)
     assert isinstance(there.predict(Z), type(Z))
     assert np.allclose(to_numpy(there.predict_proba(Z)), here.predict_proba(X), atol=0.02)
     assert verify(there, Z, y).valid
-    here, there = (MinimaxRiskClassifier(radius="bootstrap").fit(values, y) for values in (X, Z))
+    here, there = (
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=200).fit(values, y) for values in (X, Z)
+    )
     assert there.radius_ == pytest.approx(here.radius_, rel=1e-9)
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert there.coverage_remarks_ == here.coverage_remarks_
@@ -245,6 +250,40 @@ def test_bad_numbers(elsewhere, study):
         wrong[:, 7] *= size
         with pytest.raises(ValueError, match="divide or multiply these columns"):
             MinimaxRiskClassifier().fit(elsewhere(wrong), y)
+
+
+def test_blocks_that_come_from_the_host(study, monkeypatch):
+    """As for data larger than the device, here with a device that is the host itself."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(streamed, "BLOCK_BYTES", 40 * 8 * 170)
+    monkeypatch.setattr(device_sums, "BLOCK_ELEMENTS", 40 * 120)
+    elsewhere = "cuda" if torch.cuda.is_available() else "cpu"
+    ways = []
+
+    def stream(X):
+        ways.append(streamed.StreamedArray(X, torch.device(elsewhere)))
+        return ways[-1]
+
+    monkeypatch.setattr(device, "streamed_if_asked", stream)
+    X, y = study
+    expected = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y)
+    for host in (torch.asarray(X), torch.asarray(np.ascontiguousarray(X.T)).T):
+        model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(host, y)
+        assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-7)
+        assert verify(model, host, y).valid
+        test = permutation_test(MinimaxRiskClassifier(), host, y, 3, random_state=0)
+        assert test.pvalue == permutation_test(MinimaxRiskClassifier(), X, y, 3, random_state=0).pvalue
+    assert len(list(ways[0].blocks())) == 3
+
+
+def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
+    torch = pytest.importorskip("torch")
+    X = torch.asarray(study[0])
+    assert streamed.streamed_if_asked(X) is X
+    assert streamed.streamed_if_asked(study[0]) is study[0]
+    if torch.cuda.is_available():
+        assert streamed.streamed_if_asked(X.pin_memory()).device.type == "cuda"
+        assert streamed.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
 def test_without_the_switch_arrays_become_numpys(study):

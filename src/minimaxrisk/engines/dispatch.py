@@ -7,6 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.batched.device_engine import (
+    Found,
+    batch_size_there,
+    can_share_there,
+    solve_together_there,
+)
 from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
 from minimaxrisk.engines.batched.shared_columns import shared_matrix, with_features_of_its_own
 from minimaxrisk.engines.first_order.engine import first_order, first_order_approach
@@ -26,10 +32,11 @@ from minimaxrisk.engines.linear_programs import starts
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.engines.linear_programs.full_lp import full_lp
 from minimaxrisk.engines.settings import FIRST_ORDER_GAP_TOL, EngineSettings
-from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
+from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
 from minimaxrisk.features.dense import TILE
 from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.objective import SmoothableObjective
+from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem
 
 
@@ -58,10 +65,8 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
         return record["upper"] - record["lower"] <= gap_tol
 
     return [
-        _bound_alone(with_features_of_its_own(problem), settings, is_near)
-        if mu is None
-        else upper_bound(problem, problem.objective, mu)
-        for problem, mu in zip(problems, _together(problems, settings, gap_tol), strict=True)
+        _bound_alone(with_features_of_its_own(problem), settings, is_near) if found is None else found.upper
+        for problem, found in zip(problems, _together(problems, settings, gap_tol), strict=True)
     ]
 
 
@@ -72,8 +77,10 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
     other problems.
     """
     return [
-        _approach_alone(with_features_of_its_own(problem), settings) if mu is None else mu
-        for problem, mu in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
+        _approach_alone(with_features_of_its_own(problem), settings)
+        if found is None
+        else found.stage.expand(*problem.shape)
+        for problem, found in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
     ]
 
 
@@ -81,24 +88,36 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
+    if can_share_there(problem, settings):
+        return batch_size_there(problem)
     # Solved one by one, small dense problems still share the pass that takes their moments.
     return TILE if shared_matrix(problem) is not None and problem.n_instances <= MOST_INSTANCES else 1
 
 
-def _together(
-    problems: Sequence[Problem], settings: EngineSettings, gap_tol: float
-) -> list[FloatArray | None]:
-    """Coefficients of the problems that go through one loop, those of the same shape together; else None."""
-    found: list[FloatArray | None] = [None] * len(problems)
+def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
+    """What is found of problems that go through one loop, those of the same shape together; else None."""
+    found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        if can_share(problem, settings):
+        if can_share_there(problem, settings):
+            alike.setdefault((id(problem.features), problem.n_instances), []).append(i)
+        elif can_share(problem, settings):
             alike.setdefault((id(shared_matrix(problem)), problem.n_instances), []).append(i)
     for places in alike.values():
-        solved = solve_together([problems[i] for i in places], gap_tol)
-        for i, mu in zip(places, solved, strict=True):
-            found[i] = mu
+        chosen = [problems[i] for i in places]
+        for i, of_one in zip(places, _solved(chosen, gap_tol), strict=True):
+            found[i] = of_one
     return found
+
+
+def _solved(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
+    there = [problem for problem in problems if isinstance(problem, DeviceProblem)]
+    if there:
+        return solve_together_there(there, gap_tol)
+    return [
+        None if mu is None else Found(Stage.of(mu), upper_bound(problem, problem.objective, mu))
+        for problem, mu in zip(problems, solve_together(problems, gap_tol), strict=True)
+    ]
 
 
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:

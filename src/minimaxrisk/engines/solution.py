@@ -46,6 +46,12 @@ class Stage:
         mu[self.components] = self.values
         return mu.reshape(n_blocks, n_columns)
 
+    def sizes_of_columns(self, n_columns: int) -> FloatArray:
+        """The sum of the absolute values that each column has in all blocks."""
+        sizes = np.zeros(n_columns)
+        np.add.at(sizes, self.components % n_columns, np.abs(self.values))
+        return sizes
+
     @classmethod
     def of(cls, mu: FloatArray) -> Stage:
         """The coefficients that are not zero."""

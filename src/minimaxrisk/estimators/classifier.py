@@ -24,7 +24,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.solution import IterationRecord, Solution
+from minimaxrisk.engines.solution import IterationRecord, Solution, Stage
 from minimaxrisk.estimators.large_fits import warn_about_work
 from minimaxrisk.estimators.lazy_prediction import drawn_labels, lazy_on_dask
 from minimaxrisk.estimators.log_probabilities import log_probabilities
@@ -508,9 +508,12 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
 
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
-        final = _rule_of(problem, solution.mu)
+        stage = solution.stage
+        final = _rule_of(problem, stage)
         self.coef_, self.intercept_ = final.full_coef, final.intercept
-        self.threshold_ = problem.threshold_of(solution.mu)
+        self.threshold_ = final.threshold
+        if self.threshold_ is None:  # every instance has its own, and this is their mean
+            self.threshold_ = problem.threshold_of_some(stage.components, stage.values)
         self.worst_case_error_ = solution.upper
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.worst_case_error_lower_ = min(solution.lower, solution.upper)
@@ -519,14 +522,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.worst_case_distribution_ = posed.instances.to_rows(solution.distribution)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
-        self.feature_importances_ = np.abs(solution.mu[:, lead:]).sum(axis=0)
+        self.feature_importances_ = stage.sizes_of_columns(problem.shape[1])[lead:]
         describe_set(self, posed)
         self.solver_ = solution.solver
         self.converged_ = solution.converged
         self.n_iter_ = solution.history[-1]["iteration"] if solution.history else 0
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
         self.history_ = list(solution.history)
-        self.stages_ = [_rule_of(problem, stage.expand(*problem.tau.shape)) for stage in solution.stages]
+        self.stages_ = [final if each is stage else _rule_of(problem, each) for each in solution.stages]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -534,5 +537,5 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         return tags
 
 
-def _rule_of(problem: Problem, mu: np.ndarray) -> LinearRule:
-    return LinearRule.of_problem(mu, problem)
+def _rule_of(problem: Problem, stage: Stage) -> LinearRule:
+    return LinearRule.of_some(stage.components, stage.values, problem)

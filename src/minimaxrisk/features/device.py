@@ -27,6 +27,7 @@ from minimaxrisk.features.device_sums import (
     weighted_sums_and_squares,
 )
 from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.features.streamed import streamed_if_asked, taken_columns
 from minimaxrisk.samples.instances import Instances
 
 # Python's own floats, the only ones that the standard lets meet an array.
@@ -141,8 +142,9 @@ class DeviceFeatures:
     def columns_there(self, indices: IntArray) -> Any:
         """Some columns on the device (n x c)."""
         xp, lead = self.xp, int(self.has_intercept)
-        place = beside(self.data, np.maximum(indices - lead, 0))
-        gathered = xp.take(xp.take(self.data, place, axis=1), self.rows_there, axis=0)
+        inner = np.maximum(indices - lead, 0)
+        place = beside(self.data, inner)
+        gathered = xp.take(taken_columns(self.data, inner), self.rows_there, axis=0)
         values = xp.astype(gathered, xp.float64) - xp.take(self.shift, place)
         values = values * xp.take(self.factor, place)
         if not lead or (indices > 0).all():
@@ -184,6 +186,12 @@ class DeviceColumnScale(ColumnScale):
         found: FloatArray = self.__dict__[name]
         return found
 
+    def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        shift, scale = self.__dict__["_there"]
+        xp, place = namespace_of(shift), beside(shift, columns)
+        both = to_numpy(xp.stack([xp.take(shift, place), xp.take(scale, place)]))
+        return both[0], both[1]
+
 
 def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
     """Means and variances of columns (n x c) within each class of ``p_hat`` (K x n), as they are in NumPy."""
@@ -202,6 +210,7 @@ def device_features(
     X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[DeviceFeatures, ClassMoments, DeviceColumnScale]:
     """The data where they are and their moments: one pass for the means, one for everything about them."""
+    given, X = X, streamed_if_asked(X)
     xp, d = namespace_of(X), X.shape[1]
     rows, p_hat = instances.rows, instances.p_hat
     nothing = xp.zeros(d, dtype=xp.float64, device=X.device)
@@ -209,7 +218,7 @@ def device_features(
     # Weights of zero times what is no number are no number either: all rows are looked at.
     mean = weighted_sums(X, features.on_rows(instances.weights[None]), nothing)[0, :]
     if not bool(xp.all(xp.isfinite(mean))):
-        assert_all_finite(X, input_name="X")
+        assert_all_finite(given, input_name="X")
         _refuse_sizes()
     shift = mean if standardize else nothing
     features.shift = shift

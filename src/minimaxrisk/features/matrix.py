@@ -100,6 +100,10 @@ class ColumnScale:
         """How many inner columns stand before the caller's: one if there is an intercept."""
         return int(self.has_intercept)
 
+    def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Shift and scale of some of the caller's columns."""
+        return self.shift[columns], self.scale[columns]
+
     def to_original(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (B x d) and intercepts (B) on the caller's columns."""
         coef = mu[:, self.n_leading :] / self.scale

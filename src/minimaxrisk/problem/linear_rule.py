@@ -52,6 +52,24 @@ class LinearRule:
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
 
+    @classmethod
+    def of_some(cls, components: IntArray, values: FloatArray, problem: Problem) -> LinearRule:
+        """``of_problem`` from the coefficients that are not zero."""
+        (n_blocks, d), lead = problem.shape, problem.scale.n_leading
+        used = np.flatnonzero(values)
+        components, values = components[used], values[used]
+        columns = np.unique(components % d)
+        mu = np.zeros((n_blocks, len(columns)))
+        mu[components // d, np.searchsorted(columns, components % d)] = values
+        is_feature = columns >= lead
+        columns, constant = columns[is_feature] - lead, mu[:, ~is_feature].sum(axis=1)
+        shift, scale = problem.scale.at(columns)
+        coef, sign = mu[:, is_feature] / scale, _orientation(n_blocks)
+        threshold = None if problem.marginal.is_known else problem.threshold_of_some(components, values)
+        # Adding 0.0 turns -0.0 into 0.0, which prints better.
+        intercept = sign * (constant - coef @ shift) + 0.0
+        return cls(d - lead, columns, sign * coef + 0.0, intercept, threshold)
+
     @property
     def full_coef(self) -> FloatArray:
         """Coefficients of all columns."""

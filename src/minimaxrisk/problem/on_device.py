@@ -5,6 +5,7 @@ Copies for engines that know NumPy alone are made when they ask for ``tau`` or `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.namespaces import beside, namespace_of, to_numpy
+from minimaxrisk._utils.namespaces import beside, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import Coding
-from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.features.dense import ENOUGH_VARIANCE
+from minimaxrisk.features.device import DeviceFeatures, within_classes
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import ROUNDING, ROUNDING_FRACTION, Problem, build_problem
@@ -170,3 +172,43 @@ def _deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
         rows.append(square)
     xp = namespace_of(tau)
     return xp.sqrt(xp.stack(rows))
+
+
+def relabelled_signed(
+    old: DeviceProblem, instances: Sequence[Instances], rule: RadiusRule
+) -> list[tuple[DeviceProblem, Instances, Radii]] | None:
+    """The problem with other labels of the same masses, in passes for all; see ``signed_moments``.
+
+    None for the one-hot coding, and for rules that want to know more than standard deviations.
+    """
+    is_plain = isinstance(rule, Multiple) and rule.confidence is None and rule.intercept_level is None
+    if old.coding.name != "signed" or not is_plain:
+        return None
+    features, xp = old.features, old.features.xp
+    mass, p_hats = instances[0].weights, [each.p_hat for each in instances]
+    square = beside(features.data, features.means_of(_square, mass[None]))
+    tau = features.correlate_there(np.concatenate([old.coding.encode(p_hat) for p_hat in p_hats]))
+    variance = square - tau * tau
+    is_lossy = variance < ENOUGH_VARIANCE * square
+    sigma = xp.sqrt(xp.where(variance > 0.0, variance, 0.0))
+    for i in np.flatnonzero(to_numpy(xp.any(is_lossy, axis=1))).tolist():
+        lossy = np.flatnonzero(to_numpy(is_lossy[i, :]))
+        moments = ClassMoments(
+            p_hats[i].sum(axis=1), *within_classes(features.columns_there(lossy), p_hats[i])
+        )
+        own = xp.take(tau[i : i + 1, :], beside(tau, lossy), axis=1)
+        put_columns(sigma[i : i + 1, :], lossy, _deviation_of_phi(own, moments, old.coding))
+    is_empty = ~(xp.any(tau != 0.0, axis=0) | (square[0, :] != 0.0))
+    posed = []
+    for i, each in enumerate(instances):
+        own_tau, own_sigma = tau[i : i + 1, :], sigma[i : i + 1, :]
+        sample = DeviceMomentSample(features, each.units, old.coding, old.scale, own_tau, own_sigma)
+        radii = rule.radii(sample)
+        lam = xp.where(is_empty, 1.0, radii.lam)
+        problem = DeviceProblem(features, old.coding, each.p_hat, own_tau, lam, old.scale, old.marginal)
+        posed.append((problem, each, radii))
+    return posed
+
+
+def _square(values: Any) -> Any:
+    return values * values

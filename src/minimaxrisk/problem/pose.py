@@ -11,7 +11,7 @@ from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
-from minimaxrisk.problem import on_device  # noqa: F401  # registers its way to build a problem
+from minimaxrisk.problem import on_device
 from minimaxrisk.problem.hinge import HingeLoss
 from minimaxrisk.problem.marginal import KnownMarginal
 from minimaxrisk.problem.problem import Problem, build_features, build_problem, problem_with_radii
@@ -53,6 +53,10 @@ class PosedProblem:
         features = self.problem.features
         if is_plain and self.problem.coding.name == "signed" and isinstance(features, DenseFeatures):
             return self._relabelled_signed(features, instances, rule)
+        if is_plain and isinstance(self.problem, on_device.DeviceProblem):
+            posed = on_device.relabelled_signed(self.problem, instances, rule)
+            if posed is not None:
+                return [PosedProblem(*each) for each in posed]
         moments = features.class_moments([each.p_hat for each in instances])
         return [
             self.like_this(features, of_classes, self.problem.scale, each, rule)

@@ -114,6 +114,10 @@ class Problem:
         outside = deviation > self.lam + slack
         return float(np.min(self.lam[outside] / deviation[outside], initial=1.0))
 
+    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
+        """The same for coefficients that are zero but for some components."""
+        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
+
     def threshold_of(self, mu: FloatArray) -> float:
         """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
         return self.marginal.largest_mean(instance_thresholds(self.scores_of(mu)))

@@ -28,11 +28,15 @@ row twice draw the same numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import singledispatch
 
 import numpy as np
 from scipy import sparse, stats
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.namespaces import beside, to_numpy
+from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.features.matrix import FeatureMatrix
 from minimaxrisk.uncertainty.assumptions import broken_assumptions
 from minimaxrisk.uncertainty.radius import (
     MomentSample,
@@ -42,8 +46,8 @@ from minimaxrisk.uncertainty.radius import (
     union_bound_factor,
 )
 
-# Numbers held at a time: draws x components, or draws x samples.
-BLOCK_ELEMENTS = 1 << 21
+# Numbers held at a time, here and on a device: draws x components, or draws x samples.
+BLOCK_ELEMENTS, BLOCK_ELEMENTS_THERE = 1 << 21, 1 << 26
 # Products with more numbers than this, a quarter of a gigabyte, are not kept.
 MOST_SHARED = 1 << 25
 # How sure to be that chance in the draws does not make the radii too small.
@@ -126,17 +130,14 @@ class MultiplierBootstrap:
         place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
         coded = [place @ sparse.diags_array(code[label]) for code in coding.matrix]
         inverse = _inverse_deviations(sample)
-        n_at_a_time = max(1, BLOCK_ELEMENTS // max(sample.tau.size, len(root_weight)))
+        n_at_a_time = max(1, BLOCK_ELEMENTS // len(root_weight))
         maxima = np.empty(self.n_draws)
         for start in range(0, self.n_draws, n_at_a_time):
             stop = min(start + n_at_a_time, self.n_draws)
             multipliers = root_weight * random.standard_normal((stop - start, len(root_weight)))
             weights = np.stack([(matrix @ multipliers.T).T for matrix in coded], axis=1)
-            draws = sample.features.correlate(weights.reshape(-1, p_hat.shape[1]))
-            draws = draws.reshape(stop - start, *sample.tau.shape)
-            draws -= multipliers.sum(axis=1)[:, None, None] * sample.tau
-            draws *= inverse
-            maxima[start:stop] = np.abs(draws, out=draws).max(axis=(1, 2))
+            sums = multipliers.sum(axis=1)
+            maxima[start:stop] = largest_deviations(sample.features, weights, sums, sample.tau, inverse)
         return maxima
 
 
@@ -145,3 +146,36 @@ def _inverse_deviations(sample: MomentSample) -> FloatArray:
     varies = sample.sigma > 0.0
     varies[:, : sample.scale.n_leading] = False
     return np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)
+
+
+@singledispatch
+def largest_deviations(
+    features: FeatureMatrix, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+) -> FloatArray:
+    """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``."""
+    maxima = np.empty(len(weights))
+    n_at_a_time = max(1, BLOCK_ELEMENTS // max(tau.size, weights.shape[2]))
+    for start in range(0, len(weights), n_at_a_time):
+        part = slice(start, start + n_at_a_time)
+        draws = features.correlate(weights[part].reshape(-1, weights.shape[2]))
+        draws = draws.reshape(-1, *tau.shape)
+        draws -= sums[part, None, None] * tau
+        draws *= inverse
+        maxima[part] = np.abs(draws, out=draws).max(axis=(1, 2))
+    return maxima
+
+
+@largest_deviations.register
+def largest_deviations_there(
+    features: DeviceFeatures, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+) -> FloatArray:
+    xp = features.xp
+    tau_there, inverse_there = beside(features.data, tau), beside(features.data, inverse)
+    n_at_a_time, found = max(1, BLOCK_ELEMENTS_THERE // tau.size), []
+    for start in range(0, len(weights), n_at_a_time):
+        part = slice(start, start + n_at_a_time)
+        draws = features.correlate_there(weights[part].reshape(-1, weights.shape[2]))
+        draws = xp.reshape(draws, (-1, *tau.shape))
+        draws = draws - beside(features.data, sums[part, None, None]) * tau_there
+        found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
+    return to_numpy(xp.concat(found))

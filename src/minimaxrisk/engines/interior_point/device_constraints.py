@@ -43,7 +43,8 @@ class MomentConstraintsOnDevice:
         if k > 0:
             xp = self._problem.features.xp
             distance = xp.maximum(xp.abs(self._ahead), xp.abs(self._position))
-            besides = np.union1d(largest(distance, k), besides)
+            together = np.sort(np.concatenate([largest(distance, k), besides]))
+            besides = together[np.diff(together, prepend=-1) > 0]
         return self._gather(besides)
 
     def furthest_step(self, block_weights: FloatArray) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
@@ -26,19 +24,23 @@ def factor_on_device(
     inner = weights[part] / working.radius[part] ** 2
     if len(stiffness) < MANY_INSTANCES:
         return DiagonalPlusGram(rows.gram(part, inner), stiffness)
-    return DiagonalPlusGramThere(rows.gram_there(part, inner), stiffness)
+    return DiagonalPlusGramThere(rows, part, inner, stiffness, working.radius[part])
 
 
 class DiagonalPlusGramThere:
     """Cholesky factor of ``E + G`` on the device; right-hand sides go there, solutions come back."""
 
-    def __init__(self, gram: Any, stiffness: FloatArray) -> None:
+    def __init__(
+        self, rows: DeviceRows, part: slice, weights: FloatArray, stiffness: FloatArray, radius: FloatArray
+    ) -> None:
+        gram = rows.gram_there(part, weights)
         xp = namespace_of(gram)
         self._xp, self._solve = xp, getattr(xp, "cholesky_solve", None)
+        self._columns, self._radius = rows.columns[:, part], radius
         unit = xp.eye(len(stiffness), dtype=gram.dtype, device=gram.device)
         matrix = gram + beside(gram, stiffness) * unit
         for extra in REGULARISATIONS:
-            self._matrix = matrix + extra * (matrix * unit)
+            self._matrix = matrix + extra * (matrix * unit) if extra else matrix
             try:
                 self._lower = xp.linalg.cholesky(self._matrix)
             except (RuntimeError, np.linalg.LinAlgError):
@@ -47,8 +49,13 @@ class DiagonalPlusGramThere:
                 return
         raise FactorisationError
 
-    def solve(self, right: FloatArray) -> tuple[FloatArray, None]:
-        there = beside(self._lower, right[:, None])
+    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """The step, and what it moves the positions of a single block by, in one message."""
+        xp, there = self._xp, beside(self._lower, right[:, None])
         if self._solve is not None:  # PyTorch; the standard knows no systems of triangles
-            return to_numpy(self._solve(there, self._lower))[:, 0], None
-        return to_numpy(self._xp.linalg.solve(self._matrix, there))[:, 0], None
+            u = self._solve(there, self._lower)
+        else:
+            u = xp.linalg.solve(self._matrix, there)
+        moved = xp.matrix_transpose(self._columns) @ u
+        both = to_numpy(xp.concat([u, moved], axis=0))[:, 0]
+        return both[: len(right)], both[len(right) :] / self._radius

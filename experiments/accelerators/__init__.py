@@ -1,0 +1,1 @@
+"""Measurements on an accelerator: ``python -m experiments.accelerators``, or ``make bench-gpu``."""
