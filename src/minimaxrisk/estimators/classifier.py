@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CALLER_OF_FIT,
@@ -49,6 +50,7 @@ from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 
+@parameters_by_keyword
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear classifier with the smallest worst-case error probability.
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
@@ -76,6 +77,7 @@ OF_THE_CERTIFICATE = (
 )
 
 
+@parameters_by_keyword
 class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
 
