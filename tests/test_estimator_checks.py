@@ -86,5 +86,6 @@ def every_check():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 # scikit-learn's checks fit one or two columns of noise, where a selector may rightly keep none.
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

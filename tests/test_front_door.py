@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk import MinimaxRiskClassifier, best_guarantee, permutation_test, training_scale
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    best_guarantee,
+    minimax_risk_path,
+    permutation_test,
+    training_scale,
+)
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
 from minimaxrisk.cli import main
 from minimaxrisk.files import ReadOptions, read_training_study
@@ -21,6 +30,7 @@ from tests.study_files import write_rows
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 
 N_TRAIN, N_NEW, N_GENES = 40, 20, 60
+QUICK = ("--permutations", 0, "--folds", 0, "--radii", 0, "--no-guarantee")
 GENES = [f"gene_{j}" for j in range(N_GENES)]
 
 
@@ -383,3 +393,64 @@ class TestEverydayTables:
         # A table of clinical columns alone is what it is.
         short = [[row[0], *row[-8:]] for row in rows]
         assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
+
+
+class TestSmallThings:
+    def test_only_used_is_suggested_where_it_helps(self, folder, tmp_path, capsys):
+        model = folder / "bootstrap.skops"
+        saved = load_model(model)
+        used = set(saved.feature_names[saved.classifier.selected_features_])
+        X = expression(N_NEW, seed=2)[0]
+        keep = [j for j, name in enumerate(GENES) if name in used]
+        rows = [["sample", *(GENES[j] for j in keep)], *([f"s{i}", *x[keep]] for i, x in enumerate(X))]
+        few = write_rows(tmp_path / "few.csv", rows)
+        status, _, err = run(capsys, "predict", model, few)
+        assert status == 2
+        assert "--only-used" in err
+        assert run(capsys, "predict", model, few, "--only-used")[0] == 0
+        fewer = write_rows(tmp_path / "fewer.csv", [row[:-1] for row in rows])
+        assert "--only-used" not in run(capsys, "predict", model, fewer)[2]
+
+    @pytest.mark.parametrize("command", ["verify", "report"])
+    def test_a_target_that_was_renamed(self, command, folder, tmp_path, capsys):
+        text = (folder / "study.csv").read_text(encoding="utf-8").replace("diagnosis", "disease")
+        (tmp_path / "renamed.csv").write_text(text, encoding="utf-8")
+        more = ("--out", tmp_path / "r.html", *QUICK) if command == "report" else ()
+        arguments = (command, folder / "plain.skops", tmp_path / "renamed.csv", *more)
+        assert run(capsys, *arguments)[0] == 2
+        assert run(capsys, *arguments, "--target", "disease")[0] == 0
+
+    def test_the_radius_is_warned_about_once_per_search(self):
+        script = (
+            "import numpy as np; from sklearn.model_selection import GridSearchCV\n"
+            "from minimaxrisk import MinimaxRiskClassifier\n"
+            "X = np.random.default_rng(0).standard_normal((40, 30)); y = np.arange(40) % 2\n"
+            "GridSearchCV(MinimaxRiskClassifier(), {'radius': [0.5, 1.0]}, cv=3).fit(X, y)\n"
+            "MinimaxRiskClassifier().fit(X, y)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        lines = [line for line in done.stderr.splitlines() if "UninformativeRadiusWarning" in line]
+        assert len(lines) == 2  # one of the search, one of the fit
+        assert lines[0].startswith("<string>:4: ")
+        assert "30 features, 40 samples" in lines[1]
+
+    def test_a_path_with_default_radii(self):
+        X, y = expression(N_TRAIN, seed=1)
+        path = minimax_risk_path(X, y)
+        assert len(path.radii) == 20
+        assert path.worst_case_error[-1] == pytest.approx(0.5)
+        assert path.n_features[-1] == 0 < path.n_features[0]
+
+    def test_a_stability_selection_that_keeps_nothing_says_so(self):
+        X, y = np.random.default_rng(0).standard_normal((24, 30)), np.arange(24) % 2
+        selector = MinimaxRiskSelector(stability=True, threshold=1.0, n_subsamples=4, random_state=0)
+        with pytest.warns(UserWarning, match="no column was selected from 100% of the halves"):
+            selector.fit(X, y)
+
+    def test_parameters_by_position(self):
+        with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\('auto', coding='signed', radius=2\)\.$"):
+            MinimaxRiskClassifier("auto", "signed", radius=2)
+        with pytest.raises(
+            TypeError, match=r"after 'estimator' .*MinimaxRiskSelector\(None, max_features=5\)"
+        ):
+            MinimaxRiskSelector(None, 5)

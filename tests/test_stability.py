@@ -325,6 +325,7 @@ def test_strong_columns_are_found_and_false_ones_are_within_the_bounds():
     assert np.mean(false) <= np.mean(bounds)
 
 
+@pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
 def test_pure_noise_selects_next_to_nothing():
     found = []
     for seed in range(6):

@@ -6,10 +6,12 @@ and changing them for a while from several threads can leave them changed.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FrameType
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -26,15 +28,47 @@ class LargeFitWarning(UserWarning):
     """A fit that is about to begin takes an hour or more, or more memory than there is."""
 
 
+SEARCHES = "sklearn.model_selection."
 RADIUS_WARNINGS = frozenset({UninformativeRadiusWarning, CoverageWarning})
 
+_told_in_searches: set[tuple[str, int, int, type[Warning]]] = set()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
 
 
-def warn(message: str, category: type[Warning], stacklevel: int) -> None:
-    """``warnings.warn``, unless a loop has asked for silence about this category."""
-    if category not in _silenced.get():
+def warn(message: str, category: type[Warning], stacklevel: int, *, in_searches: str | None = None) -> None:
+    """``warnings.warn``, unless a loop has asked for silence about this category.
+
+    Searches and cross-validations of scikit-learn fit many times, with numbers of their own in each message.
+    There ``in_searches`` is said instead, once, of the line that called the search. Python itself forgets what
+    it has shown whenever scikit-learn changes filters.
+    """
+    if category in _silenced.get():
+        return
+    caller = _caller_of_search(sys._getframe(stacklevel)) if in_searches is not None else None
+    if in_searches is None or caller is None:
         warnings.warn(message, category, stacklevel=stacklevel + 1)
+        return
+    place = (caller.f_code.co_filename, caller.f_lineno, id(caller), category)
+    if place not in _told_in_searches:
+        _told_in_searches.add(place)
+        name = caller.f_globals.get("__name__")
+        warnings.warn_explicit(in_searches, category, *place[:2], module=name)
+
+
+def _caller_of_search(frame: FrameType | None) -> FrameType | None:
+    """Who called the outermost search or cross-validation; in a worker process that is its first frame."""
+    outermost = None
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(SEARCHES):
+            outermost = frame
+        frame = frame.f_back
+    while outermost is not None and outermost.f_back is not None and _is_sklearn(outermost):
+        outermost = outermost.f_back
+    return outermost
+
+
+def _is_sklearn(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("sklearn.")
 
 
 @contextmanager

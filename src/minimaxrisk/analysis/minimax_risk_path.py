@@ -14,6 +14,7 @@ from minimaxrisk.engines.radius_path.envelope import Envelope
 from minimaxrisk.engines.radius_path.radii import SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.progress import log_line
+from minimaxrisk.estimators.radius_choice import default_radii
 from minimaxrisk.estimators.radius_paths import check_radii, solve_path
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.samples.validation import check_training_data
@@ -119,7 +120,7 @@ class MinimaxRiskPath:
 def minimax_risk_path(
     X: Any,
     y: Any,
-    radii: Any,
+    radii: Any = None,
     sample_weight: Any = None,
     *,
     groups: Any = None,
@@ -146,8 +147,9 @@ def minimax_risk_path(
         Training instances.
     y : array-like of shape (n_samples,)
         Their labels.
-    radii : array-like of shape (n_radii,)
-        Factors s of the confidence radii, positive, in any order.
+    radii : array-like of shape (n_radii,) or None, default=None
+        Factors s of the confidence radii, positive, in any order. ``None`` takes 20, evenly spaced by ratio,
+        from a hundredth of the largest one up to that, where R* is 1 - 1/K and nothing is learned.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights.
     groups : array-like of shape (n_samples,) or None, default=None
@@ -177,7 +179,7 @@ def minimax_risk_path(
     >>> path.n_features.tolist()
     [21, 14, 12]
     """
-    radii = check_radii(radii)
+    radii = None if radii is None else check_radii(radii)
     # Carries the parameters, and the names of the columns while they are checked.
     model = MinimaxRiskClassifier(
         coding=coding,
@@ -191,6 +193,8 @@ def minimax_risk_path(
     data = check_training_data(
         model, X, y, sample_weight=sample_weight, class_weight=class_weight, groups=groups
     )
+    if radii is None:
+        radii = default_radii(model, data)
     ascending, place = np.unique(radii, return_inverse=True)
     path = solve_path(
         model, data, ascending, everywhere=breakpoints, report=_log if verbose else _say_nothing

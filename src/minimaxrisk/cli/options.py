@@ -57,6 +57,14 @@ Labels: TypeAlias = Annotated[
         metavar="FILE", help="Labels in a second file, joined by sample name: --labels patients.csv"
     ),
 ]
+Renamed: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="Column with the classes, where it is called otherwise than in training: --target diagnosis",
+    ),
+]
 Ignore: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -161,6 +169,7 @@ READING_OPTIONS: dict[str, Any] = {
         typer.Option(
             metavar="N",
             min=0,
+            max=1_000_000,
             help="Lines above the table to leave out, such as a title: --skip-lines 3",
             rich_help_panel=READING,
         ),

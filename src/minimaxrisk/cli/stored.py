@@ -34,6 +34,7 @@ def read_for_model(
     ignore: list[str] | None,
     console: Console,
     needs_labels: bool = True,
+    target: str | None = None,
     columns: np.ndarray | None = None,
 ) -> Study:
     """The columns that the model knows, in its order, or only some of them."""
@@ -43,7 +44,9 @@ def read_for_model(
         study = read_study_for_model(
             data,
             feature_names=list(names),
-            target=saved.target,
+            # To predict, a file need not have more.
+            used=() if needs_labels else set(saved.feature_names[saved.classifier.selected_features_]),
+            target=saved.target if target is None else target,
             labels=labels,
             ignore=ignore or (),
             beside=beside_of(saved).columns if needs_labels else (),

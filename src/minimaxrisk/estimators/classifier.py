@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.namespaces import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
@@ -51,6 +52,7 @@ from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 
+@parameters_by_keyword
 class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear classifier with the smallest worst-case error probability.
 

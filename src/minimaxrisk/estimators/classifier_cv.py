@@ -12,6 +12,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -39,6 +40,7 @@ def _of_estimator(name: str) -> property:
     return property(lambda self: getattr(self.estimator_, name))
 
 
+@parameters_by_keyword
 class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
     r"""Minimax risk classifier whose radius is chosen from a grid, by cross-validation or by the noise floor.
 
@@ -196,7 +198,10 @@ n_features_selected_, feature_importances_
         labels = data.classes[data.labels]
         sample = Sample(data.X, labels, None if sample_weight is None else data.weights)
         used = sample.rows(np.flatnonzero(data.weights > 0))
-        radii = default_radii(estimator, used) if self.radii is None else ascending_radii(self.radii)
+        if self.radii is None:
+            radii = default_radii(estimator, used.checked_by(estimator))
+        else:
+            radii = ascending_radii(self.radii)
         if self.criterion == "noise-floor":
             results, chosen = self._by_noise_floor(estimator, used, radii, groups)
         else:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.namespaces import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -79,6 +80,7 @@ OF_THE_CERTIFICATE = (
 )
 
 
+@parameters_by_keyword
 class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
 

@@ -11,9 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 
 
+@parameters_by_keyword
 class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Map inputs to random cosines and sines.
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CALLER_OF_FIT,
@@ -35,6 +36,7 @@ from minimaxrisk.samples.validation import TrainingData, check_training_data
 ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 
 
+@parameters_by_keyword
 class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator):
     r"""Linear support vector machine with an L1 penalty, exact and certified.
 

@@ -16,6 +16,11 @@ from minimaxrisk.uncertainty.radius import Radii
 
 # Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
 MANY_COPIES = 10
+SCORE = (
+    "worst_case_error_ is a score and not a bound on the error: it can be small even if the labels are pure "
+    "noise. Use radius='bootstrap' for a bound, or minimaxrisk.permutation_test to see what noise would "
+    "score."
+)
 
 
 def radius_seed_of(model: Any) -> int:
@@ -79,11 +84,10 @@ def warn_about_radius(
     if is_plain and not radii.covers:
         warn(
             f"with {n_features} features, {n_samples} samples and the plain number "
-            f"{radius:g} as radius, worst_case_error_ is a score and not a bound on the error: "
-            "it can be small even if the labels are pure noise. Use radius='bootstrap' for a bound, or "
-            "minimaxrisk.permutation_test to see what noise would score.",
+            f"{radius:g} as radius, {SCORE}",
             UninformativeRadiusWarning,
             stacklevel=stacklevel,
+            in_searches=f"with plain numbers as radii, {SCORE}",
         )
 
 

@@ -66,7 +66,7 @@ def ascending_radii(radii: Any) -> FloatArray:
     return values
 
 
-def default_radii(estimator: Any, sample: Sample) -> FloatArray:
+def default_radii(estimator: Any, data: TrainingData) -> FloatArray:
     r"""Evenly spaced by ratio, up to a radius at which nothing is learned.
 
     If every instance has its labels with the same probability, no rule errs less than 1 - 1/K. That
@@ -75,7 +75,6 @@ def default_radii(estimator: Any, sample: Sample) -> FloatArray:
     coding m is zero whatever the instances, and it is the smallest such factor. Components without variance
     are left out: their radii stay as they are.
     """
-    data = sample.checked_by(estimator)
     with suitable_threads(len(data.labels)):
         posed = pose_with_factor(estimator, data, 1.0)
         problem, n_classes = posed.problem, len(data.classes)

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.notices import without_radius_warnings
+from minimaxrisk._utils.keywords import parameters_by_keyword
+from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
+from minimaxrisk._utils.sklearn_private import CALLER_OF_FIT, HasMethods, Interval, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.parameters import take_over_columns
 from minimaxrisk.estimators.stability_selection import (
@@ -32,6 +33,7 @@ from minimaxrisk.samples.validation import check_training_data
 STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")
 
 
+@parameters_by_keyword
 class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
 
@@ -144,6 +146,15 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         take_over_columns(self, fitted)
         self.estimator_ = fitted
         self._store(selections)
+        if selections is not None and not self._get_support_mask().any():
+            most = float(self.selection_frequencies_.max())
+            warn(
+                f"no column was selected from {self.threshold:.0%} of the halves, so that none is kept; the "
+                f"most stable one was selected from {most:.0%}. A lower threshold, or an estimator with a "
+                "smaller radius, keeps more, with less reason to trust them.",
+                UserWarning,
+                stacklevel=CALLER_OF_FIT,
+            )
         return self
 
     def _halve(

@@ -63,7 +63,13 @@ def _remark_on_index(raw: RawTable, names: Sequence[str]) -> str | None:
 
 
 def model_features(
-    raw: RawTable, aside: set[str], features: Sequence[str], where: object, duplicates: str
+    raw: RawTable,
+    aside: set[str],
+    features: Sequence[str],
+    where: object,
+    *,
+    duplicates: str,
+    used: Collection[str] = (),
 ) -> tuple[DataMatrix, list[str]]:
     """The columns of the model in its order, and remarks."""
     numbers, names, merged = without_duplicates(raw.numbers, raw.names, duplicates, where)
@@ -72,7 +78,9 @@ def model_features(
     truths, added = _texts_as_numbers(raw, of_model, where)
     missing = of_model.difference(raw.names, added)
     if missing and not (raw.zeros_left_out and are_generated(features)):
-        _refuse_missing_features([name for name in features if name in missing], features, raw, where)
+        is_enough = len(used) > 0 and missing.isdisjoint(used)
+        absent = [name for name in features if name in missing]
+        _refuse_missing_features(absent, features, raw, where, is_enough=is_enough)
     unknown = [name for name in raw.columns() if name not in of_model and name not in aside]
     if unknown and not raw.named and are_generated(features):
         raise ValueError(
@@ -186,13 +194,15 @@ def are_generated(features: Sequence[str]) -> bool:
 
 
 def _refuse_missing_features(
-    missing: Sequence[str], features: Sequence[str], raw: RawTable, where: object
+    missing: Sequence[str], features: Sequence[str], raw: RawTable, where: object, *, is_enough: bool
 ) -> None:
     if not raw.named and are_generated(features):
         advice = (
             "; columns without names are matched by position, counting those of names and labels: "
             "give the file the same columns as the training data."
         )
+    elif is_enough:
+        advice = "; the model gives none of these a coefficient: pass --only-used to do without them."
     else:
         near = nearest(missing[0], raw.columns())
         they = f"{near} Add them" if near else "; add them"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,6 +138,7 @@ def read_study_for_model(
     path: str | Path,
     *,
     feature_names: Sequence[str],
+    used: Collection[str] = (),
     target: str | None = None,
     labels: str | Path | None = None,
     ignore: Sequence[str] = (),
@@ -145,7 +146,10 @@ def read_study_for_model(
     options: ReadOptions = DEFAULTS,
     needs_labels: bool = False,
 ) -> Study:
-    """Read what a model is to be applied to: its columns by name, in its order."""
+    """Read what a model is to be applied to: its columns by name, in its order.
+
+    ``used`` are those that have a coefficient, which an error about missing ones tells of.
+    """
     path = Path(path)
     features = [str(name) for name in feature_names]
     label_table = _label_table(path, labels, options)
@@ -158,7 +162,7 @@ def read_study_for_model(
     column, found, remarks, lines = _labels_if_any(arranged, request, needs_labels=needs_labels)
     about = columns_beside(arranged, request, lines)
     aside = {*_aside(arranged, found), *about}
-    X, more = model_features(arranged.raw, aside, features, path, options.duplicates)
+    X, more = model_features(arranged.raw, aside, features, path, duplicates=options.duplicates, used=used)
     study = Study(
         X,
         text_array(features),

@@ -27,6 +27,7 @@ from minimaxrisk.cli.options import (
     Options,
     Quiet,
     Radii,
+    Renamed,
     Seed,
     check_comparison,
     check_extras,
@@ -65,6 +66,7 @@ def report_command(
     jobs: Jobs = None,
     seed: Seed = 0,
     quiet: Quiet = False,
+    target: Renamed = None,
     labels: Labels = None,
     ignore: Ignore = None,
     reading: ReadOptions,
@@ -98,7 +100,7 @@ def report_command(
     saved = minimaxrisk.storage.load_model(model)
     if not isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier):
         raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
-    study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
+    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
     X = filled(saved, study, console)
     if not is_training_data(saved, study, X):
         message = f"{not_training_data(study)} A report is about a model and its training data."

@@ -8,7 +8,7 @@ import typer
 
 import minimaxrisk
 from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.options import Data, Ignore, Json, Labels, Model, Quiet, with_reading_options
+from minimaxrisk.cli.options import Data, Ignore, Json, Labels, Model, Quiet, Renamed, with_reading_options
 
 if TYPE_CHECKING:
     from minimaxrisk.files import ReadOptions
@@ -21,6 +21,7 @@ def verify_command(
     *,
     json: Json = False,
     quiet: Quiet = False,
+    target: Renamed = None,
     labels: Labels = None,
     ignore: Ignore = None,
     reading: ReadOptions,
@@ -49,7 +50,7 @@ def verify_command(
 
     console = Console(quiet=quiet)
     saved = minimaxrisk.storage.load_model(model)
-    study = read_for_model(saved, data, reading, labels=labels, ignore=ignore, console=console)
+    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
     X = filled(saved, study, console)
     is_training = is_training_data(saved, study, X)
     certificate = minimaxrisk.verify(
