@@ -11,15 +11,17 @@ import typer
 
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.options import Beside, Effort
-from minimaxrisk.cli.reporting import make_report
-from minimaxrisk.cli.results import fit_as_json, fit_as_text
+from minimaxrisk.cli.options import Beside, Effort, GeneOptions
+from minimaxrisk.cli.reporting import NO_GENES, annotations_of, make_report
+from minimaxrisk.cli.results import feature_table, fit_as_json, fit_as_text
 from minimaxrisk.cli.together import describe_batches, together_of
 from minimaxrisk.cli.training import guarantee_of, permutation_of, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, read_training_study
+from minimaxrisk.report.genes import gene_table, write_genes
+from minimaxrisk.report.stopwatch import Stopwatch
 from minimaxrisk.storage.model_file import save_model
 
 
@@ -46,20 +48,27 @@ def fit_and_write(
     settings: Mapping[str, Any],
     effort: Effort,
     results: Results,
+    genes: GeneOptions = NO_GENES,
     command: str,
     console: Console,
 ) -> None:
     """Fit a classifier with these ``settings``; exit status 1 if its certificate does not hold."""
     classifier = MinimaxRiskClassifier(**settings, standardize=scale != "none")
     scaler = ClippedScaler() if scale == "clip" else None
+    parts = Stopwatch()
+    parts.begin("reading")
     with console.progress(f"reading {data}"):
         study = read_training_study(
             data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
         )
     together = together_of(study, beside, console)
+    annotations = annotations_of(genes, study, console)
+    parts.begin("fit")
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
     describe_batches(trained, effort, console)
+    parts.begin("permutation test")
     test = permutation_of(trained, effort, console)
+    parts.begin("guarantee")
     guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
     model = saved_model(trained, beside=beside, reading=reading, command=command)
     written: dict[str, Path] = {}
@@ -75,9 +84,17 @@ def fit_and_write(
             console=console,
             permutation_result=test,
             guarantee=guarantee,
+            genes=genes,
+            annotations=annotations,
+            seconds=parts.end(),
         )
         write_whole(results.report, page)
         written["report"] = results.report
+    if genes.table is not None:
+        table = feature_table(trained, findings)
+        classes = [str(label) for label in trained.classifier.classes_]
+        write_genes(genes.table, gene_table(table, classes, annotations))
+        written["genes"] = genes.table
     if results.model is not None:
         save_model(model, results.model)
         written["model"] = results.model

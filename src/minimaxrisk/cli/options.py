@@ -225,6 +225,52 @@ Radii: TypeAlias = Annotated[
 ]
 
 
+Repeats: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=100,
+        help="How often the folds are drawn, to see which samples are named wrongly every time: --repeats 5",
+        rich_help_panel=REPORTING,
+    ),
+]
+
+
+class Links(StrEnum):
+    NCBI = "ncbi"
+    GENECARDS = "genecards"
+
+
+GeneLinks: TypeAlias = Annotated[
+    Links | None,
+    typer.Option(
+        "--links",
+        help="Link names of genes on the page to a site, which learns a name when its link is chosen: "
+        "--links genecards",
+        rich_help_panel=REPORTING,
+    ),
+]
+Annotation: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Columns about features, such as symbols of probes, for the table of genes; the first column "
+        "has the names: --annotation probes.csv, or the .gct file itself for its descriptions",
+        rich_help_panel=REPORTING,
+    ),
+]
+Genes: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write all selected features with coefficients, means and tests: --genes genes.csv, or .tsv or "
+        ".xlsx",
+        rich_help_panel=REPORTING,
+    ),
+]
+
+
 Guarantee: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -280,6 +326,23 @@ class Effort:
     seed: int
     has_guarantee: bool
     compares: bool
+    n_repeats: int = 1
+
+
+@dataclass(frozen=True)
+class GeneOptions:
+    """Where the table of genes goes, what it has besides, and whether names link to a site."""
+
+    table: Path | None = None
+    annotation: Path | None = None
+    links: str | None = None
+
+
+def check_genes(path: Path | None) -> None:
+    """Refuse endings of other formats before the work."""
+    if path is not None and path.suffix.lower() not in (".csv", ".tsv", ".xlsx"):
+        message = f"must end with .csv, .tsv or .xlsx, got {path}."
+        raise typer.BadParameter(message, param_hint="--genes")
 
 
 def check_extras(*, saves: bool, reports: bool) -> None:

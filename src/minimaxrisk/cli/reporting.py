@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
+from minimaxrisk.cli.annotation import read_annotation
 from minimaxrisk.cli.console import Console
-from minimaxrisk.cli.options import Effort
+from minimaxrisk.cli.options import Effort, GeneOptions
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Together
 from minimaxrisk.files import Study
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
 from minimaxrisk.storage.model_file import SavedModel
+
+NO_GENES = GeneOptions()
+NO_ANNOTATIONS: Mapping[str, Sequence[str]] = {}
+NO_SECONDS: Mapping[str, float] = {}
+
+
+def annotations_of(genes: GeneOptions, study: Study, console: Console) -> dict[str, list[str]]:
+    """What the file of --annotation tells about the features of the study."""
+    if genes.annotation is None:
+        return {}
+    return read_annotation(genes.annotation, [str(name) for name in study.feature_names], console)
 
 
 def make_report(
@@ -25,8 +39,14 @@ def make_report(
     console: Console,
     permutation_result: PermutationTestResult | None = None,
     guarantee: BestGuarantee | None = None,
+    genes: GeneOptions = NO_GENES,
+    annotations: Mapping[str, Sequence[str]] = NO_ANNOTATIONS,
+    seconds: Mapping[str, float] = NO_SECONDS,
 ) -> tuple[Findings, str]:
-    """The numbers and the page as HTML; ``X`` is that of the study without gaps."""
+    """The numbers and the page as HTML; ``X`` is that of the study without gaps.
+
+    ``seconds`` tells what the parts took that were done before.
+    """
     with console.progress("report") as show, console.warnings_as_notes():
         findings = gather_findings(
             saved.classifier,
@@ -39,6 +59,7 @@ def make_report(
             batch=together.within,
             n_permutations=effort.n_permutations,
             n_folds=effort.n_folds,
+            n_repeats=effort.n_repeats,
             n_radii=effort.n_radii,
             n_jobs=effort.n_jobs,
             random_state=effort.seed,
@@ -55,5 +76,8 @@ def make_report(
         versions=saved.versions,
         remarks=console.notes,
         imputed=filled_gaps(study),
+        annotations=annotations,
+        links=genes.links,
+        seconds=seconds,
     )
     return findings, render_report(findings, provenance)

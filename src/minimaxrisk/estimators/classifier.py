@@ -38,6 +38,7 @@ from minimaxrisk.estimators.parameters import (
     warn_about_radius,
 )
 from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
+from minimaxrisk.estimators.reported import Reported
 from minimaxrisk.guarantees.fitted_model import linear_rule_of
 from minimaxrisk.guarantees.guaranteed_error import (
     GuaranteedError,
@@ -53,7 +54,7 @@ from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear classifier with the smallest worst-case error probability.
 
     Among all distributions whose feature means agree with the data within confidence radii

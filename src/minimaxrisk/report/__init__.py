@@ -1,9 +1,11 @@
 """One self-contained HTML page about a fitted model: what was learned, and what it is worth.
 
-``gather_findings`` computes the numbers, ``render_report`` makes the page; it needs the extra ``app``.
+``report_of`` does it all, and so does ``report`` of a fitted classifier; ``gather_findings`` computes the
+numbers, ``render_report`` makes the page. It needs the extra ``app``.
 """
 
 from minimaxrisk.report.findings import Findings, gather_findings
+from minimaxrisk.report.one_call import Report, report_of
 from minimaxrisk.report.page import Provenance, render_report
 
-__all__ = ["Findings", "Provenance", "gather_findings", "render_report"]
+__all__ = ["Findings", "Provenance", "Report", "gather_findings", "render_report", "report_of"]

@@ -9,6 +9,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.inspection import SelectedValuesDisplay
 from minimaxrisk.inspection.selected_values import COLOUR_END
+from minimaxrisk.report.colours import class_colour
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import count, isolate, shortened
 from minimaxrisk.report.vega import INK, Figure, Legend, layer, name_axis, plot, quantitative, tip
@@ -17,7 +18,6 @@ from minimaxrisk.report.vega import INK, Figure, Legend, layer, name_axis, plot,
 N_STEPS = 11
 # Columns left empty between classes.
 GAP = 1
-CLASS_COLOURS = 10
 
 
 def heat_map_figure(findings: Findings) -> Figure | None:
@@ -32,7 +32,7 @@ def heat_map_figure(findings: Findings) -> Figure | None:
         specs=[_spec(shown)],
         headers=["feature", *(f"mean of {isolate(name)}" for name in shown.classes)],
         rows=_means(shown),
-        legend=[Legend(f"c{k % CLASS_COLOURS}", "box", name) for k, name in enumerate(shown.classes)],
+        legend=[Legend(class_colour(k), "box", name) for k, name in enumerate(shown.classes)],
     )
 
 
@@ -105,7 +105,7 @@ def _cells(x: dict[str, Any]) -> dict[str, Any]:
 def _strip(shown: SelectedValuesDisplay, places: IntArray, x: dict[str, Any]) -> dict[str, Any]:
     """A band of colour over the columns of each class."""
     values = [
-        {"x": int(place), "k": f"var(--c{int(k) % CLASS_COLOURS})", "c": shown.classes[int(k)]}
+        {"x": int(place), "k": f"var(--{class_colour(int(k))})", "c": shown.classes[int(k)]}
         for place, k in zip(places, shown.labels, strict=True)
     ]
     # Another channel than that of the cells, which Vega-Lite would want on the same scale.

@@ -9,17 +9,31 @@ from typing import Any
 from minimaxrisk.report import section_wording, tables, verdicts, wording
 from minimaxrisk.report.bound_figures import history_figure, radius_figure
 from minimaxrisk.report.bundle import vega_bundle
+from minimaxrisk.report.colours import more_colours
 from minimaxrisk.report.figures import comparison_figure, permutation_figure, suspects_figure
 from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.gene_links import gene_links
+from minimaxrisk.report.genes import gene_table
 from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
-from minimaxrisk.report.phrases import count, misclassified, p_value, share
+from minimaxrisk.report.left_out_figures import reliability_figure, roc_figure
+from minimaxrisk.report.phrases import count, misclassified, p_value, share, unbroken
+from minimaxrisk.report.plain_verdict import plain_verdict
 from minimaxrisk.report.scripts import asset, content_policy, json_island, require
 from minimaxrisk.report.vega import CONFIG, Figure
+from minimaxrisk.report.volcano_figure import volcano_figure
+
+# Rows of the table of features that are there from the start; the page's script adds the others when asked.
+MOST_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the findings come from. ``imputed`` says what was done about missing values, if anything."""
+    """Where the findings come from, and what else the page is to show.
+
+    ``imputed`` says what was done about missing values, if anything; ``annotations`` are columns with an
+    entry for every feature; ``links`` names a site of ``gene_links.SITES`` that names of features link to;
+    ``seconds`` tells what the parts took that were computed before.
+    """
 
     command: str
     source: str
@@ -28,6 +42,9 @@ class Provenance:
     versions: Mapping[str, str]
     remarks: Sequence[str] = field(default=())
     imputed: str | None = None
+    annotations: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    links: str | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,7 +62,10 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         figure.key: figure
         for figure in (
             permutation_figure(findings),
+            roc_figure(findings),
+            reliability_figure(findings),
             heat_map_figure(findings),
+            volcano_figure(findings),
             comparison_figure(findings),
             None if verdicts.learned_nothing(findings) else suspects_figure(findings),
             radius_figure(findings),
@@ -53,10 +73,15 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         )
         if figure is not None
     }
+    rows = tables.feature_rows(findings)
     scripts = {"theme": asset("theme.js"), "vega": vega_bundle(), "report": asset("report.js")}
     jinja2 = require("jinja2")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=unbroken,
     )
     markup = require("markupsafe").Markup
     page: str = environment.from_string(asset("page.html")).render(
@@ -66,7 +91,12 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         tiles=_tiles(findings),
         figures=figures,
         feature_headers=tables.feature_headers(findings),
-        feature_rows=tables.feature_rows(findings),
+        feature_rows=rows[:MOST_ROWS],
+        gene_links=gene_links(findings, provenance.links),
+        panels=[panel.name for panel in findings.volcano.panels],
+        confusion=[] if findings.left_out is None else tables.confusion_rows(findings),
+        error_table=tables.error_table(findings),
+        time_facts=tables.time_facts(findings, provenance.seconds),
         class_table=tables.class_table(findings),
         guarantee_table=tables.guarantee_table(findings),
         probability_table=tables.probability_table(findings),
@@ -76,21 +106,23 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         data_facts=tables.data_facts(findings, provenance.imputed),
         n_steps=N_STEPS,
         policy=content_policy(list(scripts.values())),
-        style=markup(asset("report.css")),
+        style=markup(asset("report.css") + more_colours(findings.data.n_classes)),
         scripts={name: markup(text) for name, text in scripts.items()},
-        island=markup(json_island(_drawings(findings, figures))),
+        island=markup(json_island(_drawings(findings, figures, rows, provenance))),
     )
     return page
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     return {
+        "verdict": plain_verdict(findings),
         "headline": wording.headline(findings),
         "summary": wording.summary(findings),
         "try": wording.what_to_try(findings) if verdicts.says_nothing(findings) else [],
         "meaning": wording.meaning(findings),
         "features": [*section_wording.caution(findings), section_wording.about_features(findings)],
         "cross_validation": section_wording.about_cross_validation(findings),
+        "left_out": section_wording.about_left_out(findings),
         "probabilities": ""
         if findings.cross_validation is None
         else section_wording.about_probabilities(findings),
@@ -120,11 +152,27 @@ def _tiles(findings: Findings) -> list[Tile]:
     ]
 
 
-def _drawings(findings: Findings, figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """What the page's script draws."""
+def _drawings(
+    findings: Findings,
+    figures: Mapping[str, Figure],
+    rows: Sequence[tables.FeatureRow],
+    provenance: Provenance,
+) -> dict[str, Any]:
+    """What the page's script draws, adds and lets people save."""
     plots = [
         {"id": f"plot-{figure.key}-{i}", "spec": {**spec, "config": CONFIG}}
         for figure in figures.values()
         for i, spec in enumerate(figure.specs)
     ]
-    return {"plots": plots, "cells": cells_of(findings.values) if "heatmap" in figures else None}
+    genes = gene_table(findings.features, findings.data.classes, provenance.annotations)
+    return {
+        "plots": plots,
+        "cells": cells_of(findings.values) if "heatmap" in figures else None,
+        "more": [[row.name, row.supports, *row.cells] for row in rows[MOST_ROWS:]],
+        "genes": {"headers": genes.headers, "rows": [[_short(cell) for cell in row] for row in genes.rows]},
+    }
+
+
+def _short(cell: Any) -> Any:
+    """Numbers to save from the page; the file of --genes has all digits."""
+    return float(f"{cell:.6g}") if isinstance(cell, float) else cell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from typing import Any
 
 
 def isolate(name: str) -> str:
@@ -15,6 +16,13 @@ def isolate(name: str) -> str:
 def quoted(name: str) -> str:
     """A name that might be read as a word of the sentence."""
     return f"“{isolate(name)}”"
+
+
+def unbroken(value: Any) -> Any:
+    """``R* = 0.117`` stays on one line: spaces around an equals sign do not break."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return value.replace(" = ", "\u00a0=\u00a0")
+    return value
 
 
 def share(value: float) -> str:

@@ -6,8 +6,19 @@ is spread evenly, so that all samples whose own label weighs more share one weig
 
 from __future__ import annotations
 
+import numpy as np
+
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import certain, count, listed, misclassified, percent, quoted, share
+from minimaxrisk.report.phrases import (
+    certain,
+    count,
+    listed,
+    misclassified,
+    none_or,
+    percent,
+    quoted,
+    share,
+)
 from minimaxrisk.report.rivals import Rivals
 from minimaxrisk.report.verdicts import all_tie, in_doubt, knows_instances, learned_nothing, noise_verdict
 
@@ -39,6 +50,41 @@ def about_cross_validation(findings: Findings) -> list[str]:
         "training samples, and no unbiased estimate of the variance exists. Choosing a radius, features or "
         "samples to leave out by looking at this number makes it too small.",
     ]
+
+
+def about_left_out(findings: Findings) -> list[str]:
+    """Which classes are taken for which, and which samples are wrong again and again."""
+    found = findings.left_out
+    if found is None:
+        return []
+    if not found.errors:
+        return ["No left-out sample was named wrongly."]
+    texts = [_most_common_mistake(findings)]
+    if found.n_repeats > 1:
+        always = sum(one.n_times == found.n_repeats for one in found.errors)
+        never_again = sum(one.n_times == 1 for one in found.errors)
+        texts.append(
+            f"The folds were drawn {found.n_repeats} times. {_capital(none_or(always))} of the samples below "
+            f"{'was' if always < 2 else 'were'} named wrongly every time"
+            f"{', which makes their labels worth a look' if always else ''}, and {none_or(never_again)} once."
+        )
+    else:
+        texts.append("The option --repeats 5 tells which samples are named wrongly again and again.")
+    return texts
+
+
+def _most_common_mistake(findings: Findings) -> str:
+    assert findings.left_out is not None
+    counts = findings.left_out.confusion.copy()
+    np.fill_diagonal(counts, 0)
+    if not counts.any():
+        return "The first time that the folds were drawn no left-out sample was named wrongly."
+    own, named = np.unravel_index(int(np.argmax(counts)), counts.shape)
+    classes, size = findings.data.classes, findings.data.class_sizes[int(own)]
+    return (
+        f"The most common mistake: {counts[own, named]:,} of {size:,} samples of "
+        f"{quoted(classes[int(own)])} were taken for {quoted(classes[int(named)])}."
+    )
 
 
 def compared(rivals: Rivals) -> str:
@@ -127,7 +173,10 @@ def about_features(findings: Findings) -> str:
         f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
         f"refer to {values}. Of several features with the same information the "
         "classifier may use any one, so a feature that is not listed need not be unimportant, and one that "
-        "is listed may be replaceable; with other samples, part of the list would differ."
+        "is listed may be replaceable; with other samples, part of the list would differ. Welch’s t and q "
+        "(Benjamini and Hochberg, over all features) look at features one by one and describe: they were "
+        "computed on the samples that the features were selected with, so that for selected features they "
+        "prove nothing."
     )
 
 

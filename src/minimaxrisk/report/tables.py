@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.report.findings import Findings
@@ -34,6 +36,8 @@ class PageTable:
 
 def number(value: float) -> str:
     """Four digits, with a true minus sign, and thousands rather than powers of ten where that is readable."""
+    if np.isnan(value):
+        return ""
     if value == 0.0:
         return "0"
     text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
@@ -43,28 +47,91 @@ def number(value: float) -> str:
 def feature_headers(findings: Findings) -> list[str]:
     """Of the numbers; the name and the class stand before them."""
     classes = [isolate(name) for name in findings.data.classes]
-    one_row = len(findings.features.coefficients) == 1
-    coefficients = ["coefficient"] if one_row else [f"coefficient, {name}" for name in classes]
-    return ["importance", *coefficients, *(f"mean, {name}" for name in classes)]
+    table = findings.features
+    coefficients = (
+        ["coefficient"] if len(table.coefficients) == 1 else [f"coefficient, {name}" for name in classes]
+    )
+    which = "" if len(classes) == 2 else ", first class"
+    frequency = [] if table.frequency is None else ["selected in folds"]
+    means = [f"mean, {name}" for name in classes]
+    return ["importance", *coefficients, *means, *frequency, f"Welch t{which}", f"q{which}"]
 
 
 def feature_rows(findings: Findings) -> list[FeatureRow]:
+    """All selected features; t and q are those of the class that is named first."""
     table = findings.features
     largest = float(table.importance.max(initial=0.0)) or 1.0
     n_drawn = len(findings.values.names)
     rows = []
     for j, name in enumerate(table.names):
+        lead = 0 if len(table.t) == 1 else int(np.argmax(np.abs(table.coefficients[:, j])))
         cells = [table.importance[j], *table.coefficients[:, j], *table.class_means[:, j]]
+        frequency = [] if table.frequency is None else [f"{table.frequency[j]:.0%}"]
         rows.append(
             FeatureRow(
                 name=name,
                 place=j if j < n_drawn else None,
                 supports=table.directions[j].in_words,
                 bar=float(table.importance[j]) / largest,
-                cells=tuple(number(float(cell)) for cell in cells),
+                cells=(
+                    *(number(float(cell)) for cell in cells),
+                    *frequency,
+                    number(float(table.t[lead, j])),
+                    q_value(float(table.q[lead, j])),
+                ),
             )
         )
     return rows
+
+
+def q_value(value: float) -> str:
+    """Small ones as powers of ten."""
+    if np.isnan(value):
+        return ""
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}".replace("-", "\u2212")
+
+
+def confusion_rows(findings: Findings) -> list[tuple[str, list[tuple[int, float, bool]]]]:
+    """By class: how many of its left-out samples got which name, as a share of the class, and if rightly."""
+    assert findings.left_out is not None
+    counts = findings.left_out.confusion
+    return [
+        (
+            name,
+            [(int(n), float(n) / max(1, int(row.sum())), i == k) for k, n in enumerate(row)],
+        )
+        for i, (name, row) in enumerate(zip(findings.data.classes, counts, strict=True))
+    ]
+
+
+def error_table(findings: Findings) -> PageTable | None:
+    """The left-out samples that were named wrongly, those first that were so most often."""
+    found = findings.left_out
+    if found is None or not found.errors:
+        return None
+    is_repeated = found.n_repeats > 1
+    headers = ["sample", "class", "named when left out", "probability given to own class"]
+    headers += [f"wrong, of {found.n_repeats} repeats"] if is_repeated else []
+    rows = [
+        [
+            one.name,
+            one.own,
+            one.named,
+            share(one.own_probability),
+            *([f"{one.n_times}"] if is_repeated else []),
+        ]
+        for one in found.errors
+    ]
+    return PageTable("Left-out samples that were named wrongly", headers, rows)
+
+
+def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Where the seconds went, the most first."""
+    seconds = {**findings.seconds}
+    for part, value in before.items():
+        seconds[part] = seconds.get(part, 0.0) + value
+    longest_first = sorted(seconds.items(), key=lambda item: -item[1])
+    return [(part, f"{value:,.1f} s") for part, value in longest_first if value >= 0.05]
 
 
 def class_table(findings: Findings) -> PageTable:

@@ -16,12 +16,16 @@ from minimaxrisk.cli.options import (
     PERMUTATIONS,
     RADII,
     REPORTING,
+    Annotation,
     Batch,
     Beside,
     Compare,
     Data,
     Effort,
     Folds,
+    GeneLinks,
+    GeneOptions,
+    Genes,
     Groups,
     Guarantee,
     Ignore,
@@ -31,9 +35,11 @@ from minimaxrisk.cli.options import (
     Options,
     Quiet,
     Radii,
+    Repeats,
     Seed,
     check_comparison,
     check_extras,
+    check_genes,
     with_reading_options,
 )
 
@@ -184,8 +190,12 @@ def fit_command(
     ] = None,
     guarantee: Guarantee = True,
     folds: Folds = FOLDS,
+    repeats: Repeats = 1,
     radii: Radii = RADII,
     compare: Compare = False,
+    genes: Genes = None,
+    annotation: Annotation = None,
+    links: GeneLinks = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     reading: ReadOptions,
@@ -196,6 +206,7 @@ def fit_command(
     Examples:
       minimaxrisk fit genes.csv --target diagnosis --report report.html
       minimaxrisk fit genes.csv --target diagnosis --report report.html --compare
+      minimaxrisk fit genes.csv --target diagnosis --genes selected.xlsx
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
@@ -206,7 +217,8 @@ def fit_command(
     """
     check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
-    checked_destinations([out, report], sources=[data, labels])
+    checked_destinations([out, report, genes], sources=[data, labels, annotation])
+    check_genes(genes)
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
@@ -233,8 +245,18 @@ def fit_command(
             "class_weight": class_weight and class_weight.value,
             "random_state": seed,
         },
-        effort=Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare),
+        effort=Effort(
+            permutations,
+            folds,
+            radii,
+            jobs,
+            seed,
+            has_guarantee=guarantee,
+            compares=compare,
+            n_repeats=repeats,
+        ),
         results=Results(model=out, report=report, write_back=write_back, as_json=json),
+        genes=GeneOptions(genes, annotation, links and links.value),
         command=context.ensure_object(Options).command,
         console=console,
     )

@@ -15,10 +15,14 @@ from minimaxrisk.cli.options import (
     PERMUTATIONS,
     RADII,
     REPORTING,
+    Annotation,
     Compare,
     Data,
     Effort,
     Folds,
+    GeneLinks,
+    GeneOptions,
+    Genes,
     Guarantee,
     Ignore,
     Jobs,
@@ -28,9 +32,11 @@ from minimaxrisk.cli.options import (
     Quiet,
     Radii,
     Renamed,
+    Repeats,
     Seed,
     check_comparison,
     check_extras,
+    check_genes,
     with_reading_options,
 )
 
@@ -61,8 +67,12 @@ def report_command(
     ] = PERMUTATIONS,
     guarantee: Guarantee = True,
     folds: Folds = FOLDS,
+    repeats: Repeats = 1,
     radii: Radii = RADII,
     compare: Compare = False,
+    genes: Genes = None,
+    annotation: Annotation = None,
+    links: GeneLinks = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -82,7 +92,7 @@ def report_command(
       minimaxrisk report model.skops genes.csv --compare
     """
     # Here, so that --help need not wait for the numerical packages.
-    from minimaxrisk.cli.reporting import make_report  # noqa: PLC0415
+    from minimaxrisk.cli.reporting import annotations_of, make_report  # noqa: PLC0415
     from minimaxrisk.cli.stored import (  # noqa: PLC0415
         beside_of,
         filled,
@@ -91,11 +101,13 @@ def report_command(
         read_for_model,
     )
     from minimaxrisk.cli.together import together_of  # noqa: PLC0415
+    from minimaxrisk.report.genes import gene_table, write_genes  # noqa: PLC0415
 
     check_comparison(compares=compare, n_folds=folds, reports=True)
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
-    checked_destinations([page], sources=[model, data, labels])
+    checked_destinations([page, genes], sources=[model, data, labels, annotation])
+    check_genes(genes)
     check_extras(saves=False, reports=True)
     saved = minimaxrisk.storage.load_model(model)
     if not isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier):
@@ -106,9 +118,25 @@ def report_command(
         message = f"{not_training_data(study)} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
-    effort = Effort(permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare)
+    effort = Effort(
+        permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare, n_repeats=repeats
+    )
     command = context.ensure_object(Options).command
     together = together_of(study, beside_of(saved), console)
-    _, html = make_report(saved, study, X, effort, together=together, command=command, console=console)
+    about_genes = GeneOptions(genes, annotation, links and links.value)
+    annotations = annotations_of(about_genes, study, console)
+    findings, html = make_report(
+        saved,
+        study,
+        X,
+        effort,
+        together=together,
+        command=command,
+        console=console,
+        genes=about_genes,
+        annotations=annotations,
+    )
     write_whole(page, html)
+    if genes is not None:
+        write_genes(genes, gene_table(findings.features, findings.data.classes, annotations))
     typer.echo(str(page))

@@ -46,6 +46,11 @@
     // ast: expressions are interpreted, since the page's policy allows no code made from text.
     const options = { ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: showTooltip };
     const { view } = await vegaEmbed(place, { $schema: undefined, ...spec }, { mode: "vega-lite", ...options });
+    if (id.startsWith("plot-volcano") && byId("volcano-class")) {
+      byId("volcano-class").addEventListener("change", (event) => {
+        view.signal("panel", Number(event.target.value)).runAsync();
+      });
+    }
     if (isHeatMap) {
       heatMap = view;
       view.addEventListener("click", (event, item) => {
@@ -131,7 +136,52 @@
     byId("feature-count").textContent = `${seen.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`;
   };
 
+  /* ---- rows beyond those that the page begins with, and a file of all of them ---- */
+  const addAll = () => {
+    const last = rows.length ? rows[0].cells.length : 0;
+    for (const cells of data.more.splice(0)) {
+      const row = document.createElement("tr");
+      cells.forEach((text, i) => {
+        const cell = document.createElement(i === 0 ? "th" : "td");
+        if (i === 0) cell.scope = "row";
+        if (i > 1 && i < last) cell.className = "number";
+        const content = i < 2 ? document.createElement("bdi") : cell;
+        content.textContent = text;
+        if (content !== cell) cell.append(content);
+        row.append(cell);
+      });
+      rows.push(row);
+      table.tBodies[0].append(row);
+    }
+    const button = byId("all-genes");
+    if (button) button.remove();
+  };
+
+  const quoted = (cell) => {
+    const text = cell === null ? "" : String(cell);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+
+  const saveGenes = () => {
+    const lines = [data.genes.headers, ...data.genes.rows].map((row) => row.map(quoted).join(","));
+    const file = new Blob(["\ufeff", lines.join("\n"), "\n"], { type: "text/csv" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = "genes.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
   if (table) {
+    byId("save-genes").addEventListener("click", saveGenes);
+    if (byId("all-genes")) {
+      byId("all-genes").addEventListener("click", () => {
+        addAll();
+        filter();
+      });
+      // Who looks for a name looks for it among all of them.
+      search.addEventListener("focus", addAll, { once: true });
+    }
     rows.forEach(makeChoosable);
     [...table.tHead.rows[0].cells].forEach(makeSortable);
     search.addEventListener("input", filter);

@@ -1,0 +1,104 @@
+"""The volcano plot: differences between classes beside their p-values, the selected features marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.phrases import count, quoted
+from minimaxrisk.report.vega import LEFT, NOISE, SECOND, Figure, Legend, layer, plot, quantitative, tip
+
+# Selected features that are drawn, the most important ones; more would hide each other.
+MOST_MARKED = 300
+
+
+def volcano_figure(findings: Findings) -> Figure | None:
+    """One panel for each class against the rest; the page's script shows one of them at a time."""
+    found = findings.volcano
+    if not any(len(panel.columns) for panel in found.panels):
+        return None
+    others: list[dict[str, Any]] = []
+    marked: list[dict[str, Any]] = []
+    for k, panel in enumerate(found.panels):
+        others += [
+            {"k": k, "x": _short(x), "y": _short(y)}
+            for x, y in zip(panel.other_x, panel.other_y, strict=True)
+        ]
+        marked += [
+            {"k": k, "x": _short(x), "y": _short(y), "n": found.names[int(j)]}
+            for j, x, y in list(zip(panel.columns, panel.x, panel.y, strict=True))[:MOST_MARKED]
+        ]
+    what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
+    x, y = f"{what}, {_sides(findings)}", "\u2212log10 p, Welch"
+    chosen = [{"filter": "datum.k === panel"}]
+    layers = [
+        {
+            **layer(
+                others,
+                {"type": "circle", "color": NOISE, "opacity": 0.8, "size": 14},
+                x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
+                y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
+            ),
+            "transform": chosen,
+        },
+        {
+            **layer(
+                marked,
+                {"type": "point", "filled": True, "opacity": 1, "color": SECOND, "size": 46},
+                x=quantitative("x", x),
+                y=quantitative("y", y),
+                tooltip=[
+                    tip("n", "feature"),
+                    tip("x", what, "quantitative", format=".3f"),
+                    tip("y", "\u2212log10 p", "quantitative", format=".1f"),
+                ],
+            ),
+            "transform": chosen,
+        },
+    ]
+    return Figure(
+        key="volcano",
+        title="All features one by one, the selected ones marked",
+        caption=_caption(findings, what),
+        specs=[plot(280, layers, params=[{"name": "panel", "value": 0}])],
+        headers=[],  # the table of features, and the file of all of them, have its numbers
+        rows=[],
+        legend=[
+            Legend("second", "dot", "selected features"),
+            Legend("noise", "dot", "other features"),
+        ],
+    )
+
+
+def _sides(findings: Findings) -> str:
+    classes = findings.data.classes
+    return f"{classes[1]} less {classes[0]}" if len(classes) == 2 else "the class less all others"
+
+
+def _caption(findings: Findings, what: str) -> str:
+    found, data = findings.volcano, findings.data
+    n_marked = min(findings.features.n_selected, MOST_MARKED)
+    fold = (
+        "The values are no logarithms, so the change is a ratio."
+        if found.is_ratio
+        else "Where values are logarithms, that is the log fold change."
+    )
+    without = max(panel.n_without_place for panel in found.panels)
+    missing = (
+        f" {count(without, 'feature')} without variation or with a mean of zero cannot be drawn."
+        if without
+        else ""
+    )
+    side = quoted(data.classes[1]) if data.n_classes == 2 else "the class"
+    few = f"the {n_marked:,} most important" if n_marked < findings.features.n_selected else "the"
+    return (
+        f"To the right features that are higher in {side}, by {what}; higher up those that differ more "
+        f"surely. {fold} Marked are {few} selected features; of the others those at the same place share a "
+        f"dot.{missing} The classifier looks at features together: it may leave out one that stands high "
+        "here because another one tells the same, and take one that is low because it corrects others. This "
+        "is a description: p-values of selected features come from the samples that selected them."
+    )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
