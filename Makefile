@@ -9,7 +9,7 @@ BIN = $(VENV)/bin
 help:
 	@echo "make demo         the library at work, on simulated and real data; ends with a report"
 	@echo "make test         the tests"
-	@echo "make test-slow    the slow tests (about a quarter of an hour)"
+	@echo "make test-slow    the slow tests: larger sizes, more random problems (many minutes)"
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"

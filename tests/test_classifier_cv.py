@@ -71,17 +71,19 @@ def one_by_one(estimator, X, y, folds, weights=None, scoring=None):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "weighted"),
     [
-        {},
-        {"standardize": False, "fit_intercept": False},
-        {"coding": "one-hot"},
-        {"marginal": "empirical"},
-        {"class_weight": "balanced"},
-        {"solver": "constraint-generation", "weight_kind": "importance"},
+        ({}, False),
+        ({}, True),
+        ({"standardize": False, "fit_intercept": False}, True),
+        ({"coding": "one-hot"}, True),
+        ({"marginal": "empirical"}, True),
+        ({"class_weight": "balanced"}, True),
+        # Weights of the classes alone.
+        ({"class_weight": "balanced"}, False),
+        ({"solver": "constraint-generation", "weight_kind": "importance"}, True),
     ],
 )
-@pytest.mark.parametrize("weighted", [False, True])
 def test_losses_are_those_of_fits_one_by_one(study, options, weighted):
     X, y = study
     weights = 1.0 + np.arange(60) % 3 if weighted else None
@@ -101,14 +103,20 @@ def test_losses_are_those_of_fits_one_by_one(study, options, weighted):
     assert verify(found.estimator_, X, y, sample_weight=weights).valid
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
-@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
-def test_three_classes_dense_and_sparse(three_classes, container, scoring):
+@pytest.fixture(scope="module", params=[None, "balanced_accuracy"])
+def thin_classes(three_classes, request):
+    """Three classes with zeros among the values, a score, and its losses one by one."""
     X, y = three_classes
     X = np.where(np.abs(X) > 0.6, X, 0.0)
-    model = MinimaxRiskClassifierCV(radii=RADII, cv=3, scoring=scoring).fit(container(X), y)
     folds = list(StratifiedKFold(3).split(X, y))
-    losses, _ = one_by_one(MinimaxRiskClassifier(), X, y, folds, scoring=scoring)
+    losses, _ = one_by_one(MinimaxRiskClassifier(), X, y, folds, scoring=request.param)
+    return X, y, request.param, losses
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_three_classes_dense_and_sparse(thin_classes, container):
+    X, y, scoring, losses = thin_classes
+    model = MinimaxRiskClassifierCV(radii=RADII, cv=3, scoring=scoring).fit(container(X), y)
     np.testing.assert_allclose(model.cv_results_["fold_losses"], losses, atol=1e-6)
 
 

@@ -178,26 +178,33 @@ def assert_kkt(problem, solution, tol=1e-6):
     assert (np.maximum(scores - phi, 0.0) * (r - w)).max() < tol
 
 
+@pytest.fixture(scope="module")
+def wide_problem():
+    """40 samples, 300 features, 3 classes, with the solution of the whole program."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), [14, 13, 13])
+    X = rng.standard_normal((40, 300))
+    X[:, :10] += 1.5 * (labels[:, None] == np.repeat([0, 1], 5))
+    problem, _ = problem_of(X, labels, 3)
+    return problem, full_lp(problem, BayesError())
+
+
 @pytest.mark.parametrize("initial", ["correlation", "first-order", np.array([0, 7]), np.empty(0, int)])
 @pytest.mark.parametrize("n_max", [1, 10, 1000])
-def test_the_start_does_not_change_the_answer(wide, initial, n_max):
-    X, y = wide
-    labels = np.unique(y, return_inverse=True)[1]
-    problem, _ = problem_of(X, labels, 3)
+def test_the_start_does_not_change_the_answer(wide_problem, initial, n_max):
+    problem, exact = wide_problem
     settings = EngineSettings("constraint-generation", initial, n_max, epsilon=1e-8)
     solution = solve_minimax_risk(problem, settings)
-    assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
+    assert solution.upper == pytest.approx(exact.upper, abs=1e-7)
     if isinstance(initial, np.ndarray):
         assert solution.history[0]["n_features"] == 3 * len(initial)
     else:
         assert solution.history[0]["n_features"] == min(n_max, problem.n_components)
 
 
-def test_first_order_start_takes_coefficients_first_and_finds_many_of_the_final_ones(wide):
-    X, y = wide
-    labels = np.unique(y, return_inverse=True)[1]
-    problem, _ = problem_of(X, labels, 3)
-    final = np.flatnonzero(full_lp(problem, BayesError()).mu)
+def test_first_order_start_takes_coefficients_first_and_finds_many_of_the_final_ones(wide_problem):
+    problem, exact = wide_problem
+    final = np.flatnonzero(exact.mu)
     found = starts.by_first_order(problem, BayesError(), len(final))
     by_chance = len(final) ** 2 / problem.n_components
     assert len(np.intersect1d(found, final)) > 4 * by_chance

@@ -72,7 +72,7 @@ def test_risk_is_that_of_two_other_formulations(**drawn):
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=300)
 @problems_at_random
 def test_risk_is_that_of_two_other_formulations_again_and_again(**drawn):
     check_risk(**drawn)
