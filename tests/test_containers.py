@@ -18,6 +18,7 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     error_bounds,
+    holdout_bound,
     minimax_risk_path,
     permutation_test,
     verify,
@@ -30,6 +31,8 @@ from minimaxrisk.features.dense import DenseFeatures, dense_features
 from minimaxrisk.features.implicit import ImplicitFeatures, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.storage import SavedModel, load_model, save_model
+from minimaxrisk.storage.fingerprint import fingerprint
 
 N, D = 60, 900
 CONTAINERS = [
@@ -377,6 +380,31 @@ def test_what_takes_many_fits(container, study, expected, name):
         chosen.estimator_.radius
         == MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3).fit(plain, y).estimator_.radius
     )
+
+
+@pytest.mark.parametrize("name", ["memmap C", "zarr by columns"])
+def test_what_reads_folds_into_memory(container, study, name):
+    X, (plain, y) = container(name), study
+    model = MinimaxRiskClassifier(copy=False, gap_tol=1e-2)
+    found, wanted = (holdout_bound(model, data, y, random_state=0, test_size=0.3) for data in (X, plain))
+    assert found.value == wanted.value
+    found, wanted = (
+        permutation_test(model, data, y, 1, sample_weight=np.arange(N) % 3, random_state=0)
+        for data in (X, plain)
+    )
+    assert found.statistic == pytest.approx(wanted.statistic, abs=1e-2)
+
+
+def test_a_model_of_data_on_disk_is_a_model_file(container, study, expected, tmp_path):
+    pytest.importorskip("skops", reason="comes with the extra 'app'")
+    X, names = container("zarr both"), np.array([f"gene {j}" for j in range(D)], dtype=object)
+    model = MinimaxRiskClassifier(copy=False).fit(X, study[1])
+    digest = fingerprint(X, study[1], names)
+    assert digest == fingerprint(study[0], study[1], names)
+    save_model(SavedModel(model, names, "y", digest), tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops").classifier
+    assert loaded.copy is False
+    assert verify(loaded, X, study[1]).valid
 
 
 def test_instances_without_labels(container, study):
