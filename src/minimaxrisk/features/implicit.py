@@ -52,6 +52,10 @@ class HeldColumns:
     values: FloatArray
 
 
+def no_columns(n_instances: int) -> HeldColumns:
+    return HeldColumns(np.zeros(0, dtype=np.intp), np.zeros((n_instances, 0)))
+
+
 @dataclass
 class ImplicitFeatures:
     """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""

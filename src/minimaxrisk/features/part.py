@@ -9,95 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.stored_array import StoredArray
 from minimaxrisk.features.class_moments import ClassMoments
 from minimaxrisk.features.dense import (
     ENOUGH_VARIANCE,
     DenseFeatures,
-    blocks_by_column,
     mean_and_variance,
     rescale_in_place,
 )
+from minimaxrisk.features.implicit import ImplicitFeatures, no_columns
 from minimaxrisk.features.matrix import ColumnScale
 
 # Columns that vary less on a part, beside the whole, have lost digits when the whole was scaled.
 ENOUGH_DEVIATION = 1e-3
 
 
-@dataclass
-class DensePart:
-    """The features ``(X[rows] - shift) * factor``, where X is the whole matrix."""
+class DensePart(ImplicitFeatures):
+    """The features ``(X[rows] - shift) * factor``, where X is the whole matrix, which is a copy already."""
 
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
-
-    whole: DenseFeatures
-    rows: IntArray
-    shift: FloatArray
-    factor: FloatArray  # zero for columns that do not vary
-    n_passes: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.whole.shape[1]
-
-    def correlate(self, block_weights: FloatArray) -> FloatArray:
-        self.n_passes += 1
-        lifted = np.zeros((len(block_weights), self.whole.shape[0]))
-        lifted[:, self.rows] = block_weights
-        found = self.whole.correlate(lifted)
-        found -= block_weights.sum(axis=1, keepdims=True) * self.shift
-        found *= self.factor
-        return found
-
-    correlate_roughly = correlate
-
-    def combine(self, coefficients: FloatArray) -> FloatArray:
-        used = np.flatnonzero(coefficients.any(axis=0))
-        if 2 * len(used) > self.shape[1]:
-            self.n_passes += 1
-        return coefficients[:, used] @ self.columns(used).T
-
-    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
-        self.n_passes += 1
-        n, d = self.shape
-        parts = [weights @ function(self._block(part)) for part in blocks_by_column(slice(0, d), n)]
-        return np.concatenate(parts, axis=1)
-
-    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        return self.copied().class_moments(p_hats)
-
-    def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
-        return self.copied().averaged(shares)
-
-    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
-        return self.copied().some_rows(indices, after=after)
-
-    def columns(self, indices: IntArray) -> FloatArray:
-        chosen = self.whole.values.T[indices][:, self.rows]
-        chosen -= self.shift[indices, None]
-        chosen *= self.factor[indices, None]
-        return chosen.T
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
-
-    def _block(self, part: slice) -> FloatArray:
-        return (self.whole.values[:, part][self.rows] - self.shift[part]) * self.factor[part]
+    def __init__(self, whole: DenseFeatures, rows: IntArray, shift: FloatArray, factor: FloatArray) -> None:
+        values = StoredArray(whole.values, is_finite=True)
+        super().__init__(values, rows, shift, factor, has_intercept=False, held=no_columns(len(rows)))
+        self.whole = whole
 
     def copied(self) -> DenseFeatures:
         """The same as a matrix of its own, which is quicker to read again and again."""
         self.n_passes += 1
-        n, d = self.shape
-        values = np.empty((n, d), order="F")
-        for part in blocks_by_column(slice(0, d), n):
-            values[:, part] = self._block(part)
-        return DenseFeatures(values)
+        return self.some_rows(np.arange(len(self.rows)), after=np.empty((0, self.shape[1])))
 
 
 @dataclass(frozen=True)

@@ -121,13 +121,16 @@ def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
     remain.
     """
     codes, tied = np.zeros(len(kept), dtype=np.intp), np.arange(len(kept))
-    start, width = 0, 16
+    start, width = 0, 1
     while start < X.shape[1] and len(tied) > 1:
         stop = min(start + max(1, min(width, MOST_COMPARED // len(tied))), X.shape[1])
-        # The rank among the tied ones breaks ties; a row that is alone has its place already.
-        within = np.zeros(len(kept), dtype=np.intp)
-        within[tied] = _ranks(_bytes_at(X, kept[tied], start, stop), codes[tied])
-        codes = _ranks(within[:, None], codes)
+        ranks = _ranks(_bytes_at(X, kept[tied], start, stop), codes[tied])
+        if len(tied) < len(kept):
+            # The rank among the tied ones breaks ties; a row that is alone has its place already.
+            within = np.zeros(len(kept), dtype=np.intp)
+            within[tied] = ranks
+            ranks = _ranks(within[:, None], codes)
+        codes = ranks
         tied = np.flatnonzero(np.bincount(codes)[codes] > 1)
         start, width = stop, 4 * width
     return codes
@@ -143,7 +146,7 @@ def _bytes_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarra
 
 def _ranks(keys: np.ndarray, codes: IntArray) -> IntArray:
     """Ranks of rows by code, and then by their keys, column by column."""
-    order = np.lexsort((*keys.T[::-1], codes))
+    order = np.lexsort((*keys.T[::-1], codes) if codes.any() else keys.T[::-1])
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = codes[order[1:]] != codes[order[:-1]]
     for key in keys.T:
