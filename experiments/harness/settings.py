@@ -88,6 +88,8 @@ class Settings:
     # Reading: columns of the table, and how often it is read.
     table_features: int = 50_000
     table_repetitions: int = 5
+    # Dask: columns of the study that is fitted in memory and in chunks.
+    cluster_features: int = 500_000
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -179,6 +181,7 @@ QUICK = Settings(
     document_sweep_words=1000,
     table_features=2000,
     table_repetitions=1,
+    cluster_features=4000,
     limit=60.0,
     is_quick=True,
 )
