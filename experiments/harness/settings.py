@@ -94,6 +94,8 @@ class Settings:
     scale_tall: tuple[int, ...] = (1_000_000, 100)
     scale_limit: float = 300.0
     scale_memory: float = 8e9
+    # Dask: columns of the study that is fitted in memory and in chunks.
+    cluster_features: int = 500_000
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -189,6 +191,7 @@ QUICK = Settings(
     scale_sparse=(60, 2000),
     scale_tall=(3000, 10),
     scale_limit=60.0,
+    cluster_features=4000,
     limit=60.0,
     is_quick=True,
 )

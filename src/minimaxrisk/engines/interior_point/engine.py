@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints_by_container import moment_constraints
+from minimaxrisk.engines.interior_point.constraints_for import moment_constraints
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.relay import Relay
 from minimaxrisk.engines.interior_point.vertices.equations import Vertex

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
-from minimaxrisk.engines.interior_point.constraints_by_container import moment_constraints
+from minimaxrisk.engines.interior_point.constraints_for import moment_constraints
 from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import InstanceStep

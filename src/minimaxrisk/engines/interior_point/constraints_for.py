@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
 
 from minimaxrisk.engines.interior_point import device_factors  # noqa: F401  # registers its factor
 from minimaxrisk.engines.interior_point.constraints_on_dask import MomentConstraintsOnDask
@@ -14,25 +13,28 @@ from minimaxrisk.engines.interior_point.moment_constraints import (
 )
 from minimaxrisk.features.dask_features import DaskFeatures
 from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.features.matrix import FeatureMatrix
 from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem
 
 
 def moment_constraints(problem: Problem, *, is_exact: bool = False) -> MomentConstraints:
     """The constraints of a problem, kept beside its features; ``is_exact`` does without rough passes."""
-    return _constraints_on(problem.features, problem, is_exact)
+    return _constraints_of(problem.features, problem, is_exact)
 
 
 @singledispatch
-def _constraints_on(features: Any, problem: Problem, is_exact: bool) -> MomentConstraints:
+def _constraints_of(features: FeatureMatrix, problem: Problem, is_exact: bool) -> MomentConstraints:
     return MomentConstraintsInMemory(problem, is_exact=is_exact)
 
 
-@_constraints_on.register
-def _(features: DaskFeatures, problem: Problem, is_exact: bool) -> MomentConstraints:
+@_constraints_of.register
+def _constraints_on_dask(features: DaskFeatures, problem: Problem, is_exact: bool) -> MomentConstraints:
     return MomentConstraintsOnDask(problem, features)
 
 
-@_constraints_on.register
-def _(features: DeviceFeatures, problem: DeviceProblem, is_exact: bool) -> MomentConstraints:
+@_constraints_of.register
+def _constraints_on_device(
+    features: DeviceFeatures, problem: DeviceProblem, is_exact: bool
+) -> MomentConstraints:
     return MomentConstraintsOnDevice(problem)
