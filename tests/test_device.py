@@ -8,8 +8,13 @@ import sklearn
 from scipy import sparse
 
 from minimaxrisk import (
+    ClippedScaler,
+    L1SVMClassifier,
     MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    MinimaxRiskSelector,
+    RandomFourierFeatures,
     permutation_test,
     verify,
 )
@@ -283,6 +288,30 @@ def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
     if torch.cuda.is_available():
         assert streamed.streamed_if_asked(X.pin_memory()).device.type == "cuda"
         assert streamed.streamed_if_asked(X.cuda()).device.type == "cuda"
+
+
+@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), RandomFourierFeatures()])
+def test_what_works_on_numpy_arrays_alone_says_so(what, study):
+    X, y = study
+    with pytest.raises(
+        TypeError, match=rf"{type(what).__name__} works on NumPy.*array_api_strict; convert X"
+    ):
+        what.fit(strict(X), y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_takes_parts_of_the_rows(study):
+    X, y = study[0][:, :60], study[1]
+    for Z in (strict(X), X):
+        model = MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(Z, y)
+        fitted = MinimaxRiskClassifier(radius="bonferroni").fit(Z, y)
+        bound = fitted.guaranteed_error(training_data=(Z, y), n_folds=3)
+        kept = MinimaxRiskSelector().fit(Z, y).transform(Z)
+        if Z is X:
+            assert model.radius_ == found[0]
+            assert bound.value == pytest.approx(found[1], abs=1e-7)
+            assert np.allclose(kept, found[2])
+        found = model.radius_, bound.value, to_numpy(kept)
 
 
 def test_without_the_switch_arrays_become_numpys(study):

@@ -115,6 +115,8 @@ def growth(n: int, widths: list[int]) -> Iterator[Row]:
             "seconds_with_results_in_numpy": whole,
             "R": model.worst_case_error_,
         }
+        if d == MOST_ON_CPU:
+            yield from _cupy(X, y, common)
         if d > MOST_ON_CPU:
             continue
         here = X.cpu().numpy()
@@ -130,6 +132,22 @@ def growth(n: int, widths: list[int]) -> Iterator[Row]:
         rival = LinearSVC(penalty="l1", dual=False, C=0.1, max_iter=1000)
         yield {"what": "growth: liblinear, L1 SVM, CPU", **common, "seconds": _alone(rival, here, y)}
         yield from _skglm(here, y, common)
+
+
+def _cupy(X: torch.Tensor, y: np.ndarray, common: Row) -> Iterator[Row]:
+    """The same memory as an array of CuPy, without the kernel."""
+    try:
+        import cupy  # noqa: PLC0415
+    except ImportError:
+        return
+    until, whole, model = certified(cupy.from_dlpack(X), y)
+    yield {
+        "what": "growth: device, CuPy",
+        **common,
+        "seconds": until,
+        "seconds_with_results_in_numpy": whole,
+        "R": model.worst_case_error_,
+    }
 
 
 def _skglm(here: np.ndarray, y: np.ndarray, common: Row) -> Iterator[Row]:
