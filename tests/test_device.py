@@ -302,16 +302,20 @@ def test_what_works_on_numpy_arrays_alone_says_so(what, study):
 @pytest.mark.filterwarnings("ignore")
 def test_what_takes_parts_of_the_rows(study):
     X, y = study[0][:, :60], study[1]
-    for Z in (strict(X), X):
-        model = MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(Z, y)
-        fitted = MinimaxRiskClassifier(radius="bonferroni").fit(Z, y)
-        bound = fitted.guaranteed_error(training_data=(Z, y), n_folds=3)
-        kept = MinimaxRiskSelector().fit(Z, y).transform(Z)
-        if Z is X:
-            assert model.radius_ == found[0]
-            assert bound.value == pytest.approx(found[1], abs=1e-7)
-            assert np.allclose(kept, found[2])
-        found = model.radius_, bound.value, to_numpy(kept)
+    here, there = (
+        (
+            MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(Z, y).radius_,
+            MinimaxRiskClassifier(radius="bonferroni")
+            .fit(Z, y)
+            .guaranteed_error(training_data=(Z, y), n_folds=3)
+            .value,
+            to_numpy(MinimaxRiskSelector().fit(Z, y).transform(Z)),
+        )
+        for Z in (X, strict(X))
+    )
+    assert there[0] == here[0]
+    assert there[1] == pytest.approx(here[1], abs=1e-7)
+    assert np.array_equal(there[2], here[2])
 
 
 def test_without_the_switch_arrays_become_numpys(study):

@@ -43,7 +43,7 @@ def refuse_elsewhere(X: Any, what: str) -> None:
     if stays_where_it_is(X):
         raise TypeError(
             f"{what} works on NumPy arrays and sparse matrices, got an array of "
-            f"{type(X).__module__.split('.')[0]}; convert X to NumPy, or use the functions of its own library."
+            f"{type(X).__module__.split('.')[0]}; convert X to NumPy, or use functions of its own library."
         )
 
 
