@@ -13,7 +13,7 @@ import torch
 from sklearn.svm import LinearSVC
 
 from experiments.accelerators.clock import median_seconds, reading_bandwidth, seconds_of
-from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk.datasets import list_datasets, load_dataset
 from minimaxrisk.engines.solution import IterationRecord
 
@@ -215,6 +215,19 @@ def permutations(n_permutations: int, *, n: int, d: int, on_cpu: int) -> Iterato
             **common,
             "seconds": seconds,
             "milliseconds_each": 1e3 * seconds / on_cpu,
+        }
+
+
+def ensemble(n_members: int, *, n: int, d: int) -> Iterator[Row]:
+    """Members of an ensemble at once, without the certificate of their average, here and there."""
+    X, y = study(n, d)
+    model = MinimaxRiskEnsembleClassifier(n_estimators=n_members, certify=False, random_state=0)
+    for where, values in (("device", X), ("CPU", X.cpu().numpy())):
+        yield {
+            "what": f"{n_members} members: {where}",
+            "n": n,
+            "d": d,
+            "seconds": median_seconds(lambda values=values: model.fit(values, y), 3),  # type: ignore[misc]
         }
 
 
