@@ -8,8 +8,13 @@ import sklearn
 from scipy import sparse
 
 from minimaxrisk import (
+    ClippedScaler,
+    L1SVMClassifier,
     MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    MinimaxRiskSelector,
+    RandomFourierFeatures,
     permutation_test,
     verify,
 )
@@ -203,7 +208,7 @@ def test_what_takes_many_fits(elsewhere, study):
         for values in (X, Z)
     )
     assert there.statistic == pytest.approx(here.statistic, abs=1e-4)
-    assert np.allclose(there.null_distribution, here.null_distribution, atol=1e-4)
+    assert np.allclose(there.null_distribution, here.null_distribution, atol=1e-7)
     assert there.pvalue == here.pvalue
     here, there = (
         MinimaxRiskEnsembleClassifier(subsample=0.5, n_estimators=16, gap_tol=1e-4, random_state=0).fit(
@@ -211,9 +216,9 @@ def test_what_takes_many_fits(elsewhere, study):
         )
         for values in (X, Z)
     )
-    assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-2)
+    assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert isinstance(there.predict(Z), type(Z))
-    assert np.allclose(to_numpy(there.predict_proba(Z)), here.predict_proba(X), atol=0.02)
+    assert np.allclose(to_numpy(there.predict_proba(Z)), here.predict_proba(X), atol=1e-7)
     assert verify(there, Z, y).valid
     here, there = (
         MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=200).fit(values, y) for values in (X, Z)
@@ -284,6 +289,34 @@ def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
     if torch.cuda.is_available():
         assert streamed.streamed_if_asked(X.pin_memory()).device.type == "cuda"
         assert streamed.streamed_if_asked(X.cuda()).device.type == "cuda"
+
+
+@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), RandomFourierFeatures()])
+def test_what_works_on_numpy_arrays_alone_says_so(what, study):
+    X, y = study
+    with pytest.raises(
+        TypeError, match=rf"{type(what).__name__} works on NumPy.*array_api_strict; convert X"
+    ):
+        what.fit(strict(X), y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_takes_parts_of_the_rows(study):
+    X, y = study[0][:, :60], study[1]
+    here, there = (
+        (
+            MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(Z, y).radius_,
+            MinimaxRiskClassifier(radius="bonferroni")
+            .fit(Z, y)
+            .guaranteed_error(training_data=(Z, y), n_folds=3)
+            .value,
+            to_numpy(MinimaxRiskSelector().fit(Z, y).transform(Z)),
+        )
+        for Z in (X, strict(X))
+    )
+    assert there[0] == here[0]
+    assert there[1] == pytest.approx(here[1], abs=1e-7)
+    assert np.array_equal(there[2], here[2])
 
 
 def test_without_the_switch_arrays_become_numpys(study):

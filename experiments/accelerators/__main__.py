@@ -28,7 +28,9 @@ RESULTS = Path(__file__).parents[1] / "results" / "accelerators"
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.accelerators", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--only", nargs="*", help="parts: bandwidth wide growth same permutations streamed")
+    parser.add_argument(
+        "--only", nargs="*", help="parts: bandwidth wide same permutations ensemble growth streamed"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the CSV file")
     options = parser.parse_args()
     try:
@@ -72,6 +74,11 @@ def _rows(only: list[str] | None, *, quick: bool) -> Iterator[dict[str, object]]
             row
             for n, d, on_cpu in ([(72, 7129, 20)] if few else [(72, 7129, 200), (200, 1_000_000, 0)])
             for row in workloads.permutations(100 if few else 1000, n=n, d=d, on_cpu=on_cpu)
+        ),
+        "ensemble": lambda: (
+            row
+            for n, d in ([(72, 7129)] if few else [(72, 7129), (200, 100_000)])
+            for row in workloads.ensemble(50, n=n, d=d)
         ),
         "growth": lambda: workloads.growth(
             200,

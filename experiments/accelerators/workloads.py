@@ -13,7 +13,7 @@ import torch
 from sklearn.svm import LinearSVC
 
 from experiments.accelerators.clock import median_seconds, reading_bandwidth, seconds_of
-from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk.datasets import list_datasets, load_dataset
 from minimaxrisk.engines.solution import IterationRecord
 
@@ -115,6 +115,8 @@ def growth(n: int, widths: list[int]) -> Iterator[Row]:
             "seconds_with_results_in_numpy": whole,
             "R": model.worst_case_error_,
         }
+        if d == MOST_ON_CPU:
+            yield from _cupy(X, y, common)
         if d > MOST_ON_CPU:
             continue
         here = X.cpu().numpy()
@@ -130,6 +132,22 @@ def growth(n: int, widths: list[int]) -> Iterator[Row]:
         rival = LinearSVC(penalty="l1", dual=False, C=0.1, max_iter=1000)
         yield {"what": "growth: liblinear, L1 SVM, CPU", **common, "seconds": _alone(rival, here, y)}
         yield from _skglm(here, y, common)
+
+
+def _cupy(X: torch.Tensor, y: np.ndarray, common: Row) -> Iterator[Row]:
+    """The same memory as an array of CuPy, without the kernel."""
+    try:
+        import cupy  # noqa: PLC0415
+    except ImportError:
+        return
+    until, whole, model = certified(cupy.from_dlpack(X), y)
+    yield {
+        "what": "growth: device, CuPy",
+        **common,
+        "seconds": until,
+        "seconds_with_results_in_numpy": whole,
+        "R": model.worst_case_error_,
+    }
 
 
 def _skglm(here: np.ndarray, y: np.ndarray, common: Row) -> Iterator[Row]:
@@ -197,6 +215,19 @@ def permutations(n_permutations: int, *, n: int, d: int, on_cpu: int) -> Iterato
             **common,
             "seconds": seconds,
             "milliseconds_each": 1e3 * seconds / on_cpu,
+        }
+
+
+def ensemble(n_members: int, *, n: int, d: int) -> Iterator[Row]:
+    """Members of an ensemble at once, without the certificate of their average, here and there."""
+    X, y = study(n, d)
+    model = MinimaxRiskEnsembleClassifier(n_estimators=n_members, certify=False, random_state=0)
+    for where, values in (("device", X), ("CPU", X.cpu().numpy())):
+        yield {
+            "what": f"{n_members} members: {where}",
+            "n": n,
+            "d": d,
+            "seconds": median_seconds(lambda values=values: model.fit(values, y), 3),  # type: ignore[misc]
         }
 
 

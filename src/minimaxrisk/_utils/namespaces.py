@@ -39,6 +39,15 @@ def stays_where_it_is(X: Any) -> bool:
     return False
 
 
+def refuse_elsewhere(X: Any, what: str) -> None:
+    """An error for what works on NumPy arrays alone."""
+    if stays_where_it_is(X):
+        raise TypeError(
+            f"{what} works on NumPy arrays and sparse matrices, got an array of "
+            f"{type(X).__module__.split('.')[0]}; convert X to NumPy, or use functions of its own library."
+        )
+
+
 def namespace_of(X: Any) -> Any:
     """The functions of the standard for an array, NumPy's own for NumPy's."""
     if isinstance(X, np.ndarray):

@@ -99,8 +99,8 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        if can_share_there(problem, settings):
-            alike.setdefault((id(problem.features), problem.n_instances), []).append(i)
+        if isinstance(problem, DeviceProblem) and can_share_there(problem, settings):
+            alike.setdefault((id(problem.features.data), problem.n_instances), []).append(i)
         elif can_share(problem, settings):
             alike.setdefault((id(shared_matrix(problem)), problem.n_instances), []).append(i)
     for places in alike.values():

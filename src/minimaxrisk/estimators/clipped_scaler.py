@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.namespaces import refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.features.dense import column_blocks
 
@@ -76,6 +77,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> ClippedScaler:
         """Medians and robust standard deviations of the columns; ``y`` is not used."""
+        refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS)
         if sparse.issparse(X):
             self.centre_, self.scale_ = np.zeros(X.shape[1]), _sparse_scale(X)
@@ -92,6 +94,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """The scaled and clipped columns, dense or sparse as X is."""
         check_is_fitted(self)
+        refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS, reset=False)
         if sparse.issparse(X):
             self._refuse_sparse_if_centred()

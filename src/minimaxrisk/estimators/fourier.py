@@ -12,6 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.keywords import parameters_by_keyword
+from minimaxrisk._utils.namespaces import refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 
 
@@ -72,6 +73,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
         """Draw the random directions; of X only the number of columns is used."""
+        refuse_elsewhere(X, "RandomFourierFeatures")
         X = validate_data(self, X, accept_sparse=["csr", "csc"])
         n_features = X.shape[1]
         self.gamma_ = 2.0 / n_features if self.gamma == "scale" else float(self.gamma)
@@ -83,6 +85,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def transform(self, X: Any) -> np.ndarray:
         """Cosines and sines of the projections, shape (n_samples, n_components)."""
         check_is_fitted(self)
+        refuse_elsewhere(X, "RandomFourierFeatures")
         X = validate_data(self, X, accept_sparse=["csr", "csc"], reset=False)
         projection = safe_sparse_dot(X, self.directions_, dense_output=True)
         n_sines = self._n_features_out // 2

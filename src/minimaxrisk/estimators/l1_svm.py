@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.keywords import parameters_by_keyword
+from minimaxrisk._utils.namespaces import refuse_elsewhere
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CALLER_OF_FIT,
@@ -208,6 +209,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         """
         # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
         checked = copy(self)
+        refuse_elsewhere(X, "L1SVMClassifier")
         data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
         initial = check_initial_features(self.initial_features, checked.n_features_in_)
         bridge = CallbackBridge(self, X, y)

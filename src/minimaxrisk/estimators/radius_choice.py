@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.estimators.radius_paths import check_radii, pose_with_factor, solve_path
 from minimaxrisk.problem.linear_rule import LinearRule
@@ -38,7 +39,9 @@ class Sample:
     weights: FloatArray | None
 
     def rows(self, rows: IntArray) -> Sample:
-        return Sample(self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows])
+        return Sample(
+            rows_of(self.X, rows), self.y[rows], None if self.weights is None else self.weights[rows]
+        )
 
     def checked_by(self, estimator: Any) -> TrainingData:
         """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import without_radius_warnings
+from minimaxrisk._utils.rows import rows_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class SelectionFromRows:
         weights = None if self.sample_weight is None else self.sample_weight[rows]
         # Whoever selects does not read R*.
         with without_radius_warnings():
-            fitted = fit_clone(self.estimator, self.X[rows], self.y[rows], weights)
+            fitted = fit_clone(self.estimator, rows_of(self.X, rows), self.y[rows], weights)
         return most_important(fitted, self.max_features)
 
 

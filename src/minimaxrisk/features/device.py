@@ -209,8 +209,16 @@ def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
 def device_features(
     X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[DeviceFeatures, ClassMoments, DeviceColumnScale]:
-    """The data where they are and their moments: one pass for the means, one for everything about them."""
-    given, X = X, streamed_if_asked(X)
+    """The data where they are and their moments."""
+    return features_of_rows(
+        streamed_if_asked(X), instances, standardize=standardize, fit_intercept=fit_intercept
+    )
+
+
+def features_of_rows(
+    X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[DeviceFeatures, ClassMoments, DeviceColumnScale]:
+    """One pass for the means, one for everything about them; instances are some rows of X."""
     xp, d = namespace_of(X), X.shape[1]
     rows, p_hat = instances.rows, instances.p_hat
     nothing = xp.zeros(d, dtype=xp.float64, device=X.device)
@@ -218,7 +226,7 @@ def device_features(
     # Weights of zero times what is no number are no number either: all rows are looked at.
     mean = weighted_sums(X, features.on_rows(instances.weights[None]), nothing)[0, :]
     if not bool(xp.all(xp.isfinite(mean))):
-        assert_all_finite(given, input_name="X")
+        assert_all_finite(getattr(X, "host", X), input_name="X")
         _refuse_sizes()
     shift = mean if standardize else nothing
     features.shift = shift

@@ -446,7 +446,7 @@ def _by_cross_fitting(
         # Models on parts have positions for classes.
         sample = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
         judged = _judge_all(part.model, sample, pose_with(part.model, sample, rule))
-        excess[:, part.left_out] = [one.excess(plain.X[part.left_out]) for one in judged]
+        excess[:, part.left_out] = [one.excess(rows_of(plain.X, part.left_out)) for one in judged]
         known.append([one.known for one in judged])
     return [
         mean_excess(*by_unit(plain, of_rule), limit, CROSS_FITTING, known=_mean(constants))

@@ -37,6 +37,7 @@ from sklearn.model_selection import StratifiedKFold
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.guarantees.error_bounds import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.guarantees.fitted_model import (
     check_model,
@@ -275,7 +276,7 @@ def _by_cross_fitting(
     known: list[float] = []
     for part in cross_fitted(model, data, n_folds):
         judged = _judge(part.model, part.data, rule)
-        excess[part.left_out] = judged.excess(data.X[part.left_out])
+        excess[part.left_out] = judged.excess(rows_of(data.X, part.left_out))
         if judged.known is not None:
             known.append(judged.known)
     return mean_excess(
@@ -332,8 +333,8 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
         more: dict[str, Any] = {"sample_weight": data.weights[rows], "X_unlabeled": unlabeled}
         more["groups"] = None if data.groups is None else data.groups[rows]
         with quiet_fits():
-            part.fit(data.X[rows], data.labels[rows], **more)
-        seen = training_data_of(part, data.X[rows], data.labels[rows], **more)
+            part.fit(rows_of(data.X, rows), data.labels[rows], **more)
+        seen = training_data_of(part, rows_of(data.X, rows), data.labels[rows], **more)
         yield Part(part, seen, rows, test)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.device import DeviceFeatures, features_of_rows
 from minimaxrisk.features.part import PartOfRows, scaled_parts
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData
@@ -43,6 +44,11 @@ def pose_parts(
         )
 
     features = whole.problem.features
+    if isinstance(features, DeviceFeatures) and data.groups is None:
+        return [
+            _on_the_same_data(whole, features, data, rows, rule=rule, standardize=standardize)
+            for rows in parts
+        ]
     if not isinstance(features, DenseFeatures) or data.groups is not None:
         return [anew(rows) for rows in parts]
     without_values = replace(data, X=np.empty((len(data.labels), 0)))
@@ -59,6 +65,27 @@ def pose_parts(
         anew(rows) if found is None else whole.like_this(*found, own, rule)
         for rows, own, found in zip(parts, instances, scaled, strict=True)
     ]
+
+
+def _on_the_same_data(
+    whole: PosedProblem,
+    features: DeviceFeatures,
+    data: TrainingData,
+    rows: IntArray,
+    *,
+    rule: RadiusRule,
+    standardize: bool,
+) -> PosedProblem:
+    """Features that are rows of an array on a device are read where they are."""
+    without_values = replace(data, X=np.empty((len(data.labels), 0)))
+    own, _ = whole.instances.of_part(without_values.part(rows), rows)
+    scaled = features_of_rows(
+        features.data,
+        replace(own, rows=rows[own.rows]),
+        standardize=standardize,
+        fit_intercept=whole.problem.scale.has_intercept,
+    )
+    return whole.like_this(*scaled, own, rule)
 
 
 def _columns_of(X: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:

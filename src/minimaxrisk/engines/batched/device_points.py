@@ -2,8 +2,7 @@
 
 The formulas are those of ``InteriorPoints``, in functions of the array API standard, so that every step of
 all problems is a few calls to the device: one product of matrices with the data, Newton systems as one batch.
-All problems are on all instances. What the standard does not know stands at the end, in the words of the
-libraries.
+What the standard does not know stands at the end, in the words of the libraries.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.namespaces import beside, namespace_of, to_numpy
+from minimaxrisk.engines.batched.device_columns import columns_of
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE
 from minimaxrisk.engines.interior_point.newton import OFFSET
 from minimaxrisk.engines.interior_point.predictor_corrector import (
@@ -30,13 +30,11 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     WORTHWHILE,
     everywhere,
 )
-from minimaxrisk.features.device_sums import weighted_sums
-from minimaxrisk.features.streamed import taken_columns
 from minimaxrisk.problem.on_device import DeviceProblem
 
 # What an iterate is made of between two steps, and what was best; the first index is the problem.
 PER_PROBLEM = (
-    *("failed", "_lam", "_scale", "_tau", "_position", "_x", "_z", "_mean", "_chosen", "_multipliers"),
+    *("failed", "_lam", "_tau", "_position", "_x", "_z", "_mean", "_chosen", "_multipliers"),
     *(
         "_rows",
         "_targets",
@@ -54,20 +52,15 @@ class DevicePoints:
     """The iterates of all problems; arrays have the problem as first index and live on the device."""
 
     def __init__(self, problems: Sequence[DeviceProblem]) -> None:
-        self._features = features = problems[0].features
-        self._xp = xp = features.xp
+        self._data = problems[0].features.data
+        self._columns = columns_of([problem.features for problem in problems])
+        self._xp = xp = namespace_of(self._data)
         self._lam = xp.concat([problem.lam_there for problem in problems], axis=0)
         self._tau = xp.concat([problem.tau_there for problem in problems], axis=0)
-        self._lead = int(features.has_intercept)
-        self._scale = features.factor / self._lam[:, self._lead :]
         centre = np.stack([problem.centre for problem in problems])
         n_problems, _, self._n = centre.shape
         d = self._lam.shape[1]
         self._q = min(d, max(1, int(NEAREST_PER_INSTANCE * self._n)))
-        # For each row of the data its instance; those that are none have a place behind all.
-        place = np.full(features.data.shape[0], self._n)
-        place[features.rows] = np.arange(self._n)
-        self._instance_of_row = self._there(place)
         self._sides = self._there(np.array([[-1.0], [1.0]]))
         self._position = 0.0 * self._lam
         self.failed = xp.any(xp.isnan(self._lam), axis=1)  # where a step was no number; none so far
@@ -89,11 +82,12 @@ class DevicePoints:
         self._best_values = self._there(np.zeros((n_problems, self._q)))
 
     def _there(self, values: np.ndarray) -> Any:
-        return beside(self._features.data, values)
+        return beside(self._data, values)
 
     def keep(self, kept: BoolArray) -> None:
         """Forget the other problems."""
         places = self._there(np.flatnonzero(kept))
+        self._columns.keep(places)
         for name in PER_PROBLEM:
             setattr(self, name, self._xp.take(getattr(self, name), places, axis=0))
 
@@ -114,23 +108,12 @@ class DevicePoints:
             multipliers = xp.where(stays, self._multipliers @ same, multipliers)
         self._multipliers = multipliers
         self._radii = xp.take_along_axis(self._lam, self._chosen, axis=1)
-        self._rows = self._gathered(self._chosen) / self._radii[:, :, None]
+        self._rows = self._columns.gathered(self._chosen) / self._radii[:, :, None]
         self._targets = xp.take_along_axis(self._tau, self._chosen, axis=1) / self._radii
         position = xp.take_along_axis(self._position, self._chosen, axis=1)
         self._slack = 1.0 + self._sides * position[:, None, :]
         self._coefficients = multipliers[:, 1, :] - multipliers[:, 0, :]
         self._scores = self._scores_of(self._coefficients)
-
-    def _gathered(self, chosen: Any) -> Any:
-        """Some columns of each problem (problems x q x n)."""
-        xp, features = self._xp, self._features
-        n_problems = chosen.shape[0]
-        flat = xp.reshape(chosen, (-1,))
-        place = xp.where(flat < self._lead, 0, flat - self._lead)
-        values = xp.take(taken_columns(features.data, place), features.rows_there, axis=0)
-        values = xp.astype(values, xp.float64) - xp.take(features.shift, place)
-        values = xp.where(flat < self._lead, 1.0, values * xp.take(features.factor, place))
-        return xp.reshape(xp.matrix_transpose(values), (n_problems, self._q, self._n))
 
     def _pulls(self) -> Any:
         """Constraints that cannot leave unnoticed; see the single loop."""
@@ -181,7 +164,7 @@ class DevicePoints:
         the largest of ``|score| - 1`` and ``-1/2``.
         """
         xp, components, values = self._xp, self._best_components, self._best_values
-        scores = (values[:, None, :] @ self._gathered(components))[:, 0, :]
+        scores = (values[:, None, :] @ self._columns.gathered(components))[:, 0, :]
         lam, tau = (xp.take_along_axis(each, components, axis=1) for each in (self._lam, self._tau))
         penalty = xp.sum(lam * xp.abs(values) - tau * values, axis=1)
         excess = xp.max(xp.abs(scores), axis=1) - 1.0
@@ -220,7 +203,7 @@ class DevicePoints:
         weights = xp.sum(xp.reshape(self._ratio[:, 2 * n :], (n_problems, 2, q)), axis=1)
         scaled = self._rows * xp.sqrt(weights)[:, :, None]
         stiffness = self._own[:, 0, :] * self._own[:, 1, :] / self._sum
-        unit = xp.eye(n, dtype=xp.float64, device=self._features.data.device)
+        unit = xp.eye(n, dtype=xp.float64, device=self._data.device)
         self._matrix = xp.matrix_transpose(scaled) @ scaled + stiffness[:, :, None] * unit
         self._lower, has_failed = cholesky_of_each(self._matrix)
         self.failed = self.failed | has_failed
@@ -270,14 +253,8 @@ class DevicePoints:
 
     def _furthest_step(self, weights: Any) -> Any:
         """How many times ``weights`` may be added to each u before a constraint is met: one pass."""
-        xp, features = self._xp, self._features
-        features.n_passes += 1
-        nothing = 0.0 * weights[:, :1]
-        lifted = xp.take(xp.concat([weights, nothing], axis=1), self._instance_of_row, axis=1)
-        moved = weighted_sums(features.data, lifted, features.shift) * self._scale
-        if self._lead:
-            mass = xp.sum(weights, axis=1, keepdims=True)
-            moved = xp.concat([mass / self._lam[:, :1], moved], axis=1)
+        xp = self._xp
+        moved = self._columns.products(weights) / self._lam
         self._movement = moved
         # Of the two bounds, -1 and 1, a movement can only meet the one it points to.
         speed = moved / xp.where(moved < 0.0, -1.0 - self._position, 1.0 - self._position)
