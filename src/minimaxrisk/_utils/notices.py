@@ -35,8 +35,8 @@ def warn(message: str, category: type[Warning], stacklevel: int, *, in_searches:
     """``warnings.warn``, unless a loop has asked for silence about this category.
 
     Searches and cross-validations of scikit-learn fit many times, with numbers of their own in each message.
-    There ``in_searches`` is said instead, once, of the line that called the search. Python itself forgets what
-    it has shown whenever scikit-learn changes filters.
+    There ``in_searches`` is said instead, once, of the line that called the search. Python itself forgets
+    what it has shown whenever scikit-learn changes filters.
     """
     if category in _silenced.get():
         return

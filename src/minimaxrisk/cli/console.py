@@ -28,6 +28,7 @@ class Console:
 
     def note(self, text: str) -> None:
         """Something that the user should know, and that is no reason to stop."""
+        text = printable(text)
         if text not in self.notes:
             self.notes.append(text)
             if not self.quiet:
@@ -35,6 +36,7 @@ class Console:
 
     def warn(self, text: str) -> None:
         """A result that is likely to be wrong; --quiet is no reason to hide that."""
+        text = printable(text)
         self.notes.append(text)
         typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
 
@@ -67,6 +69,11 @@ class Console:
             is_ours = issubclass(warning.category, UserWarning)
             if is_ours and not issubclass(warning.category, minimaxrisk.UninformativeRadiusWarning):
                 self.note(str(warning.message))
+
+
+def printable(text: str) -> str:
+    """Names of files may hold bytes that are no text, which Python keeps as what no encoding has."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _unmarked(text: str) -> Any:

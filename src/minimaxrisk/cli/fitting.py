@@ -9,13 +9,13 @@ from typing import Any
 
 import typer
 
-from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import Beside, Effort
+from minimaxrisk.cli.page_file import write_page
 from minimaxrisk.cli.reporting import make_report
 from minimaxrisk.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.cli.together import describe_batches, together_of
-from minimaxrisk.cli.training import guarantee_of, permutation_of, saved_model, train
+from minimaxrisk.cli.training import guarantee_of, permutation_of, refuse_too_many, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -56,6 +56,7 @@ def fit_and_write(
         study = read_training_study(
             data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
         )
+    refuse_too_many(effort.n_permutations, len(study.sample_names))
     together = together_of(study, beside, console)
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
     describe_batches(trained, effort, console)
@@ -76,7 +77,7 @@ def fit_and_write(
             permutation_result=test,
             guarantee=guarantee,
         )
-        write_whole(results.report, page)
+        write_page(results.report, page)
         written["report"] = results.report
     if results.model is not None:
         save_model(model, results.model)

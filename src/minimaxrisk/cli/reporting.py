@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
-from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.console import Console, printable
 from minimaxrisk.cli.options import Effort
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Together
@@ -49,7 +49,7 @@ def make_report(
         )
     provenance = Provenance(
         command=command,
-        source=study.source.name,
+        source=printable(study.source.name),
         target=saved.target,
         fingerprint=saved.fingerprint,
         versions=saved.versions,

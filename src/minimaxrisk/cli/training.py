@@ -23,6 +23,9 @@ from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel, current_versions
 
+# Permutations of small studies take about a millisecond each, of large ones far more.
+PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
+
 
 @dataclass(frozen=True)
 class Together:
@@ -94,6 +97,17 @@ def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[Simp
     if (filled := filled_gaps(study)) is not None:
         console.note(filled)
     return imputer, imputer.transform(study.X)
+
+
+def refuse_too_many(n_permutations: int, n_samples: int) -> None:
+    """Refuse, before the work, permutations that no memory holds, or that nobody would wait for."""
+    gigabytes = 8.0 * n_samples * n_permutations / 1e9  # an order of the samples for each
+    days = n_permutations / PERMUTATIONS_PER_SECOND / 86_400
+    if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
+        raise ValueError(
+            f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, at "
+            f"{PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
+        )
 
 
 def permutation_of(trained: Trained, effort: Effort, console: Console) -> PermutationTestResult | None:

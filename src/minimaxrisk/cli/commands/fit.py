@@ -36,11 +36,13 @@ from minimaxrisk.cli.options import (
     check_extras,
     with_reading_options,
 )
+from minimaxrisk.cli.page_file import check_page_file
 
 if TYPE_CHECKING:
     from minimaxrisk.files import ReadOptions
 
 FITTING, WRITING = "The classifier", "What is written"
+MODEL_ENDING = ".skops"
 
 
 class Solver(StrEnum):
@@ -102,7 +104,7 @@ def fit_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a report that opens in a browser: --report report.html",
+            help="Write a report that opens in a browser, or a PDF: --report report.html",
             rich_help_panel=WRITING,
         ),
     ] = None,
@@ -207,6 +209,11 @@ def fit_command(
     check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
     checked_destinations([out, report], sources=[data, labels])
+    check_page_file(report, option="--report")
+    if out is not None and out.suffix.lower() != MODEL_ENDING and (out.is_file() or not out.exists()):
+        raise typer.BadParameter(
+            f"a model file ends in {MODEL_ENDING} and is no pickle, got {out}.", param_hint="--out"
+        )
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
