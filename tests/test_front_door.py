@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import gzip
 import io
 import json
 import os
@@ -28,8 +29,10 @@ from minimaxrisk import (
     permutation_test,
     training_scale,
 )
+from minimaxrisk._utils.listening import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
 from minimaxrisk.cli import main, page_file
+from minimaxrisk.cli.console import Part
 from minimaxrisk.files import ReadOptions, read_training_study
 from minimaxrisk.files.duplicates import without_duplicates
 from minimaxrisk.storage import archive
@@ -599,3 +602,43 @@ class TestModelFilesThatAreNotSound:
         names = np.array([f'{"[" * 200}"{j}' for j in range(N_GENES)], dtype=object)
         save_model(replace(saved, feature_names=names), tmp_path / "m.skops")
         assert load_model(tmp_path / "m.skops").feature_names.tolist() == names.tolist()
+
+
+class TestReadingAndWaiting:
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_standard_input(self, packed, folder, capsys, monkeypatch):
+        content = (folder / "study.csv").read_bytes()
+        stdin = io.TextIOWrapper(io.BytesIO(gzip.compress(content) if packed else content))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status, out, err = run(capsys, "fit", "-", "--target", "diagnosis", "--no-guarantee", "--json")
+        assert status == 0, err
+        saved = load_model(folder / "plain.skops")
+        assert json.loads(out)["worst_case_error"] == saved.classifier.worst_case_error_
+
+    def test_which_way_a_table_lies_is_said(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        rows = [["sample", "a", "b", "diagnosis"], *([f"s{i}", *x[:2], y[i]] for i, x in enumerate(X))]
+        command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "diagnosis", "--no-guarantee")
+        assert "Rows were taken as samples. The table has 24 rows and 4 columns" in run(capsys, *command)[2]
+        assert "Rows were taken" not in run(capsys, *command, "--no-transpose")[2]
+
+    def test_loops_of_fits_tell_how_far_they_are(self):
+        X, y = expression(24, seed=6)
+        model, said = MinimaxRiskClassifier().fit(X, y), []
+        part = Part(said.append, "cross-validation")
+        with listening(part.go_on):
+            cross_validated_error(model, X, y, n_folds=3)
+            part.begin("path")
+            minimax_risk_path(X, y, [1.0, 2.0])
+            part.begin("guarantee")
+            best_guarantee(model, X, y, n_folds=2, random_state=0)
+        for line in (
+            "cross-validation  1 of 3, ",
+            "path  2 of 2, less than a second left",
+            "guarantee  1 of 2, ",
+        ):
+            assert any(text.startswith(line) for text in said)
+        part.begin("long")
+        part._begun -= 60.0
+        part.go_on(1, 11)
+        assert said[-1] == "long  1 of 11, about 10 min left"

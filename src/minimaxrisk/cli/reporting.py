@@ -27,7 +27,7 @@ def make_report(
     guarantee: BestGuarantee | None = None,
 ) -> tuple[Findings, str]:
     """The numbers and the page as HTML; ``X`` is that of the study without gaps."""
-    with console.progress("report") as show, console.warnings_as_notes():
+    with console.parts("report") as part, console.warnings_as_notes():
         findings = gather_findings(
             saved.classifier,
             X,
@@ -42,7 +42,7 @@ def make_report(
             n_radii=effort.n_radii,
             n_jobs=effort.n_jobs,
             random_state=effort.seed,
-            progress=show,
+            progress=part.begin,
             permutation_result=permutation_result,
             guarantee=guarantee or effort.has_guarantee,
             has_rivals=effort.compares,

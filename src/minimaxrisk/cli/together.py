@@ -62,7 +62,7 @@ def describe_batches(trained: Trained, effort: Effort, console: Console) -> None
     together = trained.together
     if together.batch is None:
         return
-    with console.progress("batches"):
+    with console.parts("batches"):
         found = check_batches(
             trained.classifier,
             trained.features,

@@ -133,7 +133,7 @@ def guarantee_of(
     """What can be said about new samples; a report compares it with bounds that take longer."""
     if not (effort.has_guarantee and trained.certificate.valid):
         return None
-    with console.progress("guarantee"):
+    with console.parts("guarantee"):
         return guarantee_of_model(
             trained.classifier,
             trained.X,
