@@ -273,7 +273,7 @@ class TestSamplesThatBelongTogether:
         status, _, err = run(capsys, *command, "--no-guarantee")
         assert status == 0
         assert "EVERY BATCH HOLDS ONE CLASS ONLY" in err
-        assert "Labels are permuted over all" in err
+        assert "permutes labels over all samples" in err
 
 
 TITLED = "Supplementary Table 2, expression of {n} genes"
@@ -308,7 +308,7 @@ class TestEverydayTables:
         assert "--duplicates mean" in err
         found, err = self.fitted(capsys, table, "--duplicates", how, "--out", model)
         assert found["n_features"] == n_features
-        assert "2 columns share 1 names ('TP53')" in err
+        assert "2 columns share 1 name ('TP53')" in err
         study = read_training_study(table, target="diagnosis", options=ReadOptions(duplicates=how))
         assert study.X[0, 0] == value
         assert study.feature_names[:2].tolist() == ["TP53", "TP53.2" if how == "suffix" else "gene_2"]

@@ -56,6 +56,8 @@ def fit_and_write(
         study = read_training_study(
             data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
         )
+    for remark in study.remarks:
+        console.note(remark)
     refuse_too_many(effort.n_permutations, len(study.sample_names))
     together = together_of(study, beside, console)
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)

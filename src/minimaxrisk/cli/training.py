@@ -64,8 +64,6 @@ def train(
     console: Console,
 ) -> Trained:
     """Fit, and confirm the bounds without the solver."""
-    for remark in study.remarks:
-        console.note(remark)
     imputer, X = _without_gaps(study, impute=impute, console=console)
     features = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():

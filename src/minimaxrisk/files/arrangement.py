@@ -158,7 +158,8 @@ def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
             f"{request.where}: every sample must have a name, got none for {gone} of {len(names)}; "
             "complete them, or name another column with --samples."
         )
-    require_unique(list(names), request.where, what="sample names", remedy=found.remedy)
+    remedy = f"{found.remedy}.{raw.elsewhere}".removesuffix(".")
+    require_unique(list(names), request.where, what="sample names", remedy=remedy)
     return Arranged(raw, names, has_names=True, aside=aside, names_column=column)
 
 
