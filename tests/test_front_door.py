@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import csv
+import errno
+import gzip
+import io
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 from scipy import sparse
 
 from minimaxrisk import (
@@ -20,10 +29,13 @@ from minimaxrisk import (
     permutation_test,
     training_scale,
 )
+from minimaxrisk._utils.listening import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
-from minimaxrisk.cli import main
+from minimaxrisk.cli import main, page_file
+from minimaxrisk.cli.console import Part
 from minimaxrisk.files import ReadOptions, read_training_study
 from minimaxrisk.files.duplicates import without_duplicates
+from minimaxrisk.storage import archive
 from minimaxrisk.storage.model_file import load_model, save_model
 from tests.study_files import write_rows
 
@@ -142,8 +154,6 @@ class TestNewSamplesOnAnotherScale:
         assert "another scale" in run(capsys, "predict", model, new)[2]
 
     def test_files_of_older_releases_are_read(self, folder, tmp_path, capsys):
-        from dataclasses import replace  # noqa: PLC0415
-
         old = tmp_path / "old.skops"
         save_model(replace(load_model(folder / "plain.skops"), training_scale=None), old)
         new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
@@ -263,7 +273,7 @@ class TestSamplesThatBelongTogether:
         status, _, err = run(capsys, *command, "--no-guarantee")
         assert status == 0
         assert "EVERY BATCH HOLDS ONE CLASS ONLY" in err
-        assert "Labels are permuted over all" in err
+        assert "permutes labels over all samples" in err
 
 
 TITLED = "Supplementary Table 2, expression of {n} genes"
@@ -298,7 +308,7 @@ class TestEverydayTables:
         assert "--duplicates mean" in err
         found, err = self.fitted(capsys, table, "--duplicates", how, "--out", model)
         assert found["n_features"] == n_features
-        assert "2 columns share 1 names ('TP53')" in err
+        assert "2 columns share 1 name ('TP53')" in err
         study = read_training_study(table, target="diagnosis", options=ReadOptions(duplicates=how))
         assert study.X[0, 0] == value
         assert study.feature_names[:2].tolist() == ["TP53", "TP53.2" if how == "suffix" else "gene_2"]
@@ -454,3 +464,181 @@ class TestSmallThings:
             TypeError, match=r"after 'estimator' .*MinimaxRiskSelector\(None, max_features=5\)"
         ):
             MinimaxRiskSelector(None, 5)
+
+
+class TestFilesThatAreWritten:
+    @pytest.mark.slow
+    @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+    def test_a_report_as_pdf(self, folder, tmp_path, capsys):
+        pdf = tmp_path / "report.pdf"
+        status, _, err = run(
+            capsys, "report", folder / "plain.skops", folder / "study.csv", "--out", pdf, *QUICK
+        )
+        assert status == 0, err
+        content = pdf.read_bytes()
+        assert content.startswith(b"%PDF")
+        assert content.rstrip().endswith(b"%%EOF")
+        assert list(tmp_path.iterdir()) == [pdf]
+
+    def test_no_pdf_without_a_browser(self, folder, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+        monkeypatch.setattr(page_file, "BROWSER_FILES", ())
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.pdf")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "install Chromium" in " ".join(err.replace("│", "").split())
+        assert not any(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(("option", "name"), [("--out", "m.pkl"), ("--report", "r.docx")])
+    def test_endings_of_other_formats(self, option, name, folder, tmp_path, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", option, tmp_path / name)
+        assert run(capsys, *command)[0] == 2
+        assert not any(tmp_path.iterdir())
+
+    def test_a_report_does_not_overwrite_unasked(self, folder, tmp_path, capsys):
+        model = shutil.copy(folder / "plain.skops", tmp_path / "m.skops")
+        (tmp_path / "m.html").write_text("mine")
+        status, _, err = run(capsys, "report", model, folder / "study.csv", *QUICK)
+        assert status == 2
+        assert "exists already" in err
+        assert (tmp_path / "m.html").read_text() == "mine"
+
+    def test_a_full_disk_is_named(self, folder, tmp_path, capsys, monkeypatch):
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", write)
+        model = tmp_path / "m.skops"
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--no-guarantee", "--out", model)
+        status, _, err = run(capsys, *command)
+        assert status == 1
+        assert f"{model} cannot be written (No space left on device)" in err
+        assert not any(tmp_path.iterdir())
+
+    def test_a_name_that_cannot_be_printed(self, folder, tmp_path, capsys):
+        name = os.fsdecode(os.fsencode(tmp_path) + b"/st\xffudy.csv")
+        try:
+            shutil.copy(folder / "study.csv", name)
+        except OSError:
+            pytest.skip("the file system has no such names")
+        model, page = tmp_path / "m.skops", tmp_path / "r.html"
+        command = ("fit", name, "--target", "diagnosis", *QUICK, "--out", model, "--report", page)
+        status, out, err = run(capsys, *command)
+        assert status == 0, err
+        assert "st\\udcffudy.csv: 40 samples" in out
+        assert "st\\udcffudy.csv" in load_model(model).command
+        assert page.exists()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+    def test_terminated_while_writing(self, folder, tmp_path, capsys, monkeypatch):
+        """The half-written file is removed, and the handlers of the process are what they were."""
+
+        def write(self, content):
+            with self.open("wb") as file:
+                file.write(content[:10])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        monkeypatch.setattr(Path, "write_bytes", write)
+        before = signal.getsignal(signal.SIGTERM)
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--no-guarantee")
+        assert run(capsys, *command, "--out", tmp_path / "m.skops")[0] == 143
+        assert not any(tmp_path.iterdir())
+        assert signal.getsignal(signal.SIGTERM) == before
+
+    def test_more_permutations_than_anybody_waits_for(self, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--permutations", 10**20)
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "would take 3.2e+13 GB of memory and, at 1000 a second, 1.16e+12 days" in err
+
+
+class TestModelFilesThatAreNotSound:
+    def predicted(self, path, folder, capsys):
+        status, _, err = run(capsys, "predict", path, folder / "study.csv")
+        assert status == 2
+        return err
+
+    def rewritten(self, folder, path, change):
+        """A copy of a model file with members that ``change`` makes of names and contents."""
+        with zipfile.ZipFile(folder / "plain.skops") as old, zipfile.ZipFile(path, "w", 8) as new:
+            for name in old.namelist():
+                with new.open(name, "w") as member:
+                    for piece in change(name, old.read(name)):
+                        member.write(piece)
+        return path
+
+    def test_members_that_unpack_to_gigabytes(self, folder, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(archive, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
+
+        def change(name, content):
+            yield content
+            if name.endswith(".npy"):
+                yield bytes(2_000_000)
+
+        path = self.rewritten(folder, tmp_path / "bomb.skops", change)
+        assert path.stat().st_size < 100_000
+        assert "would unpack to" in self.predicted(path, folder, capsys)
+
+    def test_an_array_that_claims_more_than_it_has(self, folder, tmp_path, capsys):
+        array = io.BytesIO()
+        npy.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+
+        def change(name, content):
+            yield array.getvalue() if name.endswith(".npy") else content
+
+        path = self.rewritten(folder, tmp_path / "false.skops", change)
+        assert "claims 8,000,000,000,000 bytes" in self.predicted(path, folder, capsys)
+
+    @pytest.mark.parametrize("name", ["schema.json", "minimaxrisk.json"])
+    def test_descriptions_that_nest(self, name, folder, tmp_path, capsys):
+        def change(other, content):
+            yield b"[" * 200_000 + b"]" * 200_000 if other == name else content
+
+        path = self.rewritten(folder, tmp_path / "deep.skops", change)
+        assert f"{name} nests more than 100 levels deep" in self.predicted(path, folder, capsys)
+
+    def test_brackets_in_names_are_no_nesting(self, folder, tmp_path):
+        saved = load_model(folder / "plain.skops")
+        names = np.array([f'{"[" * 200}"{j}' for j in range(N_GENES)], dtype=object)
+        save_model(replace(saved, feature_names=names), tmp_path / "m.skops")
+        assert load_model(tmp_path / "m.skops").feature_names.tolist() == names.tolist()
+
+
+class TestReadingAndWaiting:
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_standard_input(self, packed, folder, capsys, monkeypatch):
+        content = (folder / "study.csv").read_bytes()
+        stdin = io.TextIOWrapper(io.BytesIO(gzip.compress(content) if packed else content))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status, out, err = run(capsys, "fit", "-", "--target", "diagnosis", "--no-guarantee", "--json")
+        assert status == 0, err
+        saved = load_model(folder / "plain.skops")
+        assert json.loads(out)["worst_case_error"] == saved.classifier.worst_case_error_
+
+    def test_which_way_a_table_lies_is_said(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        rows = [["sample", "a", "b", "diagnosis"], *([f"s{i}", *x[:2], y[i]] for i, x in enumerate(X))]
+        command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "diagnosis", "--no-guarantee")
+        assert "Rows were taken as samples. The table has 24 rows and 4 columns" in run(capsys, *command)[2]
+        assert "Rows were taken" not in run(capsys, *command, "--no-transpose")[2]
+
+    def test_loops_of_fits_tell_how_far_they_are(self):
+        X, y = expression(24, seed=6)
+        model, said = MinimaxRiskClassifier().fit(X, y), []
+        part = Part(said.append, "cross-validation")
+        with listening(part.go_on):
+            cross_validated_error(model, X, y, n_folds=3)
+            part.begin("path")
+            minimax_risk_path(X, y, [1.0, 2.0])
+            part.begin("guarantee")
+            best_guarantee(model, X, y, n_folds=2, random_state=0)
+        for line in (
+            "cross-validation  1 of 3, ",
+            "path  2 of 2, less than a second left",
+            "guarantee  1 of 2, ",
+        ):
+            assert any(text.startswith(line) for text in said)
+        part.begin("long")
+        part._begun -= 60.0
+        part.go_on(1, 11)
+        assert said[-1] == "long  1 of 11, about 10 min left"

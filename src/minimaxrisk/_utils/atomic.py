@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+# No space on the device, no space in the quota, a file larger than allowed: errors that name no file.
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
@@ -25,8 +29,12 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         partial.touch(mode=final.stat().st_mode & 0o777 if final.exists() else 0o666, exist_ok=False)
         yield partial
         os.replace(partial, final)
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_SPACE:
+            raise OSError(
+                f"{path} cannot be written ({error.strerror}); make space there, or name another place."
+            ) from error
         raise
 
 

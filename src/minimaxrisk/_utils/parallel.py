@@ -19,6 +19,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
+from minimaxrisk._utils.listening import tell_progress
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -46,14 +48,22 @@ def parallel_map(
     n_processes = max(1, min(effective_n_jobs(n_jobs), len(items)))
     start_up = 0.0 if type(get_active_backend()[0]).__name__ == "DaskDistributedBackend" else START_UP
     results: list[Result] = []
+    n_done = 0
+
+    def tell(n_more: int) -> None:
+        nonlocal n_done
+        n_done += n_more
+        progress(n_more)
+        tell_progress(n_done, len(items))
+
     begun = time.monotonic()
     for item in items:
         seconds_left = (time.monotonic() - begun) * (len(items) / len(results) - 1) if results else 0.0
         if n_processes > 1 and seconds_left > start_up:
             break
         results.append(function(item))
-        progress(1)
-    return results + _by_processes(function, items[len(results) :], n_processes, progress)
+        tell(1)
+    return results + _by_processes(function, items[len(results) :], n_processes, tell)
 
 
 def parallel_map_in_batches(

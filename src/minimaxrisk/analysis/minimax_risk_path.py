@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.listening import tell_progress
 from minimaxrisk._utils.notices import warn
 from minimaxrisk.engines.radius_path.envelope import Envelope
 from minimaxrisk.engines.radius_path.radii import SolvedRadius
@@ -196,9 +197,16 @@ def minimax_risk_path(
     if radii is None:
         radii = default_radii(model, data)
     ascending, place = np.unique(radii, return_inverse=True)
-    path = solve_path(
-        model, data, ascending, everywhere=breakpoints, report=_log if verbose else _say_nothing
-    )
+    n_solved = 0
+
+    def report(solved: SolvedRadius) -> None:
+        nonlocal n_solved
+        n_solved += 1
+        tell_progress(min(n_solved, len(ascending)), len(ascending))
+        if verbose:
+            _log(solved)
+
+    path = solve_path(model, data, ascending, everywhere=breakpoints, report=report)
     envelope = _envelope_of(path.solved, is_concave=path.is_concave)
     by_radius = {one.radius: one for one in path.solved}
     asked = [by_radius[s] for s in ascending]
@@ -246,7 +254,3 @@ def _log(solved: SolvedRadius) -> None:
         solved.upper,
         len(solved.stage.components),
     )
-
-
-def _say_nothing(solved: SolvedRadius) -> None:
-    """For those who did not ask."""

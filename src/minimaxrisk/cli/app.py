@@ -1,14 +1,18 @@
 """The commands in one application, and the exit statuses.
 
-0: done. 1: the work failed. 2: the command line or an input is wrong. 130: interrupted.
+0: done. 1: the work failed. 2: the command line or an input is wrong. 130: interrupted. 143: terminated.
 """
 
 from __future__ import annotations
 
+import io
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -20,6 +24,7 @@ from minimaxrisk.cli.commands.fit import fit_command
 from minimaxrisk.cli.commands.predict import predict_command
 from minimaxrisk.cli.commands.report import report_command
 from minimaxrisk.cli.commands.verify import verify_command
+from minimaxrisk.cli.console import printable
 from minimaxrisk.cli.options import Options
 
 FAILED, WRONG_INPUT = 1, 2
@@ -60,9 +65,11 @@ def minimaxrisk(
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = Options(command=shlex.join(["minimaxrisk", *given]))
+    options = Options(command=printable(shlex.join(["minimaxrisk", *given])))
+    _print_anything()
     try:
-        app(args=given, prog_name="minimaxrisk", obj=options)
+        with _tidy_end():
+            app(args=given, prog_name="minimaxrisk", obj=options)
     except SystemExit as stop:  # the usual end, and that of a wrong command line
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:
@@ -73,6 +80,32 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         typer.echo(f"minimaxrisk: {_message(error)}", err=True)
         return WRONG_INPUT if isinstance(error, (ValueError, FileNotFoundError)) else FAILED
     return 0
+
+
+def _print_anything() -> None:
+    """Names of files and genes that a terminal cannot show are no reason to lose the work."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _tidy_end() -> Iterator[None]:
+    """Half-written files are removed where a batch system or a closed terminal ends the process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), _end) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _message(error: Exception) -> str:

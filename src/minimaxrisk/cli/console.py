@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,33 @@ from typing import Any
 import typer
 
 import minimaxrisk
+from minimaxrisk._utils.listening import listening
+
+
+class Part:
+    """The part of some work that goes on now, with the time left where its loop tells how far it is."""
+
+    def __init__(self, show: Callable[[str], object], name: str = "") -> None:
+        self._show = show
+        self.begin(name)
+
+    def begin(self, name: str) -> None:
+        """Another part begins."""
+        self._name, self._begun = name, time.monotonic()
+        self._show(name)
+
+    def go_on(self, n_done: int, n_all: int) -> None:
+        """So many of all pieces of the part are done."""
+        left = (time.monotonic() - self._begun) * (n_all / n_done - 1.0)
+        self._show(f"{self._name}  {n_done} of {n_all}, {_spoken(left)} left".lstrip())
+
+
+def _spoken(seconds: float) -> str:
+    if seconds < 1.0:
+        return "less than a second"
+    if seconds < 100.0:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000.0 else f"about {seconds / 3600:.1f} hours"
 
 
 class Console:
@@ -28,6 +56,7 @@ class Console:
 
     def note(self, text: str) -> None:
         """Something that the user should know, and that is no reason to stop."""
+        text = printable(text)
         if text not in self.notes:
             self.notes.append(text)
             if not self.quiet:
@@ -35,6 +64,7 @@ class Console:
 
     def warn(self, text: str) -> None:
         """A result that is likely to be wrong; --quiet is no reason to hide that."""
+        text = printable(text)
         self.notes.append(text)
         typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
 
@@ -56,6 +86,14 @@ class Console:
             yield lambda text: status.update(_unmarked(f"{label}  {text}"))
 
     @contextmanager
+    def parts(self, label: str) -> Iterator[Part]:
+        """The same for work in parts, whose loops are listened to."""
+        with self.progress(label) as show:
+            part = Part(show)
+            with listening(part.go_on):
+                yield part
+
+    @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
         """Warnings of the library are notes of the command."""
         with warnings.catch_warnings(record=True) as caught:
@@ -67,6 +105,11 @@ class Console:
             is_ours = issubclass(warning.category, UserWarning)
             if is_ours and not issubclass(warning.category, minimaxrisk.UninformativeRadiusWarning):
                 self.note(str(warning.message))
+
+
+def printable(text: str) -> str:
+    """Names of files may hold bytes that are no text, which Python keeps as what no encoding has."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _unmarked(text: str) -> Any:

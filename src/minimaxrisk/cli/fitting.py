@@ -9,13 +9,13 @@ from typing import Any
 
 import typer
 
-from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import Beside, Effort, GeneOptions
+from minimaxrisk.cli.page_file import write_page
 from minimaxrisk.cli.reporting import NO_GENES, annotations_of, make_report
 from minimaxrisk.cli.results import feature_table, fit_as_json, fit_as_text
 from minimaxrisk.cli.together import describe_batches, together_of
-from minimaxrisk.cli.training import guarantee_of, permutation_of, saved_model, train
+from minimaxrisk.cli.training import guarantee_of, permutation_of, refuse_too_many, saved_model, train
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -61,6 +61,9 @@ def fit_and_write(
         study = read_training_study(
             data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
         )
+    for remark in study.remarks:
+        console.note(remark)
+    refuse_too_many(effort.n_permutations, len(study.sample_names))
     together = together_of(study, beside, console)
     annotations = annotations_of(genes, study, console)
     parts.begin("fit")
@@ -88,7 +91,7 @@ def fit_and_write(
             annotations=annotations,
             seconds=parts.end(),
         )
-        write_whole(results.report, page)
+        write_page(results.report, page)
         written["report"] = results.report
     if genes.table is not None:
         table = feature_table(trained, findings)

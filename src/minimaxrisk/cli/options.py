@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from minimaxrisk._utils.extras import require
+from minimaxrisk.cli.standard_input import STDIN, as_file
 
 
 @dataclass
@@ -45,7 +46,8 @@ Data: TypeAlias = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Table with a line per sample: .csv .tsv .txt (also .gz), .parquet, .feather, .xlsx .xls .ods, "
-        ".npz .npy, .mat, .svm .svmlight .libsvm, .h5ad; .gct and GEO series matrices with genes in rows.",
+        ".npz .npy, .mat, .svm .svmlight .libsvm, .h5ad; .gct and GEO series matrices with genes in rows; "
+        "- for standard input.",
     ),
 ]
 Model: TypeAlias = Annotated[
@@ -127,7 +129,7 @@ READING_OPTIONS: dict[str, Any] = {
         bool | None,
         typer.Option(
             "--transpose/--no-transpose",
-            help="Features are in rows, samples in columns; detected where it is obvious.",
+            help="Features are in rows, samples in columns; detected where it is obvious, and said.",
             rich_help_panel=READING,
         ),
     ],
@@ -362,7 +364,16 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
         reading = ReadOptions(**{name: value for name, value in chosen.items() if value is not None})
-        command(*arguments, **options, reading=reading)
+        if "data" not in options:  # called from Python
+            command(*arguments, **options, reading=reading)
+            return
+        data = options.pop("data")
+        if data == STDIN and options.get("write_back"):
+            raise typer.BadParameter(
+                "needs a file to write to, got standard input.", param_hint="--write-back"
+            )
+        with as_file(data) as path:
+            command(*arguments, data=path, **options, reading=reading)
 
     del command.__annotations__["reading"]  # only type checkers know its name
     own = inspect.signature(command, eval_str=True)

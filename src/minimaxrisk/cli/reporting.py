@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.annotation import read_annotation
-from minimaxrisk.cli.console import Console
+from minimaxrisk.cli.console import Console, printable
 from minimaxrisk.cli.options import Effort, GeneOptions
 from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Together
@@ -47,7 +47,7 @@ def make_report(
 
     ``seconds`` tells what the parts took that were done before.
     """
-    with console.progress("report") as show, console.warnings_as_notes():
+    with console.parts("report") as part, console.warnings_as_notes():
         findings = gather_findings(
             saved.classifier,
             X,
@@ -63,14 +63,14 @@ def make_report(
             n_radii=effort.n_radii,
             n_jobs=effort.n_jobs,
             random_state=effort.seed,
-            progress=show,
+            progress=part.begin,
             permutation_result=permutation_result,
             guarantee=guarantee or effort.has_guarantee,
             has_rivals=effort.compares,
         )
     provenance = Provenance(
         command=command,
-        source=study.source.name,
+        source=printable(study.source.name),
         target=saved.target,
         fingerprint=saved.fingerprint,
         versions=saved.versions,

@@ -27,10 +27,8 @@ def together_of(study: Study, beside: Beside, console: Console) -> Together:
     if batch is not None:
         why = _why_not_within(batch, groups, y)
         within = batch if why is None else None
-        said = (
-            "Labels are permuted within batches." if why is None else f"Labels are permuted over all: {why}."
-        )
-        console.note(f"Batches by {beside.batch!r}. {said}")
+        said = "within batches" if why is None else f"over all samples: {why}"
+        console.note(f"Batches by {beside.batch!r}. A permutation test permutes labels {said}.")
     return Together(groups, batch, within)
 
 
@@ -62,7 +60,7 @@ def describe_batches(trained: Trained, effort: Effort, console: Console) -> None
     together = trained.together
     if together.batch is None:
         return
-    with console.progress("batches"):
+    with console.parts("batches"):
         found = check_batches(
             trained.classifier,
             trained.features,

@@ -23,6 +23,9 @@ from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel, current_versions
 
+# Permutations of small studies take about a millisecond each, of large ones far more.
+PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
+
 
 @dataclass(frozen=True)
 class Together:
@@ -61,8 +64,6 @@ def train(
     console: Console,
 ) -> Trained:
     """Fit, and confirm the bounds without the solver."""
-    for remark in study.remarks:
-        console.note(remark)
     imputer, X = _without_gaps(study, impute=impute, console=console)
     features = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():
@@ -96,6 +97,17 @@ def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[Simp
     return imputer, imputer.transform(study.X)
 
 
+def refuse_too_many(n_permutations: int, n_samples: int) -> None:
+    """Refuse, before the work, permutations that no memory holds, or that nobody would wait for."""
+    gigabytes = 8.0 * n_samples * n_permutations / 1e9  # an order of the samples for each
+    days = n_permutations / PERMUTATIONS_PER_SECOND / 86_400
+    if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
+        raise ValueError(
+            f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, at "
+            f"{PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
+        )
+
+
 def permutation_of(trained: Trained, effort: Effort, console: Console) -> PermutationTestResult | None:
     """What permuted labels give, or None for no permutations; clipping does not depend on labels."""
     if not effort.n_permutations:
@@ -119,7 +131,7 @@ def guarantee_of(
     """What can be said about new samples; a report compares it with bounds that take longer."""
     if not (effort.has_guarantee and trained.certificate.valid):
         return None
-    with console.progress("guarantee"):
+    with console.parts("guarantee"):
         return guarantee_of_model(
             trained.classifier,
             trained.X,

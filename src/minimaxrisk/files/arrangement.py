@@ -12,6 +12,7 @@ from minimaxrisk.files.options import ERROR
 from minimaxrisk.files.problems import MERGE, listed, nearest, require_unique
 from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
 from minimaxrisk.files.request import ReadRequest
+from minimaxrisk.files.target import transpose_hint
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     if transpose is None:
         reason = _reason_to_turn(raw, set(rows if rows is not None else ()) | set(raw.lines), request)
     if reason is None:
-        return raw, _ignored(request, raw, ())
+        return _said_of_rows(raw, request), _ignored(request, raw, ())
     ignored = _ignored(request, raw, [*(rows if rows is not None else ()), *raw.lines])
     turned = transposed(_without_columns(raw, ignored))
     if request.options.duplicates == ERROR:
@@ -57,6 +58,14 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     if raw.annotations:
         turned = turned.said(f"Left out the annotations of the rows: {listed(raw.annotations)}.")
     return turned.said(f"The table was transposed: samples are in columns, {reason}."), ignored
+
+
+def _said_of_rows(raw: RawTable, request: ReadRequest) -> RawTable:
+    """With a remark that rows are taken as samples, where as many of them could be genes."""
+    hint = transpose_hint(raw) if request.options.transpose is None else ""
+    if not hint or request.for_model:
+        return raw
+    return raw.said(f"Rows were taken as samples.{hint}")
 
 
 def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str | None:
@@ -149,7 +158,8 @@ def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
             f"{request.where}: every sample must have a name, got none for {gone} of {len(names)}; "
             "complete them, or name another column with --samples."
         )
-    require_unique(list(names), request.where, what="sample names", remedy=found.remedy)
+    remedy = f"{found.remedy}.{raw.elsewhere}".removesuffix(".")
+    require_unique(list(names), request.where, what="sample names", remedy=remedy)
     return Arranged(raw, names, has_names=True, aside=aside, names_column=column)
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.files.options import ERROR, MAX, MEAN, SUFFIX
-from minimaxrisk.files.problems import MERGE, listed, repeated, require_unique
+from minimaxrisk.files.problems import MERGE, counted, listed, repeated, require_unique
 
 HOW = {
     MEAN: "averaged",
@@ -33,7 +33,7 @@ def without_duplicates(
         require_unique(names, where, what="names of features", remedy=f"rename them, {MERGE}")
     n_columns = sum(name in twice for name in names)
     shown = listed([name for name in dict.fromkeys(names) if name in twice], 3)
-    remark = f"{n_columns} columns share {len(twice)} names ({shown}) and were {HOW[duplicates]}."
+    remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
     if duplicates == SUFFIX:
         return X, _numbered(names), remark
     code = {name: i for i, name in enumerate(dict.fromkeys(names))}

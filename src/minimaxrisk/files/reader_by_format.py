@@ -54,7 +54,10 @@ def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; name the data file inside it.")
         if not path.is_file():
-            raise ValueError(f"{path} must be a regular file, got a pipe or device; save it to a file first.")
+            raise ValueError(
+                f"{path} must be a regular file, got a pipe or device; save it to a file first, or pass - "
+                "to read standard input."
+            )
         if not path.stat().st_size:
             raise ValueError(f"{path} must hold a table, got an empty file.")
         idle = [key for key in SEVERAL if getattr(options, key) is not None and not has_several(path, key)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from minimaxrisk.files.raw_table import RawTable
 from minimaxrisk.files.request import ReadRequest
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
+MOST_LIKELY, SHOWN_VALUES = 8, 3
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
 
@@ -62,7 +64,16 @@ def _suggestion(raw: RawTable) -> str:
             likely.append(raw.names[j])
     if not likely:
         return "No column looks like classes."
-    return f"It could be {listed(likely, 8)}."
+    return f"It could be {', '.join(_with_values(name, raw) for name in likely[:MOST_LIKELY])}."
+
+
+def _with_values(name: str, raw: RawTable) -> str:
+    """The column with the commonest of its values, by which people know it."""
+    column = raw.column(name)
+    assert column is not None
+    values = [value for value, _ in Counter(column).most_common()]
+    more = ", ..." if len(values) > SHOWN_VALUES else ""
+    return f"{name!r} ({', '.join(values[:SHOWN_VALUES])}{more})"
 
 
 def as_labels(column: TextArray) -> np.ndarray:

@@ -36,6 +36,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.listening import tell_progress
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.guarantees.error_bounds import WorstCaseOfRule, worst_case_of_rule
@@ -321,7 +322,7 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
             f"class, got 1 of {rare!r}; pass new instances, which need no labels, instead."
         )
     folds = StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=0)
-    for learned, left_out in folds.split(np.zeros(len(label_of_unit)), label_of_unit):
+    for i, (learned, left_out) in enumerate(folds.split(np.zeros(len(label_of_unit)), label_of_unit)):
         rows, test = (used[np.isin(unit, units)] for units in (learned, left_out))
         # The weights hold the class weights already.
         part = clone(model).set_params(
@@ -336,6 +337,7 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
             part.fit(rows_of(data.X, rows), data.labels[rows], **more)
         seen = training_data_of(part, rows_of(data.X, rows), data.labels[rows], **more)
         yield Part(part, seen, rows, test)
+        tell_progress(i + 1, folds.get_n_splits())
 
 
 def mean_excess(

@@ -16,7 +16,8 @@ import json
 import platform
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.guarantees.training_scale import TrainingScale
+from minimaxrisk.storage.archive import refuse_absurd
 
 MANIFEST = "minimaxrisk.json"
 FORMAT = 2
@@ -128,7 +130,9 @@ def load_model(path: str | Path) -> SavedModel:
     if path.is_dir():
         raise ValueError(f"{path} is a folder, not a model file.")
     content = path.read_bytes()
-    manifest = _checked_manifest(content, path)
+    with _as_archive(content, path) as archive:
+        refuse_absurd(archive, path)
+        manifest = _checked_manifest(archive, path)
     parts = _loaded(content, path)
     try:
         return SavedModel(
@@ -213,20 +217,26 @@ def _certificate(classifier: Any) -> dict[str, float] | None:
     return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
 
 
-def _checked_manifest(content: bytes, path: Path) -> dict[str, Any]:
-    """The description of the file, once its members are whole and of a version that is understood."""
+@contextmanager
+def _as_archive(content: bytes, path: Path) -> Iterator[zipfile.ZipFile]:
+    """Whatever a damaged zip makes the reader raise becomes one message."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if MANIFEST not in archive.namelist():
-                raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
-            manifest = json.loads(archive.read(MANIFEST))
-            _refuse_other_format(manifest, path)
-            is_whole = manifest.get("digest") == _digest(archive, manifest)
+            yield archive
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, zlib.error) as error:
         raise ValueError(f"{path} is not a model file, or only part of one ({error}); {AGAIN}.") from error
+
+
+def _checked_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+    """The description of the file, once its members are whole and of a version that is understood."""
+    if MANIFEST not in archive.namelist():
+        raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
+    try:
+        manifest = json.loads(archive.read(MANIFEST))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is damaged: its {MANIFEST} cannot be read; {AGAIN}.") from error
-    if not is_whole:
+    _refuse_other_format(manifest, path)
+    if manifest.get("digest") != _digest(archive, manifest):
         raise ValueError(f"{path} was changed after it was written (its digest does not match); {AGAIN}.")
     return manifest
 
@@ -251,7 +261,11 @@ def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for name in sorted(set(archive.namelist()) - {MANIFEST}):
         digest.update(name.encode())
-        digest.update(hashlib.sha256(archive.read(name)).digest())
+        with archive.open(name) as member:
+            of_member = hashlib.sha256()
+            while piece := member.read(1 << 20):
+                of_member.update(piece)
+        digest.update(of_member.digest())
     return digest.hexdigest()
 
 

@@ -42,11 +42,13 @@ from minimaxrisk.cli.options import (
     check_genes,
     with_reading_options,
 )
+from minimaxrisk.cli.page_file import check_page_file
 
 if TYPE_CHECKING:
     from minimaxrisk.files import ReadOptions
 
 FITTING, WRITING = "The classifier", "What is written"
+MODEL_ENDING = ".skops"
 
 
 class Solver(StrEnum):
@@ -108,7 +110,7 @@ def fit_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a report that opens in a browser: --report report.html",
+            help="Write a report that opens in a browser, or a PDF: --report report.html",
             rich_help_panel=WRITING,
         ),
     ] = None,
@@ -218,7 +220,12 @@ def fit_command(
     check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
+    check_page_file(report, option="--report")
     check_genes(genes)
+    if out is not None and out.suffix.lower() != MODEL_ENDING and (out.is_file() or not out.exists()):
+        raise typer.BadParameter(
+            f"a model file ends in {MODEL_ENDING} and is no pickle, got {out}.", param_hint="--out"
+        )
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import minimaxrisk
-from minimaxrisk._utils.atomic import checked_destinations, write_whole
+from minimaxrisk._utils.atomic import checked_destinations
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import (
     FOLDS,
@@ -39,6 +39,7 @@ from minimaxrisk.cli.options import (
     check_genes,
     with_reading_options,
 )
+from minimaxrisk.cli.page_file import check_page_file, write_page
 
 if TYPE_CHECKING:
     from minimaxrisk.files import ReadOptions
@@ -53,7 +54,8 @@ def report_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="File to write, by default MODEL with the ending .html: --out report.html"
+            metavar="FILE",
+            help="File to write, .html or .pdf, by default MODEL with the ending .html: --out report.html",
         ),
     ] = None,
     permutations: Annotated[
@@ -101,11 +103,15 @@ def report_command(
         read_for_model,
     )
     from minimaxrisk.cli.together import together_of  # noqa: PLC0415
+    from minimaxrisk.cli.training import refuse_too_many  # noqa: PLC0415
     from minimaxrisk.report.genes import gene_table, write_genes  # noqa: PLC0415
 
     check_comparison(compares=compare, n_folds=folds, reports=True)
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
+    if out is None and page.exists():
+        raise ValueError(f"{page} exists already; pass --out {page} to replace it, or another name.")
+    check_page_file(page, option="--out")
     checked_destinations([page, genes], sources=[model, data, labels, annotation])
     check_genes(genes)
     check_extras(saves=False, reports=True)
@@ -113,6 +119,7 @@ def report_command(
     if not isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier):
         raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
     study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
+    refuse_too_many(permutations, len(study.sample_names))
     X = filled(saved, study, console)
     if not is_training_data(saved, study, X):
         message = f"{not_training_data(study)} A report is about a model and its training data."
@@ -136,7 +143,7 @@ def report_command(
         genes=about_genes,
         annotations=annotations,
     )
-    write_whole(page, html)
+    write_page(page, html)
     if genes is not None:
         write_genes(genes, gene_table(findings.features, findings.data.classes, annotations))
     typer.echo(str(page))
