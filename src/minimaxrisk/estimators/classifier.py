@@ -437,7 +437,8 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
 
     @lazy_on_dask
     def _most_probable(self, X: Any) -> np.ndarray:
-        return answer(X, self.classes_[rule.arg_max(self._scores(X))])
+        decided = rule.arg_max(self._scores(X))
+        return answer(X, self.classes_[decided])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration."""

@@ -9,7 +9,10 @@ from minimaxrisk._utils.notices import warn
 
 
 def log_probabilities(probabilities: FloatArray) -> FloatArray:
-    """For ``predict_log_proba``, which is to call it itself: a warning points at the caller of that."""
+    """For ``predict_log_proba``, which is to call it itself: a warning points at the caller of that.
+
+    Between the two stands what makes predictions of dask arrays lazy.
+    """
     n_zeros = int((probabilities == 0.0).sum())
     if n_zeros:
         entries = "entry is" if n_zeros == 1 else "entries are"
@@ -19,7 +22,7 @@ def log_probabilities(probabilities: FloatArray) -> FloatArray:
             "label is. For estimates use sklearn.calibration.CalibratedClassifierCV; for finite logarithms "
             "clip predict_proba, as in np.log(np.clip(model.predict_proba(X), 1e-6, 1)).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     with np.errstate(divide="ignore"):
         return np.log(probabilities)

@@ -107,7 +107,7 @@ class ColumnScale:
     def to_original(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (B x d) and intercepts (B) on the caller's columns."""
         coef = mu[:, self.n_leading :] / self.scale
-        intercept = -(coef @ self.shift)
+        intercept = -self._constant(coef)
         if self.has_intercept:
             intercept = intercept + mu[:, 0]
         return coef, intercept
@@ -120,7 +120,15 @@ class ColumnScale:
         inner = coef * self.scale
         if not self.has_intercept:
             return inner
-        return np.column_stack([intercept + coef @ self.shift, inner])
+        return np.column_stack([intercept + self._constant(coef), inner])
+
+    def _constant(self, coef: FloatArray) -> FloatArray:
+        """``coef @ shift`` over the columns that are used, so that the others do not change its last digits.
+
+        Shifts may be large, and what one way subtracts the other has to add.
+        """
+        used = np.flatnonzero(coef.any(axis=0))
+        return np.take(coef, used, axis=1) @ self.at(used)[0]
 
     def rescaled(self, inner: FloatArray) -> FloatArray:
         """Moments of the inner columns as moments of (x - shift)."""
