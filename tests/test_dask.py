@@ -402,6 +402,17 @@ def test_a_permutation_test_is_spread_over_the_workers(on_cluster):
     assert len({task["worker"] for task in pieces}) == 2
 
 
+def test_draws_of_the_bootstrap_are_spread_over_the_workers(on_cluster):
+    alone = MinimaxRiskClassifier(radius="bootstrap").fit(X, Y)
+    with (
+        joblib.parallel_config(backend="dask"),
+        distributed.get_task_stream(client=on_cluster, plot=False) as stream,
+    ):
+        spread = MinimaxRiskClassifier(radius="bootstrap").fit(X, Y)
+    assert spread.radius_ == pytest.approx(alone.radius_, rel=1e-12)
+    assert any("_work_through" in str(task["key"]) for task in stream.data)
+
+
 class Traveller:
     """Counts in each process how often it came there."""
 

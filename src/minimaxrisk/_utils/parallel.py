@@ -19,6 +19,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
+from minimaxrisk._utils.extras import require
 from minimaxrisk._utils.listening import tell_progress
 
 Item = TypeVar("Item")
@@ -46,7 +47,7 @@ def parallel_map(
     done since the last call.
     """
     n_processes = max(1, min(effective_n_jobs(n_jobs), len(items)))
-    start_up = 0.0 if type(get_active_backend()[0]).__name__ == "DaskDistributedBackend" else START_UP
+    start_up = 0.0 if _workers_wait() else START_UP
     results: list[Result] = []
     n_done = 0
 
@@ -90,6 +91,17 @@ def parallel_map_in_batches(
 
     found = parallel_map(function, batches, n_jobs=n_jobs, progress=tell)
     return [result for results in found for result in results]
+
+
+def _workers_wait() -> bool:
+    """Whether those who would help run already and this is none of them, who have work of their own."""
+    if type(get_active_backend()[0]).__name__ != "DaskDistributedBackend":
+        return False
+    try:
+        require("distributed", extra="dask", purpose="joblib's backend needs").get_worker()
+    except ValueError:  # here is no worker
+        return True
+    return False
 
 
 def _by_processes(

@@ -92,6 +92,22 @@ def mean_and_variance_from(deviations: FloatArray, means: FloatArray, prior: Flo
     return np.stack([means + correction, deviations[1] / prior - correction**2])
 
 
+def largest_of_draws(  # noqa: PLR0917 - tasks take no names
+    products: FloatArray,
+    scale: ChunkScale,
+    mass: FloatArray,
+    sums: FloatArray,
+    tau: FloatArray,
+    inverse: FloatArray,
+) -> FloatArray:
+    """For each draw, with a row of ``products`` per block, the largest ``|moment - sum tau| inverse``."""
+    moments = scale.inner(products, mass).reshape(-1, *tau.shape)
+    moments -= sums[:, None, None] * tau
+    moments *= inverse
+    largest: FloatArray = np.abs(moments, out=moments).max(axis=(1, 2))
+    return largest
+
+
 def some_columns(chunk: np.ndarray, columns: IntArray) -> np.ndarray:
     """Columns as rows (c x rows), in the precision that they have."""
     return np.ascontiguousarray(chunk.T[columns])

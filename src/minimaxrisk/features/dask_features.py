@@ -33,6 +33,7 @@ from minimaxrisk.features.dask_blocks import (
     ChunkScale,
     class_means,
     deviations_from,
+    largest_of_draws,
     mean_and_largest,
     mean_and_variance_from,
     means_of_inner,
@@ -152,6 +153,23 @@ class DaskFeatures:
         return np.hstack([mass, products]) if self.has_intercept else products
 
     correlate_roughly = correlate
+
+    def largest_deviations(
+        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+    ) -> FloatArray:
+        """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``.
+
+        Of the columns of X: a column of ones has limits of its own.
+        """
+        self.n_passes += 1
+        flat = weights.reshape(-1, weights.shape[2])
+        mass, lead = flat.sum(axis=1, keepdims=True), self.lead
+        arguments: list[tuple[Any, ...]] = [
+            (scale, mass, sums, tau[:, lead:][:, part], inverse[:, lead:][:, part])
+            for scale, part in zip(self.scales, self.column_parts, strict=True)
+        ]
+        found = self.over_rows(product, self.on_rows(flat), then=(largest_of_draws, arguments))
+        return np.max(fetch(found), axis=0)
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         used = np.flatnonzero(coefficients.any(axis=0))

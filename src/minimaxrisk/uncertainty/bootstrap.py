@@ -27,6 +27,7 @@ row twice draw the same numbers.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 
@@ -35,6 +36,8 @@ from scipy import sparse, stats
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.namespaces import beside, to_numpy
+from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk.features.dask_features import DaskFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.features.matrix import FeatureMatrix
 from minimaxrisk.uncertainty.assumptions import broken_assumptions
@@ -50,6 +53,8 @@ from minimaxrisk.uncertainty.radius import (
 BLOCK_ELEMENTS, BLOCK_ELEMENTS_THERE = 1 << 21, 1 << 26
 # Products with more numbers than this, a quarter of a gigabyte, are not kept.
 MOST_SHARED = 1 << 25
+# Draws that one process makes at a time, where several share the work.
+DRAWS_PER_PIECE = 64
 # How sure to be that chance in the draws does not make the radii too small.
 SURE_OF_QUANTILE = 0.95
 # Below so many samples the draws tell too little about the tails of studentised means.
@@ -120,25 +125,49 @@ class MultiplierBootstrap:
         return Radii(lam, factor, remarks, covers=True)
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
-        """Draws of T*."""
-        random = np.random.default_rng(self.seed)
-        p_hat, coding = sample.units.p_hat, sample.coding
+        """Draws of T*, in one order whoever makes them."""
+        draw = Draws.of(sample)
+        random, pieces = np.random.default_rng(self.seed), []
+        size = min(DRAWS_PER_PIECE, max(1, BLOCK_ELEMENTS // draw.n_units))
+        for start in range(0, self.n_draws, size):
+            pieces.append((deepcopy(random), min(size, self.n_draws - start)))
+            random.standard_normal((pieces[-1][1], draw.n_units))  # where the next piece goes on
+        return np.concatenate(parallel_map(draw, pieces))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """From random numbers to draws of T*; an object, so that it can go to other processes."""
+
+    features: FeatureMatrix
+    tau: FloatArray
+    inverse: FloatArray  # 1 / sigma, zero where there is none
+    root_weight: FloatArray  # of the sum of a sample's multipliers
+    coded: list[sparse.csr_array]  # from multipliers of samples to weights of instances, once per block
+
+    @classmethod
+    def of(cls, sample: MomentSample) -> Draws:
+        p_hat = sample.units.p_hat
         label, instance = np.nonzero(p_hat)
-        root_weight = np.sqrt(sample.units.noise[label, instance])  # of the sum of a sample's multipliers
-        # From multipliers of samples to weights of instances, once per block.
         shape = p_hat.shape[1], len(label)
         place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
-        coded = [place @ sparse.diags_array(code[label]) for code in coding.matrix]
-        inverse = _inverse_deviations(sample)
-        n_at_a_time = max(1, BLOCK_ELEMENTS // len(root_weight))
-        maxima = np.empty(self.n_draws)
-        for start in range(0, self.n_draws, n_at_a_time):
-            stop = min(start + n_at_a_time, self.n_draws)
-            multipliers = root_weight * random.standard_normal((stop - start, len(root_weight)))
-            weights = np.stack([(matrix @ multipliers.T).T for matrix in coded], axis=1)
-            sums = multipliers.sum(axis=1)
-            maxima[start:stop] = largest_deviations(sample.features, weights, sums, sample.tau, inverse)
-        return maxima
+        return cls(
+            sample.features,
+            sample.tau,
+            _inverse_deviations(sample),
+            np.sqrt(sample.units.noise[label, instance]),
+            [place @ sparse.diags_array(code[label]) for code in sample.coding.matrix],
+        )
+
+    @property
+    def n_units(self) -> int:
+        return len(self.root_weight)
+
+    def __call__(self, piece: tuple[np.random.Generator, int]) -> FloatArray:
+        random, n_draws = piece
+        multipliers = self.root_weight * random.standard_normal((n_draws, self.n_units))
+        weights = np.stack([(matrix @ multipliers.T).T for matrix in self.coded], axis=1)
+        return largest_deviations(self.features, weights, multipliers.sum(axis=1), self.tau, self.inverse)
 
 
 def _inverse_deviations(sample: MomentSample) -> FloatArray:
@@ -179,3 +208,10 @@ def largest_deviations_there(
         draws = draws - beside(features.data, sums[part, None, None]) * tau_there
         found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
     return to_numpy(xp.concat(found))
+
+
+@largest_deviations.register
+def _largest_deviations_in_chunks(
+    features: DaskFeatures, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+) -> FloatArray:
+    return features.largest_deviations(weights, sums, tau, inverse)
