@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import shutil
 
@@ -32,6 +33,9 @@ ARGUMENTS = [
 ]
 PLOTS = {
     "plot-permutations-0",
+    "plot-roc-0",
+    "plot-reliability-0",
+    "plot-volcano-0",
     "plot-heatmap-0",
     "plot-comparison-0",
     "plot-suspects-0",
@@ -108,7 +112,7 @@ def visit(browser, address):
 
 
 def _note_request(url, address, troubles):
-    if url.split("#")[0] != address and not url.startswith("data:"):
+    if url.split("#")[0] != address and not url.startswith(("data:", "blob:")):
         troubles.append(f"request: {url}")
 
 
@@ -143,7 +147,7 @@ def test_every_figure_is_drawn(visit):
         assert marks > 0, key
         axis_titles = page.locator(f"#{key} svg .role-axis-title text").all_text_contents()
         assert axis_titles or key == "plot-heatmap-0", key
-    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 6
+    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 9
     # Colours that the style sheet does not know would be drawn black, or not at all.
     unknown = page.evaluate(
         """(() => {
@@ -171,6 +175,58 @@ def test_labels_are_inside_their_figures(visit):
             })"""
         )
         assert outside == []
+
+
+def test_all_genes_are_saved_to_a_file(visit, study):
+    page = visit()
+    with page.expect_download() as started:
+        page.locator("#save-genes").click()
+    assert started.value.suggested_filename == "genes.csv"
+    text = started.value.path().read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["feature"] for row in rows] == list(study.features.names)
+    np.testing.assert_allclose(
+        [float(row["coefficient"]) for row in rows], study.features.coefficients[0], rtol=1e-5
+    )
+
+
+def test_many_features_of_many_classes(browser, tmp_path):
+    """Rows beyond a thousand come when asked for, a class can be chosen, and eleven classes have colours."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((44, 1200)), np.arange(44) % 11
+    model = MinimaxRiskClassifier(solver="first-order", gap_tol=0.5).fit(X, y)
+    model.selected_features_ = np.arange(1200)  # as if all of them were
+    found = gather_findings(model, X, y, n_permutations=0, n_folds=0, n_radii=0, guarantee=False)
+    path = tmp_path / "many.html"
+    path.write_text(render_report(found, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
+    page, troubles = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    assert page.locator("#feature-table tbody tr").count() == 1000
+    last = found.features.names[-1]
+    page.locator("#feature-search").fill(last)
+    assert last in names_in_table(page)
+    assert page.locator("#feature-table tbody tr").count() == 1200
+    assert page.locator("#all-genes").count() == 0
+    title = "#plot-volcano-0 svg .mark-symbol path"
+    before = page.locator(title).first.get_attribute("transform")
+    page.locator("#volcano-class").select_option("7")
+    page.wait_for_function(
+        "before => document.querySelector('#plot-volcano-0 svg .mark-symbol path').getAttribute('transform')"
+        " !== before",
+        arg=before,
+    )
+    colours = page.evaluate(
+        "[...Array(11).keys()].map(k => "
+        "getComputedStyle(document.documentElement).getPropertyValue(`--c${k}`))"
+    )
+    assert all(colours)
+    assert len(set(colours)) == 11
+    assert overflow(page) == 0
+    assert troubles == []
+    page.close()
 
 
 def test_table_sorts_by_click_and_by_key(visit):

@@ -273,7 +273,7 @@ def test_the_scripts_are_kept_and_damage_is_noticed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(bundle, "require", lambda _: Converter)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    fresh = bundle.vega_bundle.__wrapped__
+    fresh = bundle.vega_bundle
     assert fresh() == fresh() == "{code<\\/script>\n}"
     assert len(built) == 1
     (kept,) = (tmp_path / "minimaxrisk").iterdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,4 @@ class Reported:
             As the last expression of a cell it shows the page in a notebook; ``findings`` has the numbers.
         """
         # The page stands above the estimators, so it is looked up when it is asked for.
-        import minimaxrisk  # noqa: PLC0415
-
-        return minimaxrisk.report.report_of(self, X, y, path, **options)
+        return import_module("minimaxrisk.report").report_of(self, X, y, path, **options)

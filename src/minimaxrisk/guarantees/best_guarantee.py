@@ -44,6 +44,9 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.checks import is_integer, is_number
 from minimaxrisk._utils.rows import rows_of
+from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
 from minimaxrisk.guarantees.error_statement import BestGuarantee, ErrorStatement
 from minimaxrisk.guarantees.fitted_model import check_model, is_ensemble, pose_with, training_data_of
@@ -124,7 +127,7 @@ def best_guarantee(
     n_folds : int or None, default=10
         Folds of the cross-fitting that takes the place of ``X_new``; with None, and without ``X_new``,
         statements by radii are left out. They are what takes time, and without ``X_new`` they are left out
-        too where the worst case alone is no smaller than the error of always naming the most common class.
+        too where no rule has a worst case below the error of always naming the most common class.
     random_state : int, RandomState instance or None, default=None
         Seed of the hold-out. Choose it before you look at results: the best of many splits is no limit.
 
@@ -372,12 +375,9 @@ def _by_radii(
     plain = sample.data
     level, limit = 1.0 - levels[RADII], 1.0 - levels[EXCESS] / len(JUDGED)
     posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
-    # The smaller set first: where its worst cases say nothing, those of the larger one do not either.
-    with_known_masses = _judge_both(model, plain, posed.with_known_marginal())
     if new is None:
-        smallest = min(one.worst_case_error for one in with_known_masses)
-        _refuse_hopeless(smallest, posed.radii, plain)
-    judged = [*_judge_both(model, plain, posed), *with_known_masses]
+        _refuse_hopeless(posed, plain)
+    judged = _judge_all(model, plain, posed)
     if new is None:
         assert n_folds is not None
         again = _same_factor(model, posed.radii, level)
@@ -401,31 +401,34 @@ def _by_radii(
     ]
 
 
-def _refuse_hopeless(smallest: float, radii: Radii, plain: TrainingData) -> None:
-    """Instances to come only add to worst cases, and to find out how much is nearly all of the work."""
+def _refuse_hopeless(posed: PosedProblem, plain: TrainingData) -> None:
+    """Where no rule at all can be shown to do better than naming the most common class.
+
+    The minimax risk over the smaller one of the two sets, with known masses, is a lower bound on all worst
+    cases, and instances to come only add to them. To find it out takes one fit, to do without it dozens of
+    linear programs.
+    """
     sizes = np.bincount(plain.labels, plain.weights, minlength=len(plain.classes))
     nothing_learned = 1.0 - float(sizes.max() / sizes.sum())
-    if smallest >= nothing_learned:
+
+    def is_known(record: IterationRecord) -> bool:
+        return record["lower"] >= nothing_learned or record["upper"] < nothing_learned
+
+    found = solve_minimax_risk(posed.with_known_marginal().problem, EngineSettings("auto"), is_known)
+    if found.lower >= nothing_learned:
         raise ValueError(
-            f"within radii of {radii.factor:.2f} standard errors, which cover, the worst case is "
-            f"{smallest:.4f} or more already, and instances to come would add to it; always naming the most "
-            f"common class is wrong for {nothing_learned:.4f} of the samples."
+            f"within radii of {posed.radii.factor:.2f} standard errors, which cover, the worst case of every "
+            f"rule is {found.lower:.4f} or more, and instances to come would add to it; always naming the "
+            f"most common class is wrong for {nothing_learned:.4f} of the samples."
         )
 
 
 def _judge_all(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
     """In the order of ``JUDGED``."""
+    sets = {False: posed, True: posed.with_known_marginal()}
     return [
-        *_judge_both(model, plain, posed),
-        *_judge_both(model, plain, posed.with_known_marginal()),
-    ]
-
-
-def _judge_both(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
-    """The randomized rule and the arg-max rule over one set."""
-    return [
-        judged_by_program(model, worst_case_of_rule(model, plain, rule, posed), rule)
-        for rule in ("randomized", "argmax")
+        judged_by_program(model, worst_case_of_rule(model, plain, rule, sets[is_known]), rule)
+        for rule, is_known in JUDGED
     ]
 
 

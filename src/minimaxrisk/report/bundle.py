@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.report.scripts import require
 
 
-@cache
 def vega_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, in a block of its own so that its names stay inside."""
     module = require("vl_convert")

@@ -1,13 +1,15 @@
 """Colours of classes: ten chosen ones in the style sheet, and as many more as a study needs.
 
 Beyond ten the hues go around by the golden angle, so that neighbours are far apart, and the lightness
-alternates, so that hues which come near each other again differ in it.
+changes from one to the next, so that hues which come near each other again differ in it.
 """
 
 from __future__ import annotations
 
 N_CHOSEN = 10
 GOLDEN_ANGLE = 137.508
+# By turns: darker than the chosen ones, lighter, and about as light.
+LIGHTNESS_ON_LIGHT, LIGHTNESS_ON_DARK = (0.40, 0.78, 0.47), (0.58, 0.88, 0.68)
 
 
 def class_colour(position: int) -> str:
@@ -21,9 +23,9 @@ def more_colours(n_classes: int) -> str:
         return ""
     light, dark = [], []
     for k in range(N_CHOSEN, n_classes):
-        hue, step = (GOLDEN_ANGLE * k) % 360.0, (k % 3) * 0.11
-        light.append(f"--{class_colour(k)}: oklch({0.42 + step:.2f} 0.13 {hue:.1f});")
-        dark.append(f"--{class_colour(k)}: oklch({0.62 + step:.2f} 0.12 {hue:.1f});")
+        hue, turn = (GOLDEN_ANGLE * (k - N_CHOSEN)) % 360.0, (k - N_CHOSEN) % 3
+        light.append(f"--{class_colour(k)}: oklch({LIGHTNESS_ON_LIGHT[turn]:.2f} 0.16 {hue:.1f});")
+        dark.append(f"--{class_colour(k)}: oklch({LIGHTNESS_ON_DARK[turn]:.2f} 0.13 {hue:.1f});")
     return (
         f":root {{ {' '.join(light)} }}\n"
         f'@media screen {{ :root[data-theme="dark"] {{ {" ".join(dark)} }} }}\n'

@@ -19,9 +19,9 @@ def quoted(name: str) -> str:
 
 
 def unbroken(value: Any) -> Any:
-    """``R* = 0.117`` stays on one line: spaces around an equals sign do not break."""
+    """``R* = 0.117`` stays on one line: spaces between a symbol and its value do not break."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return value.replace(" = ", "\u00a0=\u00a0")
+        return value.replace(" = ", "\u00a0=\u00a0").replace("R*: ", "R*:\u00a0")
     return value
 
 

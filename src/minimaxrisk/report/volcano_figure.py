@@ -17,45 +17,32 @@ def volcano_figure(findings: Findings) -> Figure | None:
     found = findings.volcano
     if not any(len(panel.columns) for panel in found.panels):
         return None
-    others: list[dict[str, Any]] = []
-    marked: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
     for k, panel in enumerate(found.panels):
-        others += [
-            {"k": k, "x": _short(x), "y": _short(y)}
-            for x, y in zip(panel.other_x, panel.other_y, strict=True)
-        ]
-        marked += [
-            {"k": k, "x": _short(x), "y": _short(y), "n": found.names[int(j)]}
-            for j, x, y in list(zip(panel.columns, panel.x, panel.y, strict=True))[:MOST_MARKED]
+        others = zip(panel.other_x, panel.other_y, strict=True)
+        points += [{"k": k, "x": _short(x), "y": _short(y), "s": 0, "n": "not selected"} for x, y in others]
+        marked = list(zip(panel.columns, panel.x, panel.y, strict=True))[:MOST_MARKED]
+        points += [
+            {"k": k, "x": _short(x), "y": _short(y), "s": 1, "n": found.names[int(j)]} for j, x, y in marked
         ]
     what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
     x, y = f"{what}, {_sides(findings)}", "\u2212log10 p, Welch"
-    chosen = [{"filter": "datum.k === panel"}]
-    layers = [
-        {
-            **layer(
-                others,
-                {"type": "circle", "color": NOISE, "opacity": 0.8, "size": 14},
-                x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
-                y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
-            ),
-            "transform": chosen,
-        },
-        {
-            **layer(
-                marked,
-                {"type": "point", "filled": True, "opacity": 1, "color": SECOND, "size": 46},
-                x=quantitative("x", x),
-                y=quantitative("y", y),
-                tooltip=[
-                    tip("n", "feature"),
-                    tip("x", what, "quantitative", format=".3f"),
-                    tip("y", "\u2212log10 p", "quantitative", format=".1f"),
-                ],
-            ),
-            "transform": chosen,
-        },
-    ]
+    by_kind = {"field": "s", "type": "nominal", "legend": None}
+    # One layer for both, since a layer without points would have no extent.
+    cloud = layer(
+        points,
+        {"type": "circle", "opacity": 0.9},
+        x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
+        y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
+        color={**by_kind, "scale": {"domain": [0, 1], "range": [NOISE, SECOND]}},
+        size={**by_kind, "scale": {"domain": [0, 1], "range": [14, 46]}},
+        tooltip=[
+            tip("n", "feature"),
+            tip("x", what, "quantitative", format=".3f"),
+            tip("y", "\u2212log10 p", "quantitative", format=".1f"),
+        ],
+    )
+    layers = [{**cloud, "transform": [{"filter": "datum.k === panel"}]}]
     return Figure(
         key="volcano",
         title="All features one by one, the selected ones marked",
