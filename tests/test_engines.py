@@ -99,8 +99,10 @@ def check_agreement(seed, n, d, n_classes, oddities, radius, coding, standardize
     assert (np.diff(path) <= 1e-9).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=100)
 @problems_at_random
+# All six labels share an instance, which few random problems ask for.
+@example(seed=0, n=12, d=2, n_classes=6, oddities=set(), radius=5.0, **USUAL)
 @example(seed=0, n=2, d=1, n_classes=2, oddities=set(), radius=1.0, **USUAL)
 @example(seed=0, n=6, d=30, n_classes=2, oddities={"wild scales", "label as a feature"}, radius=1.0, **USUAL)
 @example(

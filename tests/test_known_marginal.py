@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -65,8 +65,10 @@ def check_risk(seed, n, d, n_classes, coding, radius, ties, solver):
     assert solution.upper <= solve_minimax_risk(free, EngineSettings("auto")).upper + 1e-7
 
 
-@settings(max_examples=50)
+@settings(max_examples=150)
 @problems_at_random
+# All six labels share an instance, which few random problems ask for.
+@example(seed=0, n=12, d=2, n_classes=6, coding="auto", radius=5.0, ties=False, solver="interior-point")
 def test_risk_is_that_of_two_other_formulations(**drawn):
     check_risk(**drawn)
 
