@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -404,6 +405,32 @@ def test_a_model_of_data_on_disk_is_a_model_file(container, study, expected, tmp
     loaded = load_model(tmp_path / "model.skops").classifier
     assert loaded.copy is False
     assert verify(loaded, X, study[1]).valid
+
+
+def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[1] / "docs" / "large_data.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((N, 40), dtype=np.float32)
+    np.save("variants.npy", X)
+    names = {"y": study[1], "X_new": X}
+    exec(code, names)
+    assert names["verify"](names["model"], names["X"], names["y"]).valid
+
+
+def test_a_table_is_indexed_like_an_array(container, study):
+    plain, table = study[0], Table(StoredArray(container("zarr both")))
+    rows, columns, mixed = np.array([7, 3, 20]), np.array([1, 300, 801]), np.array([801, 1, 1])
+    assert np.array_equal(table[:, columns], plain[:, columns])
+    assert np.array_equal(table[:, mixed], plain[:, mixed])
+    assert np.array_equal(table[np.ix_(rows, columns)], plain[np.ix_(rows, columns)])
+    assert np.array_equal(table[np.arange(N)[::-1], columns[:1]], plain[::-1, 1:2])
+    assert np.array_equal(table[rows, 10:20], plain[rows, 10:20])
+    part = table[rows]
+    assert part.shape == (3, D)
+    assert len(part[1:]) == 2
+    assert np.array_equal(part[1:][:, columns], plain[rows[1:]][:, columns])
+    np.testing.assert_allclose(part.product(columns, np.eye(3)), plain[rows][:, columns])
 
 
 def test_instances_without_labels(container, study):

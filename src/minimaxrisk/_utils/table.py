@@ -65,7 +65,9 @@ class Table:
             found = self.stored.rows_at(places, columns)
             columns = np.arange(self.shape[1])[columns]
         else:
-            found = self.stored.columns_at(columns)[places]
+            found = self.stored.columns_at(columns)
+            if self.rows is not None or not (isinstance(rows, slice) and rows == slice(None)):
+                found = found[places]
         self.stored.refuse_infinite(places, columns, found)
         return found
 
