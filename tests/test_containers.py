@@ -339,6 +339,18 @@ def test_prediction_reads_only_columns_that_are_used(study, expected, small_bloc
     X.values[3, expected.selected_features_[1]] = 0.0
 
 
+def test_an_ensemble_predicts_some_rows_at_a_time(study, small_blocks):
+    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0}
+    model = MinimaxRiskEnsembleClassifier(certify=False, **options).fit(*study)
+    X = Watched(study[0], (10, 1))
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, model.predict_proba(study[0]))
+    each = [rule.probabilities(study[0]) for rule in model.members_]
+    np.testing.assert_allclose(found.T, np.mean(each, axis=0), atol=1e-12)
+    assert np.array_equal(np.flatnonzero(X.seen.any(axis=0)), model.selected_features_)
+    assert X.largest <= 10
+
+
 def test_no_more_is_read_at_a_time_than_a_block(study, small_blocks, no_copies):
     X = Watched(study[0], (13, 31))
     MinimaxRiskClassifier(copy=False).fit(X, study[1])
@@ -430,6 +442,7 @@ def test_a_table_is_indexed_like_an_array(container, study):
     assert part.shape == (3, D)
     assert len(part[1:]) == 2
     assert np.array_equal(part[1:][:, columns], plain[rows[1:]][:, columns])
+    assert np.array_equal(table[5:9][:, columns], plain[5:9][:, columns])
     np.testing.assert_allclose(part.product(columns, np.eye(3)), plain[rows][:, columns])
 
 

@@ -65,11 +65,15 @@ class Table:
             found = self.stored.rows_at(places, columns)
             columns = np.arange(self.shape[1])[columns]
         else:
-            found = self.stored.columns_at(columns)
-            if self.rows is not None or not (isinstance(rows, slice) and rows == slice(None)):
-                found = found[places]
+            found = self._columns(columns, places)
         self.stored.refuse_infinite(places, columns, found)
         return found
+
+    def _columns(self, columns: IntArray, places: IntArray) -> np.ndarray:
+        if len(places) == 0 or (np.diff(places) != 1).any():
+            return self.stored.columns_at(columns)[places]
+        # Rows next to each other are read alone.
+        return self.stored.columns_at(columns, slice(int(places[0]), int(places[-1]) + 1))
 
 
 def as_table(X: Any) -> Table:
@@ -77,14 +81,16 @@ def as_table(X: Any) -> Table:
     return X if isinstance(X, Table) else Table(StoredArray(X, is_finite=True))
 
 
+def rows_at_a_time(n_columns: int) -> int:
+    """Of how many rows so many columns are gathered together."""
+    return max(1, BLOCK_ON_DISK // max(1, n_columns))
+
+
 def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatArray) -> FloatArray:
     """``X[:, columns] @ coefficients`` for ascending columns, gathered some rows at a time."""
     if isinstance(X, Table):
         return X.product(columns, coefficients)
-    found, height = (
-        np.empty((X.shape[0], coefficients.shape[1])),
-        max(1, BLOCK_ON_DISK // max(1, len(columns))),
-    )
+    found, height = np.empty((X.shape[0], coefficients.shape[1])), rows_at_a_time(len(columns))
     for top in range(0, X.shape[0], height):
         rows = slice(top, top + height)
         found[rows] = X[rows][:, columns] @ coefficients

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.table import rows_at_a_time
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.linear_rule import LinearRule
 
@@ -36,6 +37,11 @@ class AverageRule:
 
     def probabilities(self, X: DataMatrix) -> FloatArray:
         """h(y|x) for every row of X (K x n)."""
+        height = rows_at_a_time(len(self.columns))
+        parts = [self._mean_probabilities(X[top : top + height]) for top in range(0, X.shape[0], height)]
+        return np.concatenate(parts, axis=1)
+
+    def _mean_probabilities(self, X: DataMatrix) -> FloatArray:
         each = self.probabilities_of_members(X)
         total = next(each)
         for other in each:
