@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -338,6 +339,18 @@ def test_prediction_reads_only_columns_that_are_used(study, expected, small_bloc
     X.values[3, expected.selected_features_[1]] = 0.0
 
 
+def test_an_ensemble_predicts_some_rows_at_a_time(study, small_blocks):
+    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0}
+    model = MinimaxRiskEnsembleClassifier(certify=False, **options).fit(*study)
+    X = Watched(study[0], (10, 1))
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, model.predict_proba(study[0]))
+    each = [rule.probabilities(study[0]) for rule in model.members_]
+    np.testing.assert_allclose(found.T, np.mean(each, axis=0), atol=1e-12)
+    assert np.array_equal(np.flatnonzero(X.seen.any(axis=0)), model.selected_features_)
+    assert X.largest <= 10
+
+
 def test_no_more_is_read_at_a_time_than_a_block(study, small_blocks, no_copies):
     X = Watched(study[0], (13, 31))
     MinimaxRiskClassifier(copy=False).fit(X, study[1])
@@ -404,6 +417,33 @@ def test_a_model_of_data_on_disk_is_a_model_file(container, study, expected, tmp
     loaded = load_model(tmp_path / "model.skops").classifier
     assert loaded.copy is False
     assert verify(loaded, X, study[1]).valid
+
+
+def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[1] / "docs" / "large_data.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((N, 40), dtype=np.float32)
+    np.save("variants.npy", X)
+    names = {"y": study[1], "X_new": X}
+    exec(code, names)
+    assert names["verify"](names["model"], names["X"], names["y"]).valid
+
+
+def test_a_table_is_indexed_like_an_array(container, study):
+    plain, table = study[0], Table(StoredArray(container("zarr both")))
+    rows, columns, mixed = np.array([7, 3, 20]), np.array([1, 300, 801]), np.array([801, 1, 1])
+    assert np.array_equal(table[:, columns], plain[:, columns])
+    assert np.array_equal(table[:, mixed], plain[:, mixed])
+    assert np.array_equal(table[np.ix_(rows, columns)], plain[np.ix_(rows, columns)])
+    assert np.array_equal(table[np.arange(N)[::-1], columns[:1]], plain[::-1, 1:2])
+    assert np.array_equal(table[rows, 10:20], plain[rows, 10:20])
+    part = table[rows]
+    assert part.shape == (3, D)
+    assert len(part[1:]) == 2
+    assert np.array_equal(part[1:][:, columns], plain[rows[1:]][:, columns])
+    assert np.array_equal(table[5:9][:, columns], plain[5:9][:, columns])
+    np.testing.assert_allclose(part.product(columns, np.eye(3)), plain[rows][:, columns])
 
 
 def test_instances_without_labels(container, study):

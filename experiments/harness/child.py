@@ -83,6 +83,12 @@ def limit_time(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
+def limit_processor_time(seconds: float) -> None:
+    """The same for the time that processors work for this process, all threads together."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
 def _end_with_parent() -> None:
     """The system ends this process, even within compiled code, when its standard input closes."""
     try:

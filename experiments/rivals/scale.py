@@ -92,7 +92,7 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
             settings.scale_limit,
         )
         for name in PROBLEMS
-        for learner in LEARNERS
+        for learner in settings.rivals or LEARNERS
     ]
 
 
@@ -111,8 +111,8 @@ def _reached(story: Story, settings: Mapping[str, Any]) -> dict[str, Any]:
         raise EndedError(REFUSED, known["refused"])
     if "seconds" in known:
         return {name: value for name, value in known.items() if name != "ready"}
-    if story.exit_code == -signal.SIGALRM:
-        raise EndedError(TIME_LIMIT, f"stopped after {settings['limit']:g} s")
+    if story.exit_code == -signal.SIGPROF:
+        raise EndedError(TIME_LIMIT, f"stopped after {settings['limit']:g} s of the processor")
     if story.exit_code < 0 or "MemoryError" in story.last_words:
         # liblinear does not look whether it got the memory that it asked for.
         raise EndedError(REFUSED, f"needs more than {as_memory(settings['most_memory'])} of memory")
@@ -129,9 +129,12 @@ def _table(rows: Sequence[Row], name: str) -> TextTable:
     sizes = [row["x_bytes"] for row in pick(own, status=OK)]
     size = f", {as_memory(sizes[0])}" if sizes else ""
     return TextTable(
-        f"{shape}, {PROBLEMS[name].words}{size}; stopped after {own[0]['limit']:g} s or at "
+        f"{shape}, {PROBLEMS[name].words}{size}; stopped after {own[0]['limit']:g} s of the processor or at "
         f"{as_memory(own[0]['most_memory'])} of memory.",
-        ["learner", "fit", "memory beside X", "columns selected", "worst-case error", "1000 predictions"],
+        [
+            *("learner", "fit", "of the processor", "memory beside X"),
+            *("columns selected", "worst-case error", "1000 predictions"),
+        ],
         [_line(row) for row in own],
     )
 
@@ -139,12 +142,13 @@ def _table(rows: Sequence[Row], name: str) -> TextTable:
 def _line(row: Row) -> list[str]:
     learner = f"`{row['learner']}`" if row["learner"] == OURS else row["learner"]
     if row["status"] != OK:
-        return [learner, row["detail"] or row["status"], "-", "-", "-", "-"]
+        return [learner, row["detail"] or row["status"], "-", "-", "-", "-", "-"]
     bound = row.get("worst_case_error")
     time = as_time(row["seconds"]) + ("" if row["converged"] else " (not converged)")
     return [
         learner,
         time,
+        as_time(row["processor_seconds"]),
         as_memory(row["peak_bytes"]),
         as_count(int(row["n_selected"])),
         "none" if bound is None else f"{bound:.4f}",

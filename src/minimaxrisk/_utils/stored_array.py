@@ -80,21 +80,24 @@ class StoredArray:
                 rows = slice(top, min(top + height, n))
                 yield rows, columns, np.asarray(self.values[rows, columns])
 
-    def blocks_of(self, columns: IntArray) -> Iterator[Block]:
-        """Some ascending columns, in blocks of which no other entries are read: rows, places, values."""
+    def blocks_of(self, columns: IntArray, within: slice = slice(None)) -> Iterator[Block]:
+        """Some ascending columns, or a stretch of rows of them, in blocks of which no other entries are read.
+
+        Rows, places of the columns, and the values there.
+        """
         if len(columns) == 0:
             return
-        n, height = self.shape[0], self._block_shape()[0]
+        (first, last, _), height = within.indices(self.shape[0]), self._block_shape()[0]
         ends = np.zeros(0, dtype=np.intp)
         if self.is_in_chunks:  # columns that one chunk holds are read together
             ends = np.flatnonzero(np.diff(columns // self._chunks[1])) + 1
-        most = max(1, BLOCK_ON_DISK // min(n, FEWEST_ROWS))
+        most = max(1, BLOCK_ON_DISK // min(self.shape[0], FEWEST_ROWS))
         for begin, end in zip([0, *ends.tolist()], [*ends.tolist(), len(columns)], strict=True):
             for left in range(begin, end, most):
                 places = slice(left, min(left + most, end))
                 tall = height if self.is_in_chunks else max(1, BLOCK_ON_DISK // (places.stop - places.start))
-                for top in range(0, n, tall):
-                    rows = slice(top, min(top + tall, n))
+                for top in range(first, last, tall):
+                    rows = slice(top, min(top + tall, last))
                     yield rows, places, self._picked(rows, columns[places])
 
     def rows_at(self, rows: IntArray, columns: slice = slice(None)) -> np.ndarray:
@@ -113,12 +116,13 @@ class StoredArray:
                 found[wanted, left - start : right - start] = block[rows[wanted] - first]
         return found
 
-    def columns_at(self, columns: IntArray) -> np.ndarray:
-        """Some columns in any order, column by column in memory (n x c)."""
+    def columns_at(self, columns: IntArray, within: slice = slice(None)) -> np.ndarray:
+        """Some columns in any order, or a stretch of rows of them, column by column in memory (n x c)."""
         distinct, place = np.unique(columns, return_inverse=True)
-        found = np.empty((len(distinct), self.shape[0]), dtype=self.dtype)
-        for rows, places, values in self.blocks_of(distinct):
-            found[places, rows] = values.T
+        first, last, _ = within.indices(self.shape[0])
+        found = np.empty((len(distinct), last - first), dtype=self.dtype)
+        for rows, places, values in self.blocks_of(distinct, within):
+            found[places, rows.start - first : rows.stop - first] = values.T
         return (found if np.array_equal(distinct, columns) else found[place]).T
 
     def _picked(self, rows: slice, columns: IntArray) -> np.ndarray:

@@ -6,6 +6,7 @@ columns that are asked for become an array.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +67,15 @@ class Table:
             found = self.stored.rows_at(places, columns)
             columns = np.arange(self.shape[1])[columns]
         else:
-            found = self.stored.columns_at(columns)[places]
+            found = self._columns(columns, places)
         self.stored.refuse_infinite(places, columns, found)
         return found
+
+    def _columns(self, columns: IntArray, places: IntArray) -> np.ndarray:
+        if len(places) == 0 or (np.diff(places) != 1).any():
+            return self.stored.columns_at(columns)[places]
+        # Rows next to each other are read alone.
+        return self.stored.columns_at(columns, slice(int(places[0]), int(places[-1]) + 1))
 
 
 def as_table(X: Any) -> Table:
@@ -76,15 +83,19 @@ def as_table(X: Any) -> Table:
     return X if isinstance(X, Table) else Table(StoredArray(X, is_finite=True))
 
 
+def some_rows_at_a_time(X: DataMatrix, n_columns: int) -> Iterator[tuple[slice, DataMatrix]]:
+    """Rows of a matrix of any kind, as many together as a gathering of so many columns may have."""
+    n, height = X.shape[0], max(1, BLOCK_ON_DISK // max(1, n_columns))
+    for top in range(0, n, height):
+        rows = slice(top, min(top + height, n))
+        yield rows, X[rows] if isinstance(X, Table) else X[rows, :]
+
+
 def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatArray) -> FloatArray:
     """``X[:, columns] @ coefficients`` for ascending columns, gathered some rows at a time."""
     if isinstance(X, Table):
         return X.product(columns, coefficients)
-    found, height = (
-        np.empty((X.shape[0], coefficients.shape[1])),
-        max(1, BLOCK_ON_DISK // max(1, len(columns))),
-    )
-    for top in range(0, X.shape[0], height):
-        rows = slice(top, min(top + height, X.shape[0]))
-        found[rows] = columns_of(X[rows, :], columns) @ coefficients
+    found = np.empty((X.shape[0], coefficients.shape[1]))
+    for rows, part in some_rows_at_a_time(X, len(columns)):
+        found[rows] = columns_of(part, columns) @ coefficients
     return found

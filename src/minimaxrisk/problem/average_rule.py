@@ -13,6 +13,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.namespaces import columns_of
+from minimaxrisk._utils.table import some_rows_at_a_time
 from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem.linear_rule import LinearRule
 
@@ -37,6 +38,10 @@ class AverageRule:
 
     def probabilities(self, X: DataMatrix) -> FloatArray:
         """h(y|x) for every row of X (K x n)."""
+        parts = [self._mean_probabilities(part) for _, part in some_rows_at_a_time(X, len(self.columns))]
+        return np.concatenate(parts, axis=1)
+
+    def _mean_probabilities(self, X: DataMatrix) -> FloatArray:
         each = self.probabilities_of_members(X)
         total = next(each)
         for other in each:

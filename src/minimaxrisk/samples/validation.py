@@ -155,8 +155,9 @@ def _as_it_is(X: Any) -> Table | None:
     """A table on disk or a large array, to be read where it is; None for what may be copied."""
     if isinstance(X, Table):
         return X
-    is_plain = type(X) in (np.ndarray, np.memmap)
-    if is_in_chunks(X) or (is_plain and (is_memory_map(X) or X.size > LARGE)):
+    is_array = type(X) in (np.ndarray, np.memmap)
+    is_large = is_array and X.size > LARGE and X.dtype.kind in "biuf"
+    if is_in_chunks(X) or is_large or (is_array and is_memory_map(X)):
         return Table(StoredArray(X))
     return None
 
