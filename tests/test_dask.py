@@ -39,7 +39,13 @@ distributed = pytest.importorskip("distributed")
 
 STUDY = make_expression(60, 500, n_informative=20, effect=1.0, random_state=0)
 X, Y = STUDY.data, STUDY.target
-CHUNKS = {"columns": (60, 170), "rows": (25, 500), "both": (25, 170)}
+CHUNKS = {
+    "columns": (60, 170),
+    "rows": (25, 500),
+    "both": (25, 170),
+    # As selections leave them.
+    "empty ones": ((25, 0, 35), (0, 200, 300, 0)),
+}
 
 
 @pytest.fixture(scope="module")
