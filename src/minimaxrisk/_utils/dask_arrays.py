@@ -115,7 +115,9 @@ def _free_memory(X: Any) -> float:
     if not hasattr(client, "scheduler_info"):
         return float(dask_module("psutil").virtual_memory().available)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return float(sum(worker["memory_limit"] - worker["metrics"].get("memory", 0) for worker in workers))
+    # Workers may have no limit.
+    left = ((worker["memory_limit"] or np.inf) - worker["metrics"].get("memory", 0) for worker in workers)
+    return float(sum(left))
 
 
 def is_lost(X: Any) -> bool:

@@ -32,7 +32,7 @@ def product(chunk: np.ndarray, weights: FloatArray | sparse.csr_array) -> FloatA
     if chunk.dtype == np.float64 or sparse.issparse(weights):
         return weights @ chunk.astype(np.float64, copy=False)
     found = np.empty((len(weights), chunk.shape[1]))
-    for part in column_blocks(chunk.shape[1], len(chunk)):
+    for part in _blocks(chunk.shape[1], len(chunk)):
         np.matmul(weights, chunk[:, part].astype(np.float64), out=found[:, part])
     return found
 
@@ -41,14 +41,14 @@ def scores_of(chunk: np.ndarray, coefficients: FloatArray) -> FloatArray:
     """``coefficients @ chunk'`` in float64, from the columns that have a coefficient."""
     used = np.flatnonzero(coefficients.any(axis=0))
     scores = np.zeros((len(coefficients), len(chunk)))
-    for part in column_blocks(len(used), len(chunk)):
+    for part in _blocks(len(used), len(chunk)):
         scores += coefficients[:, used[part]] @ chunk[:, used[part]].astype(np.float64, copy=False).T
     return scores
 
 
 def mean_and_largest(chunk: np.ndarray, weights: FloatArray) -> FloatArray:
     """``weights @ chunk`` (one row) above the largest absolute values of the columns (2 x c)."""
-    largest = np.maximum(chunk.max(axis=0), -chunk.min(axis=0).astype(np.float64))
+    largest = np.maximum(chunk.max(axis=0, initial=0.0), -chunk.min(axis=0, initial=0.0))
     return np.vstack([product(chunk, weights), largest])
 
 
@@ -104,7 +104,7 @@ def largest_of_draws(  # noqa: PLR0917 - tasks take no names
     moments = scale.inner(products, mass).reshape(-1, *tau.shape)
     moments -= sums[:, None, None] * tau
     moments *= inverse
-    largest: FloatArray = np.abs(moments, out=moments).max(axis=(1, 2))
+    largest: FloatArray = np.abs(moments, out=moments).max(axis=(1, 2), initial=0.0)
     return largest
 
 
@@ -118,7 +118,12 @@ def some_rows(chunk: np.ndarray, rows: IntArray) -> np.ndarray:
 
 
 def _inner_blocks(chunk: np.ndarray, scale: ChunkScale) -> Iterator[tuple[slice, FloatArray]]:
-    for part in column_blocks(chunk.shape[1], len(chunk)):
+    for part in _blocks(chunk.shape[1], len(chunk)):
         block = chunk[:, part] - scale.shift[part]
         block *= scale.factor[part]
         yield part, block
+
+
+def _blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
+    """Slices of columns that stay in cache; selections leave chunks without rows."""
+    return column_blocks(n_columns, max(1, n_rows))
