@@ -47,6 +47,9 @@ REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
 LONG_ENOUGH = 1.9
 # Nearest constraints taken into Q: see n_nearest.
 NEAREST_PER_ROOT, MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 0.4, 1.5, 50, 2.0
+# On a device; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with 0.5, on an H200 116 ms,
+# 125 and 126.
+MORE_IF_CHEAP = 0.25
 # Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
 UNNOTICED = 0.01
 
@@ -257,7 +260,8 @@ def n_nearest(problem: Problem) -> int:
     n, d = problem.features.shape
     per_block = SPARSE_PER_INSTANCE * n
     if not problem.features.is_sparse:
-        per_block = min(MOST_PER_INSTANCE * n, n + MORE, NEAREST_PER_ROOT * np.sqrt(n * d))
+        more = max(MORE, MORE_IF_CHEAP * n) if problem.iterations_are_cheap else MORE
+        per_block = min(MOST_PER_INSTANCE * n, n + more, NEAREST_PER_ROOT * np.sqrt(n * d))
     return max(1, int(per_block * problem.coding.n_blocks))
 
 
