@@ -15,6 +15,8 @@ from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.dask_arrays import here
 from minimaxrisk._utils.extras import require
 
+# By the type of array; looking them up takes as long as a small operation.
+_NAMESPACES: dict[type, Any] = {np.ndarray: np}
 # DLPack's number for memory that this process can read as it is.
 HOST = 1
 
@@ -50,10 +52,11 @@ def refuse_elsewhere(X: Any, what: str) -> None:
 
 def namespace_of(X: Any) -> Any:
     """The functions of the standard for an array, NumPy's own for NumPy's."""
-    if isinstance(X, np.ndarray):
-        return np
-    compat = require("array_api_compat", extra="array-api", purpose="arrays of other libraries need")
-    return compat.array_namespace(X)
+    kind = type(X)
+    if kind not in _NAMESPACES:
+        compat = require("array_api_compat", extra="array-api", purpose="arrays of other libraries need")
+        _NAMESPACES[kind] = compat.array_namespace(X)
+    return _NAMESPACES[kind]
 
 
 def float_types_of(X: Any) -> list[Any]:

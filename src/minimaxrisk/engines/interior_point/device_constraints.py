@@ -63,7 +63,7 @@ class MomentConstraintsOnDevice:
     def _fused(self, block_weights: FloatArray) -> Any:
         """The same by one kernel, where there is one."""
         features, lead = self._problem.features, self._lead
-        xp, direction = features.xp, 0.0 * self._lam
+        xp, direction = features.xp, features.xp.empty_like(self._lam)
         fastest = fused_step(
             features.data,
             features.on_rows(block_weights),

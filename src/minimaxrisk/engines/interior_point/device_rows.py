@@ -14,7 +14,8 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.namespaces import beside, namespace_of, to_numpy
 
-# Numbers up to which rows are copied here.
+# Numbers up to which rows are copied here. With four times as many, fits of 400 instances took 93 ms instead
+# of 80 on an H200, with a quarter those of 200 104 instead of 100.
 FEW_NUMBERS = 1 << 18
 
 
