@@ -143,8 +143,8 @@ def _compared(
     if saved.training_scale is None:
         if len(saved.classifier.selected_features_):
             console.note(
-                "The model file is of an older release and does not tell the scale of its training data, so "
-                "that of these samples was not checked; fit the model again to have it checked."
+                "The model file does not tell the scale of its training data, as those of older releases do "
+                "not, so that of these samples was not checked; fit the model again to have it checked."
             )
         return None
     scale = saved.training_scale.compare(X)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from minimaxrisk.files import ReadOptions
 
 FITTING, WRITING = "The classifier", "What is written"
-MODEL_ENDING = ".skops"
+MODEL_ENDINGS = (".skops", "")
 
 
 class Solver(StrEnum):
@@ -222,9 +222,9 @@ def fit_command(
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
     check_page_file(report, option="--report")
     check_genes(genes)
-    if out is not None and out.suffix.lower() != MODEL_ENDING and (out.is_file() or not out.exists()):
+    if out is not None and out.suffix.lower() not in MODEL_ENDINGS and (out.is_file() or not out.exists()):
         raise typer.BadParameter(
-            f"a model file ends in {MODEL_ENDING} and is no pickle, got {out}.", param_hint="--out"
+            f"a model file ends in {MODEL_ENDINGS[0]} and is no pickle, got {out}.", param_hint="--out"
         )
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
