@@ -273,6 +273,7 @@ def guarantee_of_model(
         transformer=scaler,
         confidence=model.confidence,
         n_folds=n_folds or None,
+        only_if_smaller=True,
         random_state=random_state,
     )
 
