@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -407,8 +408,7 @@ def test_what_the_data_do_not_allow_is_left_out(study):
     )
     found = best_guarantee(model, X, y, random_state=seed)
     assert "the part to fit on holds no sample of class 1" in found.left_out[HOLDOUT]
-    # Cross-fitting, which would need two samples of every class, is not even tried.
-    assert "instances to come would add to it; always naming the" in found.left_out[RADII]
+    assert "cross-fitting needs at least 2 samples of every class, got 1 of 1" in found.left_out[RADII]
     assert found.best.kind == MAJORITY
     assert "Left out:\n  hold-out: the part to fit on" in str(found)
 
@@ -473,3 +473,16 @@ def test_the_smallest_holds_as_often_as_it_says(by_radii):
         found = best_guarantee(model, X, y, confidence=1.0 - delta, random_state=seed, **others)
         n_wrong += found.value < 0.5
     assert n_wrong <= stats.binom.ppf(0.999, n_studies, delta)
+
+
+def test_bounds_that_cannot_be_the_smallest_are_left_out_if_wanted(study):
+    """What is left out is no smaller than what is told, and the rest stays as it is."""
+    model = MinimaxRiskClassifier().fit(study.data, study.target)
+    everything = best_guarantee(model, study.data, study.target, n_folds=2, random_state=0)
+    quick = best_guarantee(model, study.data, study.target, n_folds=2, only_if_smaller=True, random_state=0)
+    by_radii = [one.value for one in everything.statements if one.kind == RADII]
+    assert by_radii
+    told = float(re.search(r"the worst case of every rule is ([\d.]+) or more", quick.left_out[RADII])[1])
+    assert quick.value <= told <= min(by_radii) + 1e-4
+    assert quick.value == everything.value
+    assert [one for one in everything.statements if one.kind != RADII] == list(quick.statements)

@@ -91,6 +91,7 @@ def best_guarantee(
     test_size: float | int = 0.5,
     confidence: float = 0.95,
     n_folds: int | None = 10,
+    only_if_smaller: bool = False,
     random_state: Any = None,
 ) -> BestGuarantee:
     """The tightest bound on the error for new samples, beside the others that hold at the same time.
@@ -126,8 +127,11 @@ def best_guarantee(
         The probability with which all statements hold at once.
     n_folds : int or None, default=10
         Folds of the cross-fitting that takes the place of ``X_new``; with None, and without ``X_new``,
-        statements by radii are left out. They are what takes time, and without ``X_new`` they are left out
-        too where no rule has a worst case below the error of always naming the most common class.
+        statements by radii are left out. They are what takes time.
+    only_if_smaller : bool, default=False
+        Whether to leave out statements by radii, without ``X_new``, where none could be smaller than the
+        others: where the worst case of every rule is no smaller than the limit of the hold-out, or than the
+        error of always naming the most common class. ``left_out`` tells by how much.
     random_state : int, RandomState instance or None, default=None
         Seed of the hold-out. Choose it before you look at results: the best of many splits is no limit.
 
@@ -186,7 +190,10 @@ def best_guarantee(
                 limits = _Holdout(learner, raw, rule, test_size, 1.0 - levels[kind])
                 found.append(limits.statement(sample, random))
             elif kind == RADII:
-                found += _by_radii(model, data, sample, new=new, levels=levels, n_folds=n_folds)
+                limit = min((one.value for one in found), default=1.0) if only_if_smaller else None
+                found += _by_radii(
+                    model, data, sample, new=new, levels=levels, n_folds=n_folds, smallest_so_far=limit
+                )
             else:
                 found.append(_of_majority(sample, levels[kind], random))
         except ValueError as obstacle:
@@ -367,6 +374,7 @@ def _by_radii(
     new: DataMatrix | None,
     levels: Mapping[str, float],
     n_folds: int | None,
+    smallest_so_far: float | None,
 ) -> list[ErrorStatement]:
     """Of both rules of the model, over distributions that may move instances and over those that may not.
 
@@ -375,8 +383,8 @@ def _by_radii(
     plain = sample.data
     level, limit = 1.0 - levels[RADII], 1.0 - levels[EXCESS] / len(JUDGED)
     posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
-    if new is None:
-        _refuse_hopeless(posed, plain)
+    if new is None and smallest_so_far is not None:
+        _refuse_hopeless(posed, plain, smallest_so_far)
     judged = _judge_all(model, plain, posed)
     if new is None:
         assert n_folds is not None
@@ -401,8 +409,8 @@ def _by_radii(
     ]
 
 
-def _refuse_hopeless(posed: PosedProblem, plain: TrainingData) -> None:
-    """Where no rule at all can be shown to do better than naming the most common class.
+def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: float) -> None:
+    """Where no rule at all could be shown to do better than others were, or than one that learned nothing.
 
     The minimax risk over the smaller one of the two sets, with known masses, is a lower bound on all worst
     cases, and instances to come only add to them. To find it out takes one fit, to do without it dozens of
@@ -410,16 +418,21 @@ def _refuse_hopeless(posed: PosedProblem, plain: TrainingData) -> None:
     """
     sizes = np.bincount(plain.labels, plain.weights, minlength=len(plain.classes))
     nothing_learned = 1.0 - float(sizes.max() / sizes.sum())
+    bar = min(smallest_so_far, nothing_learned)
 
-    def is_known(record: IterationRecord) -> bool:
-        return record["lower"] >= nothing_learned or record["upper"] < nothing_learned
+    def is_settled(record: IterationRecord) -> bool:
+        return record["lower"] >= bar or record["upper"] < bar
 
-    found = solve_minimax_risk(posed.with_known_marginal().problem, EngineSettings("auto"), is_known)
-    if found.lower >= nothing_learned:
+    found = solve_minimax_risk(posed.with_known_marginal().problem, EngineSettings("auto"), is_settled)
+    if found.lower >= bar:
+        than = (
+            f"always naming the most common class is wrong for {bar:.4f} of the samples"
+            if bar == nothing_learned
+            else f"a bound of {bar:.4f} is known already"
+        )
         raise ValueError(
             f"within radii of {posed.radii.factor:.2f} standard errors, which cover, the worst case of every "
-            f"rule is {found.lower:.4f} or more, and instances to come would add to it; always naming the "
-            f"most common class is wrong for {nothing_learned:.4f} of the samples."
+            f"rule is {found.lower:.4f} or more, and instances to come would add to it; {than}."
         )
 
 

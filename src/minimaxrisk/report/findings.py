@@ -296,6 +296,7 @@ def guarantee_of_model(
         groups=groups,
         confidence=model.confidence,
         n_folds=n_folds or None,
+        only_if_smaller=True,
         random_state=random_state,
     )
 

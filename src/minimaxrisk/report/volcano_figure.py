@@ -27,15 +27,19 @@ def volcano_figure(findings: Findings) -> Figure | None:
         ]
     what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
     x, y = f"{what}, {_sides(findings)}", "\u2212log10 p, Welch"
-    by_kind = {"field": "s", "type": "nominal", "legend": None}
     # One layer for both, since a layer without points would have no extent.
     cloud = layer(
         points,
         {"type": "circle", "opacity": 0.9},
         x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
         y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
-        color={**by_kind, "scale": {"domain": [0, 1], "range": [NOISE, SECOND]}},
-        size={**by_kind, "scale": {"domain": [0, 1], "range": [14, 46]}},
+        color={
+            "field": "s",
+            "type": "nominal",
+            "scale": {"domain": [0, 1], "range": [NOISE, SECOND]},
+            "legend": None,
+        },
+        size=quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
         tooltip=[
             tip("n", "feature"),
             tip("x", what, "quantitative", format=".3f"),

@@ -57,6 +57,8 @@
         if (item && item.datum && item.datum.f !== undefined) choose(item.datum.f, true);
       });
     }
+    // The figure around it has its words; Vega gives its groups roles without any.
+    place.querySelector("svg").setAttribute("aria-hidden", "true");
     place.dataset.drawn = "yes";
   };
 
