@@ -26,6 +26,7 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils import dask_arrays
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk._utils.table import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
 from minimaxrisk.features.dask_features import dask_features
@@ -192,7 +193,7 @@ def test_moments_and_scales_are_those_of_a_copy(change, standardize):
     np.testing.assert_array_equal(instances.rows, distinct_instances(plain).rows)
     options = {"standardize": standardize, "fit_intercept": True}
     features, moments, scale = dask_features(chunked.X, instances, **options)
-    expected, expected_moments, expected_scale = dense_features(plain.X, instances, **options)
+    expected, expected_moments, expected_scale = dense_features(as_table(plain.X), instances, **options)
     np.testing.assert_allclose(scale.shift, expected_scale.shift, rtol=1e-13)
     np.testing.assert_allclose(scale.scale, expected_scale.scale, rtol=1e-12)
     np.testing.assert_allclose(moments.mean, expected_moments.mean, atol=1e-13)
@@ -207,7 +208,7 @@ def test_every_question_is_answered_as_in_memory():
     instances = distinct_instances(data)
     options = {"standardize": True, "fit_intercept": True}
     features, _, _ = dask_features(data.X, instances, **options)
-    expected, _, _ = dense_features(X, instances, **options)
+    expected, _, _ = dense_features(as_table(X), instances, **options)
     random = np.random.default_rng(0)
     few, many = np.zeros((2, 501)), random.normal(size=(2, 501))
     few[:, [0, 3, 200, 499]] = random.normal(size=(2, 4))

@@ -28,7 +28,7 @@ from experiments.harness.cells import blocks
 from experiments.harness.settings import QUICK, Settings, overridden
 from experiments.harness.sources import Sources
 from experiments.harness.summary import item_text, read_csv, text_again, write_summary
-from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
+from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
     CoverageWarning,
@@ -119,8 +119,9 @@ def test_simulated_items_use_no_data_sets_whatever_the_caller_chooses(small_run)
 
 
 def test_the_command_knows_every_item_and_suite():
-    assert {command.name for command in app.registered_commands} == {*EVERY_ITEM, *SUITES, "page"}
-    suites = (PAPER_ITEMS, GUARANTEE_ITEMS, ACCURACY_ITEMS, RIVAL_ITEMS)
+    pages = {"page", "large-data-page"}
+    assert {command.name for command in app.registered_commands} == {*EVERY_ITEM, *SUITES, *pages}
+    suites = (PAPER_ITEMS, GUARANTEE_ITEMS, ACCURACY_ITEMS, RIVAL_ITEMS, SCALE_ITEMS)
     assert len(EVERY_ITEM) == sum(len(items) for items in suites)
     assert not set(EVERY_ITEM) & set(SUITES)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
@@ -9,10 +11,7 @@ from minimaxrisk._utils.notices import warn
 
 
 def log_probabilities(probabilities: FloatArray) -> FloatArray:
-    """For ``predict_log_proba``, which is to call it itself: a warning points at the caller of that.
-
-    Between the two stands what makes predictions of dask arrays lazy.
-    """
+    """For ``predict_log_proba``; a warning points at the line outside this package that called that."""
     n_zeros = int((probabilities == 0.0).sum())
     if n_zeros:
         entries = "entry is" if n_zeros == 1 else "entries are"
@@ -22,7 +21,15 @@ def log_probabilities(probabilities: FloatArray) -> FloatArray:
             "label is. For estimates use sklearn.calibration.CalibratedClassifierCV; for finite logarithms "
             "clip predict_proba, as in np.log(np.clip(model.predict_proba(X), 1e-6, 1)).",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_level_of_caller(),
         )
     with np.errstate(divide="ignore"):
         return np.log(probabilities)
+
+
+def _level_of_caller() -> int:
+    """As ``stacklevel`` of a warning of the function that calls this one."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("minimaxrisk."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -152,7 +152,7 @@ def largest_expected_loss(
     affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
     return WorstCaseOfRule(
         upper=solution.upper,
-        lower=solution.lower,
+        lower=min(solution.lower, solution.upper),  # equal but for rounding
         affine=affine,
         constant=constant,
         smallest=float(needed.min()),
