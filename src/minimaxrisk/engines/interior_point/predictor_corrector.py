@@ -47,8 +47,8 @@ REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
 LONG_ENOUGH = 1.9
 # Nearest constraints taken into Q: see n_nearest.
 NEAREST_PER_ROOT, MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 0.4, 1.5, 50, 2.0
-# On a device; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with 0.5, on an H200 116,
-# 125 and 126 ms.
+# On a device; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with 0.5. On an H200 that
+# was 142, 154 and 126 ms in one round of measurements and 116, 125 and 126 in the next.
 MORE_IF_CHEAP = 0.25
 # Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
 UNNOTICED = 0.01
