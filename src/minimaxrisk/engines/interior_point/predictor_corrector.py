@@ -48,8 +48,8 @@ LONG_ENOUGH = 1.9
 # Nearest constraints taken into Q: see n_nearest.
 NEAREST_PER_ROOT, NEAREST_PER_ROOT_OF_SEVERAL = 0.4, 0.25
 MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 1.5, 50, 1.5
-# On a device; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with 0.5, on an H200
-# 116 ms, 125 and 126.
+# On a device; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with 0.5. On an H200 that
+# was 142, 154 and 126 ms in one round of measurements and 116, 125 and 126 in the next.
 MORE_IF_CHEAP = 0.25
 # Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
 UNNOTICED = 0.01
