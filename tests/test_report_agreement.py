@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
@@ -179,7 +180,6 @@ def test_few_left_out_errors_beside_a_large_p_value_are_told(findings):
 
 
 def polars_frame(X):
-    polars = pytest.importorskip("polars")
     return polars.DataFrame(X, schema=[f"g{j}" for j in range(X.shape[1])])
 
 
