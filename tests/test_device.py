@@ -171,6 +171,13 @@ def test_fit_and_predict(elsewhere, dtype, study):
     assert pickle.loads(pickle.dumps(model)).worst_case_error_ == model.worst_case_error_
 
 
+def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
+    """Large ones would be estimated as if they were read from a disk of this machine."""
+    X, y = study
+    expected = MinimaxRiskClassifier().fit(X, y).worst_case_error_
+    assert MinimaxRiskClassifier(copy=False).fit(strict(X), y).worst_case_error_ == pytest.approx(expected)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, monkeypatch):

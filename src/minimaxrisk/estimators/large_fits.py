@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.free_memory import free_memory
+from minimaxrisk._utils.namespaces import is_foreign
 from minimaxrisk._utils.notices import LargeFitWarning, warn
 from minimaxrisk._utils.table import Table, as_table
 from minimaxrisk.engines.interior_point.demands import ITERATIONS, as_duration, demands_of_sizes
@@ -58,7 +60,12 @@ def estimated_work(data: TrainingData, coding: str, copy: bool | str) -> Work:
 
 
 def warn_about_work(data: TrainingData, coding: str, copy: bool | str, *, stacklevel: int) -> None:
-    """Before an hour of work, or work for which there is not the memory."""
+    """Before an hour of work, or work for which there is not the memory.
+
+    Of chunks on workers and arrays on a device neither the speed nor the memory is known here.
+    """
+    if is_dask_array(data.X) or is_foreign(data.X):
+        return
     work, free = estimated_work(data, coding, copy), free_memory()
     n, d = data.X.shape
     size = f"a fit of {n} x {d} entries"
