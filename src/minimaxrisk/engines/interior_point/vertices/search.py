@@ -52,7 +52,7 @@ class VertexSearch:
         if not face.is_same_as(self._tried) and (seen or is_near or face.is_square):
             self._tried = face
             yield from self._near_face(face, pushes=seen or self._n_near >= PUSH_AFTER or self._is_degenerate)
-        if self._crosses(gap):
+        if self._crosses(gap, is_near=is_near):
             self._crossed_at, self._n_crossings = gap, self._n_crossings + 1
             try:
                 vertex = crossed_vertex(self._point)
@@ -67,8 +67,11 @@ class VertexSearch:
         if vertex is not None:
             yield "push", vertex
 
-    def _crosses(self, gap: float) -> bool:
+    def _crosses(self, gap: float, *, is_near: bool) -> bool:
         problem = self._point.problem
+        # Pivots need dense rows. Beside iterations with sparse ones they are dear, and the nearer the fewer.
+        if problem.features.is_sparse and not is_near:
+            return False
         return (
             problem.coding.name == "signed"
             and not problem.marginal.is_known
