@@ -20,8 +20,9 @@ from minimaxrisk import (
     holdout_bound,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees.best_guarantee import EXCESS, HOLDOUT, MAJORITY, RADII, SHARES, _levels
+from minimaxrisk.guarantees.best_guarantee import EXCESS, SHARES, _levels
 from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
+from minimaxrisk.guarantees.error_statement import HOLDOUT, MAJORITY, RADII
 from minimaxrisk.guarantees.fitted_model import pose_with, training_data_of
 from minimaxrisk.guarantees.guaranteed_error import judged_by_program
 from minimaxrisk.guarantees.holdout import clopper_pearson_limit

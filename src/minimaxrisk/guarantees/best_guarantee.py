@@ -14,68 +14,35 @@ delta (Bonferroni's inequality), and the smallest one holds with probability ``c
 fixed before any outcome is known. A kind that the arguments rule out leaves its share to the others; one that
 the data rule out does not.
 
-**Radii.** A fixed rule h need not have been learned on the set that judges it. Its worst case over the set
-with radii that cover is a linear program, with the dual solution (a, nu),
-
-    a + Phi(x, y)' nu >= 1 - h(y|x)  on the training instances,   a + tau' nu + lambda' |nu| = worst case,
-
-so that for every distribution P with moments within lambda of tau, whatever its instances,
-
-    error of h <= worst case + E_P max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+.
-
-Where the masses of the instances are known, a is the mean over the training instances of the constants
-``c(x) = max_y (1 - h(y|x) - Phi(x, y)' nu)``, and the error is at most ``worst case + E_P c(x) - a``. One
-event, that the true means lie within the radii, serves both rules and both marginals. The limits of the
-expectations take a share for each statement.
+How they are found: ``statements_by_counting`` and ``statements_by_radii``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arrays import DataMatrix, IntArray
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.checks import is_integer, is_number
-from minimaxrisk._utils.rows import rows_of
-from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import IterationRecord
-from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
-from minimaxrisk.guarantees.error_statement import BestGuarantee, ErrorStatement
-from minimaxrisk.guarantees.fitted_model import check_model, is_ensemble, pose_with, training_data_of
-from minimaxrisk.guarantees.guaranteed_error import (
-    CROSS_FITTING,
-    NEW_INSTANCES,
-    Exceedance,
-    JudgedRule,
-    by_unit,
-    cross_fitted,
-    judged_by_program,
-    mean_excess,
-)
-from minimaxrisk.guarantees.holdout import clopper_pearson_limit, holdout_bound, n_held_out, one_of_each
+from minimaxrisk.guarantees.error_statement import HOLDOUT, MAJORITY, RADII, BestGuarantee, ErrorStatement
+from minimaxrisk.guarantees.fitted_model import check_model, is_ensemble, training_data_of
+from minimaxrisk.guarantees.holdout import n_held_out
+from minimaxrisk.guarantees.judged_sample import JudgedSample, judged_sample
+from minimaxrisk.guarantees.statements_by_counting import Holdout, statement_of_majority
+from minimaxrisk.guarantees.statements_by_radii import statements_by_radii
 from minimaxrisk.guarantees.verification import verify
-from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.samples.validation import TrainingData, check_new_data, codes_of_groups
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.given import Multiple
-from minimaxrisk.uncertainty.radius import Radii, split_level
+from minimaxrisk.samples.validation import check_new_data
 
-HOLDOUT, RADII, MAJORITY = "hold-out", "radii", "majority class"
-EXCESS = "excess"
+EXCESS = "excess"  # of what instances to come add to worst cases over radii
 # How delta is split. The limit of a hold-out grows with log(1/delta), radii only with its root, and hold-outs
 # are usually the tightest. The share of the excess is divided among the statements that have one.
 SHARES = {HOLDOUT: 0.6, RADII: 0.2, EXCESS: 0.15, MAJORITY: 0.05}
-# Which rule is judged, and whether the instances are known.
-JUDGED = tuple((rule, is_known) for is_known in (False, True) for rule in ("randomized", "argmax"))
-RULE_NAMES = {"argmax": "predict", "randomized": "the randomized rule (predict_proba)"}
 
 
 def best_guarantee(
@@ -164,7 +131,7 @@ def best_guarantee(
         check_is_fitted(transformer)
         X = transformer.transform(X)
         X_new = None if X_new is None else transformer.transform(X_new)
-    sample = _sample_of(model, X, y, sample_weight, groups)
+    sample = judged_sample(model, X, y, sample_weight, groups)
     n_held_out(test_size, sample.n_units, sample.units)  # refused before any work
     new = None if X_new is None else _check_new(model, X_new)
     given = {"X": X, "y": y, "sample_weight": sample_weight, "X_unlabeled": X_unlabeled}
@@ -187,51 +154,29 @@ def best_guarantee(
                 learner = clone(model).set_params(callback=None, verbose=0)
                 learner = learner if transformer is None else make_pipeline(clone(transformer), learner)
                 rule = "argmax" if model.deterministic else "randomized"
-                limits = _Holdout(learner, raw, rule, test_size, 1.0 - levels[kind])
+                limits = Holdout(learner, raw, rule, test_size, 1.0 - levels[kind])
                 found.append(limits.statement(sample, random))
             elif kind == RADII:
                 limit = min((one.value for one in found), default=1.0) if only_if_smaller else None
-                found += _by_radii(
-                    model, data, sample, new=new, levels=levels, n_folds=n_folds, smallest_so_far=limit
+                found += statements_by_radii(
+                    model,
+                    data,
+                    sample,
+                    new=new,
+                    delta=levels[RADII],
+                    excess_delta=levels[EXCESS],
+                    n_folds=n_folds,
+                    smallest_so_far=limit,
                 )
             else:
-                found.append(_of_majority(sample, levels[kind], random))
+                found.append(statement_of_majority(sample, levels[kind], random))
         except ValueError as obstacle:
             left_out[kind] = str(obstacle)
     found.sort(key=lambda one: (not one.valid, one.value))
     return BestGuarantee(tuple(found), left_out, float(confidence), len(model.classes_))
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """The samples without class weights; ``unit`` says which of them belong together, if any do."""
-
-    data: TrainingData
-    unit: IntArray | None
-    are_alike: bool  # whether every row of weight counts as one sample
-
-    @property
-    def units(self) -> str:
-        return "samples" if self.unit is None else "groups"
-
-    @property
-    def rows(self) -> IntArray:
-        return np.flatnonzero(self.data.weights > 0)
-
-    @property
-    def n_units(self) -> int:
-        return len(self.rows) if self.unit is None else len(np.unique(self.unit[self.rows]))
-
-
-def _sample_of(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> _Sample:
-    data = training_data_of(model, X, y, sample_weight, with_class_weight=False)
-    unit = None if groups is None else codes_of_groups(groups, len(data.labels))
-    weights = data.weights[data.weights > 0]
-    are_alike = bool((weights == 1.0).all() or (data.counts is not None and (weights == weights[0]).all()))
-    return _Sample(data, unit, are_alike)
-
-
-def _ruled_out(sample: _Sample, *, can_look_ahead: bool) -> dict[str, str]:
+def _ruled_out(sample: JudgedSample, *, can_look_ahead: bool) -> dict[str, str]:
     """Kinds of statements that the arguments rule out, whatever the values in the data are."""
     reasons = {}
     if not sample.are_alike:
@@ -290,241 +235,3 @@ def _levels(delta: float, kinds: Sequence[str], *, has_new: bool) -> dict[str, f
         for parts in together
         for kind in parts
     }
-
-
-@dataclass(frozen=True)
-class _Holdout:
-    """A learner for part of the samples, given as they were before it."""
-
-    learner: Any
-    X: Any
-    rule: str
-    test_size: Any
-    confidence: float
-
-    def statement(self, sample: _Sample, random: np.random.RandomState) -> ErrorStatement:
-        rows, data = sample.rows, sample.data
-        found = holdout_bound(
-            self.learner,
-            rows_of(self.X, rows),
-            data.classes[data.labels[rows]],
-            test_size=self.test_size,
-            groups=None if sample.unit is None else sample.unit[rows],
-            confidence=self.confidence,
-            random_state=random,
-        )
-        subject = f"{RULE_NAMES[self.rule]} of a model fitted like this one on {found.n_train} of the samples"
-        return ErrorStatement(
-            value=found.value,
-            kind=HOLDOUT,
-            rule=self.rule,
-            marginal=None,
-            n_train=found.n_train,
-            confidence=self.confidence,
-            valid=True,
-            reason="",
-            assumption=_independent(sample),
-            model=found.model,
-            subject=subject,
-            evidence=f"it erred on {found.n_errors} of {found.n_test} {sample.units} held out",
-        )
-
-
-def _of_majority(sample: _Sample, delta: float, random: np.random.RandomState) -> ErrorStatement:
-    """The limit at ``delta / K``: the class is chosen by the samples that judge it, and K could have been."""
-    data, rows = sample.data, sample.rows
-    if sample.unit is not None:
-        rows = rows[one_of_each(sample.unit[rows], random)]
-    counts = np.ones(len(rows)) if sample.are_alike else data.weights[rows]
-    sizes = np.bincount(data.labels[rows], counts, minlength=len(data.classes))
-    n, n_errors = sizes.sum(), sizes.sum() - sizes.max()
-    value = clopper_pearson_limit(n_errors, n, 1.0 - delta / len(sizes))
-    named = data.classes.tolist()[int(np.argmax(sizes))]
-    drawn = f"{n:g} samples" if sample.unit is None else f"{n:g} samples, one of each group,"
-    return ErrorStatement(
-        value=value,
-        kind=MAJORITY,
-        rule="constant",
-        marginal=None,
-        n_train=int(n),
-        confidence=1.0 - delta,
-        valid=True,
-        reason="",
-        assumption=_independent(sample),
-        model=None,
-        subject=f"always naming {named!r}, the most common class",
-        evidence=f"{n_errors:g} of {drawn} are of another one",
-    )
-
-
-def _independent(sample: _Sample) -> str:
-    if sample.unit is None:
-        return "That holds for every distribution if the samples are independent."
-    return (
-        "That holds for every distribution if the groups are independent. The error is that on a sample "
-        "drawn from a new group."
-    )
-
-
-def _by_radii(
-    model: Any,
-    data: TrainingData,
-    sample: _Sample,
-    *,
-    new: DataMatrix | None,
-    levels: Mapping[str, float],
-    n_folds: int | None,
-    smallest_so_far: float | None,
-) -> list[ErrorStatement]:
-    """Of both rules of the model, over distributions that may move instances and over those that may not.
-
-    ``data`` have the class weights of the fit, the sample has not.
-    """
-    plain = sample.data
-    level, limit = 1.0 - levels[RADII], 1.0 - levels[EXCESS] / len(JUDGED)
-    posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
-    if new is None and smallest_so_far is not None:
-        _refuse_hopeless(posed, plain, smallest_so_far)
-    judged = _judge_all(model, plain, posed)
-    if new is None:
-        assert n_folds is not None
-        again = _same_factor(model, posed.radii, level)
-        exceedances = _by_cross_fitting(model, data, plain, again, limit=limit, n_folds=n_folds)
-    else:
-        exceedances = [
-            mean_excess(one.excess(new), np.ones(new.shape[0]), limit, NEW_INSTANCES, known=one.known)
-            for one in judged
-        ]
-    return [
-        _statement_by_radii(
-            model,
-            sample,
-            one,
-            exceedance,
-            radii=posed.radii,
-            is_known=is_known,
-            confidence=1.0 - levels[RADII] - levels[EXCESS] / len(JUDGED),
-        )
-        for one, exceedance, (_, is_known) in zip(judged, exceedances, JUDGED, strict=True)
-    ]
-
-
-def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: float) -> None:
-    """Where no rule at all could be shown to do better than others were, or than one that learned nothing.
-
-    The minimax risk over the smaller one of the two sets, with known masses, is a lower bound on all worst
-    cases, and instances to come only add to them. To find it out takes one fit, to do without it dozens of
-    linear programs.
-    """
-    sizes = np.bincount(plain.labels, plain.weights, minlength=len(plain.classes))
-    nothing_learned = 1.0 - float(sizes.max() / sizes.sum())
-    bar = min(smallest_so_far, nothing_learned)
-
-    def is_settled(record: IterationRecord) -> bool:
-        return record["lower"] >= bar or record["upper"] < bar
-
-    found = solve_minimax_risk(posed.with_known_marginal().problem, EngineSettings("auto"), is_settled)
-    if found.lower >= bar:
-        than = (
-            f"always naming the most common class is wrong for {bar:.4f} of the samples"
-            if bar == nothing_learned
-            else f"a bound of {bar:.4f} is known already"
-        )
-        raise ValueError(
-            f"within radii of {posed.radii.factor:.2f} standard errors, which cover, the worst case of every "
-            f"rule is {found.lower:.4f} or more, and instances to come would add to it; {than}."
-        )
-
-
-def _judge_all(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
-    """In the order of ``JUDGED``."""
-    sets = {False: posed, True: posed.with_known_marginal()}
-    return [
-        judged_by_program(model, worst_case_of_rule(model, plain, rule, sets[is_known]), rule)
-        for rule, is_known in JUDGED
-    ]
-
-
-def _same_factor(model: Any, radii: Radii, level: float) -> Multiple:
-    """The rule by which parts of the data get radii of as many standard errors."""
-    assert radii.factor is not None
-    _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
-    return Multiple(radii.factor, intercept_level=intercept_level)
-
-
-def _by_cross_fitting(
-    model: Any, data: TrainingData, plain: TrainingData, rule: Multiple, *, limit: float, n_folds: int
-) -> list[Exceedance]:
-    """In the order of ``JUDGED``, from models fitted on all folds but one."""
-    excess = np.zeros((len(JUDGED), len(plain.weights)))
-    known: list[list[float | None]] = []
-    for part in cross_fitted(model, data, n_folds):
-        # Models on parts have positions for classes.
-        sample = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
-        judged = _judge_all(part.model, sample, pose_with(part.model, sample, rule))
-        excess[:, part.left_out] = [one.excess(rows_of(plain.X, part.left_out)) for one in judged]
-        known.append([one.known for one in judged])
-    return [
-        mean_excess(*by_unit(plain, of_rule), limit, CROSS_FITTING, known=_mean(constants))
-        for of_rule, constants in zip(excess, zip(*known, strict=True), strict=True)
-    ]
-
-
-def _mean(constants: Sequence[float | None]) -> float | None:
-    there = [constant for constant in constants if constant is not None]
-    return float(np.mean(there)) if there else None
-
-
-def _statement_by_radii(
-    model: Any,
-    sample: _Sample,
-    judged: JudgedRule,
-    exceedance: Exceedance,
-    *,
-    radii: Radii,
-    is_known: bool,
-    confidence: float,
-) -> ErrorStatement:
-    value = float(np.clip(judged.worst_case_error + exceedance.upper, 0.0, 1.0))
-    reason = _why_no_probability(radii, exceedance)
-    n_train = len(sample.rows)
-    seen = "new ones" if exceedance.source == NEW_INSTANCES else "left out in cross-fitting"
-    of_labels = " if labels alone may change" if is_known else ""
-    weighted = "" if sample.are_alike else " The error is that of the samples as they are weighted."
-    return ErrorStatement(
-        value=value,
-        kind=RADII,
-        rule=judged.rule,
-        marginal="empirical" if is_known else "free",
-        n_train=n_train,
-        confidence=confidence,
-        valid=not reason,
-        reason=reason,
-        assumption=(
-            f"That takes the {sample.units} for independent, and the radii and the limit for instances to "
-            f"come are approximations.{weighted}"
-        ),
-        model=model,
-        subject=f"{RULE_NAMES[judged.rule]} of this model of all {n_train} samples",
-        evidence=(
-            f"{judged.worst_case_error:.4f} in the worst case within radii of {radii.factor:.2f} standard "
-            f"errors{of_labels}, and {exceedance.upper:.4f} for instances to come, judged by "
-            f"{exceedance.n_instances} {seen}"
-        ),
-    )
-
-
-def _why_no_probability(radii: Radii, exceedance: Exceedance) -> str:
-    if radii.remarks:
-        return f"the sample breaks what the radii assume: {'; '.join(radii.remarks)}"
-    if exceedance.source == CROSS_FITTING:
-        return (
-            "cross-fitting takes for granted that models fitted on parts of the data behave like this one; "
-            "new instances, which need no labels, would give these bounds a probability"
-        )
-    if not exceedance.n_exceeding:
-        return (
-            f"the proof covers all of the {exceedance.n_instances} new instances, which says how rare others "
-            "are but not how much error they could add; pass more, and none that the model was fitted on"
-        )
-    return ""

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+HOLDOUT, RADII, MAJORITY = "hold-out", "radii", "majority class"
+# The rules of a model as sentences name them.
+RULE_NAMES = {"argmax": "predict", "randomized": "the randomized rule (predict_proba)"}
+
 
 @dataclass(frozen=True)
 class ErrorStatement:

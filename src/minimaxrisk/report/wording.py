@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minimaxrisk.guarantees.best_guarantee import HOLDOUT
-from minimaxrisk.guarantees.error_statement import ErrorStatement
+from minimaxrisk.guarantees.error_statement import HOLDOUT, ErrorStatement
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import (
     count,
