@@ -24,6 +24,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "layers",
     "mathml",
 ]
 exclude_patterns = ["_build", "_ext", "examples", "**/GALLERY_HEADER.rst", "sg_execution_times.rst"]

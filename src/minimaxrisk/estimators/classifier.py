@@ -51,6 +51,7 @@ from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
 
 @parameters_by_keyword
@@ -252,7 +253,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
-            StrOptions({"bonferroni", "bootstrap"}),
+            StrOptions(set(NAMED_RULES)),
             "array-like",
         ],
         "confidence": [Interval(Real, 0, 1, closed="neither")],

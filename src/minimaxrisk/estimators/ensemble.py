@@ -56,6 +56,7 @@ from minimaxrisk.samples.validation import TrainingData, check_new_data, check_t
 from minimaxrisk.uncertainty.given import Multiple
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of, without_coverage
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
 ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
@@ -203,7 +204,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         "complementary": ["boolean"],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
-            StrOptions({"bonferroni", "bootstrap"}),
+            StrOptions(set(NAMED_RULES)),
             "array-like",
             None,
         ],
