@@ -25,7 +25,10 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "command_reference",
+    "own_members",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "examples", "**/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 html_math_renderer = "mathml"
 
