@@ -26,7 +26,10 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "layers",
     "mathml",
+    "command_reference",
+    "own_members",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "examples", "**/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 html_math_renderer = "mathml"
 
