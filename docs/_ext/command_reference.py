@@ -1,4 +1,4 @@
-"""All commands with their arguments and options, as ``--help`` tells them: the directive command-reference."""
+"""The directive ``command-reference``: all commands with their arguments and options, from their own help."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def commands() -> Iterator[tuple[str, Any]]:
     while pending:
         name, command = pending.pop(0)
         yield name, command
-        pending = [(f"{name} {each.name}", each) for each in getattr(command, "commands", {}).values()] + pending
+        pending = [
+            (f"{name} {each.name}", each) for each in getattr(command, "commands", {}).values()
+        ] + pending
 
 
 def parameters(name: str, command: Any) -> dict[str, list[tuple[str, str]]]:
@@ -33,10 +35,21 @@ def parameters(name: str, command: Any) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
-            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            found.setdefault(parameter.rich_help_panel or usual, []).append(record)
+        if record is None:
+            continue
+        if parameter.param_type_name == "argument":
+            found.setdefault(parameter.rich_help_panel or "Arguments", []).append(
+                (parameter.metavar, record[1])
+            )
+        else:
+            found.setdefault(parameter.rich_help_panel or "Options", []).append(record)
     return found
+
+
+def usage(name: str, command: Any) -> str:
+    """The command with its arguments; releases of typer differ in the braces around them."""
+    context = command.make_context(name, [], resilient_parsing=True)
+    return " ".join([name, *(piece.strip("{}") for piece in command.collect_usage_pieces(context))])
 
 
 class CommandReference(SphinxDirective):
@@ -48,8 +61,7 @@ class CommandReference(SphinxDirective):
     def _section(self, name: str, command: Any) -> nodes.section:
         title = nodes.title("", "", nodes.literal(text=name))
         section = nodes.section("", title, ids=[nodes.make_id(name)], names=[name])
-        context = command.make_context(name, [], resilient_parsing=True)
-        section += nodes.literal_block(text=" ".join([name, *command.collect_usage_pieces(context)]))
+        section += _as_typed(usage(name, command))
         for paragraph in (command.help or "").split("\n\n"):
             section += _told(paragraph)
         for heading, records in parameters(name, command).items():
@@ -68,7 +80,11 @@ def _told(paragraph: str) -> list[nodes.Node]:
     if not paragraph.startswith("\b"):
         return [nodes.paragraph("", "", *_with_options(" ".join(paragraph.split())))]
     heading, _, lines = paragraph.lstrip("\b\n").partition("\n")
-    return [nodes.paragraph(text=heading), nodes.literal_block(text=dedent(lines).rstrip())]
+    return [nodes.paragraph(text=heading), _as_typed(dedent(lines).rstrip())]
+
+
+def _as_typed(text: str) -> nodes.literal_block:
+    return nodes.literal_block(text, text, language="text")
 
 
 def _with_options(text: str) -> list[nodes.Node]:

@@ -8,7 +8,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 
-def skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+def skip(app: Sphinx, what: str, name: str, obj: Any, *others: Any) -> bool | None:
     """Whether autodoc leaves a member out; None where it decides itself.
 
     Fitted attributes stand in the docstring of their class, some of which are properties.
