@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-slow test-oldest lint format bench bench-quick bench-gpu reproduce guarantees accuracy clean
+.PHONY: help demo test test-slow test-oldest lint format docs bench bench-quick bench-gpu reproduce guarantees accuracy clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,13 +13,14 @@ help:
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
+	@echo "make docs         the documentation as a site into docs/_build/html, with every example of the gallery run"
 	@echo "make bench        the benchmark against other solvers and learners (long)"
 	@echo "make bench-quick  a small version of it (a few minutes)"
 	@echo "make bench-gpu    what an accelerator brings; needs PyTorch with CUDA in the environment"
 	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
 	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
 	@echo "make accuracy     errors beside other classifiers into experiments/results/accuracy (hours)"
-	@echo "make clean        remove the environments"
+	@echo "make clean        remove the environments and the site"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools. The groups
 # of pyproject.toml need pip 25.1.
@@ -33,6 +34,10 @@ $(VENV)/installed: pyproject.toml
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[all]" --group test --group lint
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python $(INSTALL) --editable ".[all]" --group docs
 	touch $@
 
 $(VENV)/installed-app: $(VENV)/installed
@@ -79,6 +84,10 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# A warning, which a link that leads nowhere is too, fails the build after all of them have been shown.
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --builder html docs docs/_build/html
+
 # Each goes on where an interrupted run stopped; a setting is REPRODUCE_FLAGS="--set folds=3". Quick runs have a
 # folder of their own. experiments/rivals/make_mrcpy_env.sh adds a rival to the benchmark.
 reproduce: $(VENV)/installed-reproduce
@@ -104,4 +113,4 @@ bench-gpu:
 	$(BIN)/python -m experiments.accelerators $(BENCH_FLAGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy docs/_build docs/auto_examples docs/reference/generated
