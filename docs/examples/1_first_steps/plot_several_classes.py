@@ -47,7 +47,9 @@ for digit in model.classes_:
 # Above: the mean image of each class. Below: red pixels speak for the class where there is ink, blue ones against it.
 # For a 0, ink in the middle speaks against it.
 
-print(f"weight of the middle (rows 3 and 4, columns 3 and 4) for 0: {weight[0].reshape(8, 8)[3:5, 3:5].sum():.2f}")
+print(
+    f"weight of the middle (rows 3 and 4, columns 3 and 4) for 0: {weight[0].reshape(8, 8)[3:5, 3:5].sum():.2f}"
+)
 end = np.abs(weight).max()
 figure, axes = plt.subplots(2, len(model.classes_), figsize=(10, 3.6), layout="constrained")
 for digit, (above, below) in zip(model.classes_, axes.T, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import (
     BLACK,
     BLUE,
@@ -17,7 +18,7 @@ from minimaxrisk.inspection.canvas import (
     height_of_rows,
     label_rows,
 )
-from minimaxrisk.inspection.sources import check_fitted, check_limit, feature_names
+from minimaxrisk.inspection.sources import check_fitted, check_limit
 
 
 @dataclass(eq=False, kw_only=True)
@@ -58,7 +59,9 @@ class StabilityDisplay:
     shah_samworth: float
 
     @classmethod
-    def from_estimator(cls, selector: Any, *, max_features: int = 30) -> StabilityDisplay:
+    def from_estimator(
+        cls, selector: Any, *, max_features: int = 30, feature_names: Any = None
+    ) -> StabilityDisplay:
         """From a fitted ``MinimaxRiskSelector(stability=True)``: the features that were ever selected."""
         check_fitted(
             "selector",
@@ -70,7 +73,7 @@ class StabilityDisplay:
         shown = np.argsort(-frequencies, kind="stable")[: check_limit("max_features", max_features)]
         shown = shown[frequencies[shown] > 0]
         return cls(
-            names=feature_names(selector, shown),
+            names=sources.feature_names(selector, shown, feature_names),
             frequencies=frequencies[shown],
             threshold=float(selector.false_selection_bounds_.threshold),
             n_features=int(selector.n_features_in_),
