@@ -2,18 +2,19 @@
 Watching the bounds meet
 ========================
 
-While a fit runs, it always knows two numbers: an upper bound on the worst-case error, proven by the coefficients at
-hand, and a lower bound, proven by a distribution. The fit is done when they meet. If you stop it before, both are
-still true.
+While a fit runs, it always knows two numbers: an upper bound on the worst-case error, proven by the
+coefficients at hand, and a lower bound, proven by a distribution. The fit is done when they meet. If you stop
+it before, both are still true.
 """
 
 # %%
 # Three solvers, one optimum
 # --------------------------
-# *Constraint generation* is the algorithm of the paper: it starts with a few genes and lets more in, round by round.
-# Its bound falls in every round. The *interior point*, the default, goes through the inside of the uncertainty set.
-# *First-order* takes many cheap steps and is meant for very large sparse data. The radius is a plain number here: we
-# look at solvers, and take the worst-case error as a score. A warning would remind us of that.
+# *Constraint generation* is the algorithm of the paper: it starts with a few genes and lets more in, round by
+# round. Its bound falls in every round. The *interior point*, the default, goes through the inside of the
+# uncertainty set. *First-order* takes many cheap steps and is meant for very large sparse data. The radius is
+# a plain number here: we look at solvers, and take the worst-case error as a score. A warning would remind us
+# of that.
 
 import warnings
 
@@ -41,7 +42,8 @@ for name, model in solvers.items():
 # %%
 # Stop when it is good enough
 # ---------------------------
-# A callback sees each record of the history, and ends the fit by returning ``True``. Here a gap of 0.01 is enough.
+# A callback sees each record of the history, and ends the fit by returning ``True``. Here a gap of 0.01 is
+# enough.
 
 
 def close_enough(record):
@@ -56,7 +58,8 @@ print(f"{stopped.worst_case_error_lower_:.4f} <= R* <= {stopped.worst_case_error
 # %%
 # The picture
 # -----------
-# The band between the two bounds closes from both sides, for each solver in its own way, and ends at the same number.
+# The band between the two bounds closes from both sides, for each solver in its own way, and ends at the same
+# number.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, solvers.items(), strict=True):

@@ -3,15 +3,15 @@ Curved boundaries
 =================
 
 The classifier is linear in its features. Features may be anything: random cosines and sines
-(``RandomFourierFeatures``) of the inputs make its boundary a curve, and the bound stays a bound for the rule that
-uses them.
+(``RandomFourierFeatures``) of the inputs make its boundary a curve, and the bound stays a bound for the rule
+that uses them.
 """
 
 # %%
 # Fit
 # ---
-# Two half moons that no straight line separates, 300 points. Standardise, map to 200 random features, fit. The
-# transformers do not look at labels, so that they can stand in a pipeline before the classifier.
+# Two half moons that no straight line separates, 300 points. Standardise, map to 200 random features, fit.
+# The transformers do not look at labels, so that they can stand in a pipeline before the classifier.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,9 +32,9 @@ curved = make_pipeline(
 models = {"columns as they are": straight.fit(X, y), "random Fourier features": curved.fit(X, y)}
 
 # %%
-# Both come with a worst-case error of their randomized rule, over an uncertainty set that holds the true means of the
-# features with a probability of 95%. The set of 200 features is another one than that of two inputs: more is known,
-# so that both the worst-case error and the error on new points are smaller.
+# Both come with a worst-case error of their randomized rule, over an uncertainty set that holds the true
+# means of the features with a probability of 95%. The set of 200 features is another one than that of two
+# inputs: more is known, so that both the worst-case error and the error on new points are smaller.
 
 for name, model in models.items():
     error = np.mean(model.predict(X_new) != y_new)
@@ -43,7 +43,8 @@ for name, model in models.items():
 # %%
 # Look
 # ----
-# The colour is the probability with which the randomized rule says class 1. White is the boundary of ``predict``.
+# The colour is the probability with which the randomized rule says class 1. White is the boundary of
+# ``predict``.
 
 side = np.linspace(-1.8, 2.8, 200), np.linspace(-1.3, 1.8, 160)
 grid = np.stack(np.meshgrid(*side), axis=-1)

@@ -2,16 +2,16 @@
 Outliers, and a radius chosen by cross-validation
 =================================================
 
-A few wild measurements decide the mean and the standard deviation of their column, and with them what is learned.
-``ClippedScaler`` puts an end to what a single value can do. ``MinimaxRiskClassifierCV`` then chooses the radius by
-samples that are left out.
+A few wild measurements decide the mean and the standard deviation of their column, and with them what is
+learned. ``ClippedScaler`` puts an end to what a single value can do. ``MinimaxRiskClassifierCV`` then chooses
+the radius by samples that are left out.
 """
 
 # %%
 # Data with wild values
 # ---------------------
-# A simulated study of 120 patients and 1,000 genes, in which one value in fifty was multiplied by 20, as a wrong
-# decimal point or a scratch on an array might do. New patients have such values too.
+# A simulated study of 120 patients and 1,000 genes, in which one value in fifty was multiplied by 20, as a
+# wrong decimal point or a scratch on an array might do. New patients have such values too.
 
 import warnings
 
@@ -40,9 +40,9 @@ X_new = with_wild_values(X_new)
 # %%
 # With and without
 # ----------------
-# Both classifiers choose among 15 radii by the error on left-out folds: the largest radius that is within one standard
-# error of the best. A radius that was chosen by the data gives a score and no bound, which a warning would say; here
-# the error on left-out and new samples is what we look at.
+# Both classifiers choose among 15 radii by the error on left-out folds: the largest radius that is within one
+# standard error of the best. A radius that was chosen by the data gives a score and no bound, which a warning
+# would say; here the error on left-out and new samples is what we look at.
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -62,8 +62,8 @@ for name, model in models.items():
 # %%
 # Look
 # ----
-# The error on left-out samples by radius, with a band of one standard error. With clipped values it is far lower, and
-# the chosen radius (orange) keeps more genes, because there is more to learn from them.
+# The error on left-out samples by radius, with a band of one standard error. With clipped values it is far
+# lower, and the chosen radius (orange) keeps more genes, because there is more to learn from them.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):

@@ -2,16 +2,16 @@
 All radii at once
 =================
 
-The radius says how far the true means may be from those of the sample, in standard errors. It is the one choice that
-matters: a larger radius gives a larger worst-case error and fewer features. ``minimax_risk_path`` shows what each
-would give, for the price of a few fits.
+The radius says how far the true means may be from those of the sample, in standard errors. It is the one
+choice that matters: a larger radius gives a larger worst-case error and fewer features. ``minimax_risk_path``
+shows what each would give, for the price of a few fits.
 """
 
 # %%
 # The path
 # --------
-# Measurements of cell nuclei from 569 tumours, 30 columns. Without ``radii`` the path has 20 of them, up to the one
-# at which nothing is learned: there the worst-case error is that of tossing a coin.
+# Measurements of cell nuclei from 569 tumours, 30 columns. Without ``radii`` the path has 20 of them, up to
+# the one at which nothing is learned: there the worst-case error is that of tossing a coin.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +26,8 @@ path = minimax_risk_path(X, y)
 print(path)
 
 # %%
-# Between two of these radii the worst-case error is known too, without another fit: it is concave in the radius.
+# Between two of these radii the worst-case error is known too, without another fit: it is concave in the
+# radius.
 
 lower, upper = path.bounds(1.234)
 print(f"at s = 1.234: {lower:.5f} <= R* <= {upper:.5f}")
@@ -34,10 +35,10 @@ print(f"at s = 1.234: {lower:.5f} <= R* <= {upper:.5f}")
 # %%
 # Which columns matter where
 # --------------------------
-# On the left are the worst-case error and the number of columns. On the right each line is the coefficient of a
-# column, at unit variance; negative ones speak for class 0, malignant. The four columns with the largest coefficients
-# over all radii have names. Columns that measure nearly the same take each other's place: one may leave as the
-# radius grows, and come back.
+# On the left are the worst-case error and the number of columns. On the right each line is the coefficient of
+# a column, at unit variance; negative ones speak for class 0, malignant. The four columns with the largest
+# coefficients over all radii have names. Columns that measure nearly the same take each other's place: one
+# may leave as the radius grows, and come back.
 
 coefficients = path.coefs[:, 0, :] * X.std(axis=0)
 named = np.argsort(-np.abs(coefficients).sum(axis=0))[:4]

@@ -2,15 +2,15 @@
 Several classes: what speaks for which
 ======================================
 
-With three and more classes each class has its own coefficients. So a feature can speak for one class and against
-another. Handwritten digits make that visible: each feature is a pixel.
+With three and more classes each class has its own coefficients. So a feature can speak for one class and
+against another. Handwritten digits make that visible: each feature is a pixel.
 """
 
 # %%
 # Fit
 # ---
-# 360 images of the digits 0 to 5, with 8 x 8 pixels each. The radius is a plain number, because we look for pixels and
-# not for a bound; the warning that says so is turned off.
+# 360 images of the digits 0 to 5, with 8 x 8 pixels each. The radius is a plain number, because we look for
+# pixels and not for a bound; the warning that says so is turned off.
 
 import warnings
 
@@ -31,9 +31,9 @@ print(f"error on {len(y_test)} other images: {np.mean(model.predict(X_test) != y
 # %%
 # Read the coefficients
 # ---------------------
-# ``coef_`` has a row per class. Multiplied by the standard deviation of its pixel, a coefficient says how much the
-# pixel counts. Adding the same number to a pixel's coefficients of all classes would change no decision, so we
-# look at them less their mean over the classes.
+# ``coef_`` has a row per class. Multiplied by the standard deviation of its pixel, a coefficient says how
+# much the pixel counts. Adding the same number to a pixel's coefficients of all classes would change no
+# decision, so we look at them less their mean over the classes.
 
 weight = model.coef_ * X_train.std(axis=0)
 weight -= weight.mean(axis=0)
@@ -44,12 +44,11 @@ for digit in model.classes_:
 # %%
 # Look
 # ----
-# Above: the mean image of each class. Below: red pixels speak for the class where there is ink, blue ones against it.
-# For a 0, ink in the middle speaks against it.
+# Above: the mean image of each class. Below: red pixels speak for the class where there is ink, blue ones
+# against it. For a 0, ink in the middle speaks against it.
 
-print(
-    f"weight of the middle (rows 3 and 4, columns 3 and 4) for 0: {weight[0].reshape(8, 8)[3:5, 3:5].sum():.2f}"
-)
+middle = weight[0].reshape(8, 8)[3:5, 3:5]
+print(f"sum of the coefficients of the four pixels in the middle, for 0: {middle.sum():.2f}")
 end = np.abs(weight).max()
 figure, axes = plt.subplots(2, len(model.classes_), figsize=(10, 3.6), layout="constrained")
 for digit, (above, below) in zip(model.classes_, axes.T, strict=True):

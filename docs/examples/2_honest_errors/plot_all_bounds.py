@@ -2,15 +2,16 @@
 All bounds side by side
 =======================
 
-What can be said about the error on new patients? ``best_guarantee`` puts all bounds beside each other, so that all of
-them hold at once with a probability of 95%. We compare them with the true errors, which are known for a simulated law.
+What can be said about the error on new patients? ``best_guarantee`` puts all bounds beside each other, so
+that all of them hold at once with a probability of 95%. We compare them with the true errors, which are known
+for a simulated law.
 """
 
 # %%
 # Fit and ask
 # -----------
-# 300 patients, 100 genes. New patients without a diagnosis, ``X_new``, help: they show how far instances to come differ
-# from those of the training data.
+# 300 patients, 100 genes. New patients without a diagnosis, ``X_new``, help: they show how far instances to
+# come differ from those of the training data.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +28,8 @@ print(found)
 # %%
 # The true errors
 # ---------------
-# That of ``predict`` is known exactly. That of the randomized rule is counted on many samples. Always naming one class
-# errs half of the time.
+# That of ``predict`` is known exactly. That of the randomized rule is counted on many samples. Always naming
+# one class errs half of the time.
 
 X_many, y_many = study.law.sample(50_000, random_state=2)
 
@@ -48,9 +49,9 @@ print(f"{held} of {len(truths)} bounds are above the true error")
 # %%
 # Look
 # ----
-# Each line goes from the true error (diamond) to what can be proven (bar). The hold-out is the tightest here, as it
-# usually is; its model learned from half of the patients. Bounds by radii are about the model of all patients, and
-# about every distribution that its uncertainty set holds.
+# Each line goes from the true error (diamond) to what can be proven (bar). The hold-out is the tightest here,
+# as it usually is; its model learned from half of the patients. Bounds by radii are about the model of all
+# patients, and about every distribution that its uncertainty set holds.
 
 rules = {"argmax": "predict", "randomized": "randomized rule", "constant": "one class"}
 changes = {"free": ", anything may change", "empirical": ", labels alone may change", None: ""}

@@ -2,16 +2,17 @@
 What the probabilities are, and how to calibrate them
 =====================================================
 
-``predict_proba`` holds the probabilities with which the minimax rule draws a label. They make the worst case small. They
-do not estimate how probable a label is. If you need such estimates, let scikit-learn fit a curve to the scores.
+``predict_proba`` holds the probabilities with which the minimax rule draws a label. They make the worst case
+small. They do not estimate how probable a label is. If you need such estimates, let scikit-learn fit a curve
+to the scores.
 """
 
 # %%
 # Rule and estimate
 # -----------------
-# 300 patients, 100 genes, weak effects. ``CalibratedClassifierCV`` with ``ensemble=False`` keeps the model that learned
-# from all patients and puts a curve on its scores, fitted to scores of left-out patients. The radius is a plain number,
-# and only probabilities are looked at; so the warning about bounds is turned off.
+# 300 patients, 100 genes, weak effects. ``CalibratedClassifierCV`` with ``ensemble=False`` keeps the model
+# that learned from all patients and puts a curve on its scores, fitted to scores of left-out patients. The
+# radius is a plain number, and only probabilities are looked at; so the warning about bounds is turned off.
 
 import warnings
 
@@ -35,8 +36,8 @@ models = {
 # %%
 # On many new patients
 # --------------------
-# The Brier score is the mean squared distance between probability and outcome: smaller is better. Both decide nearly
-# alike, so the difference is one of probabilities.
+# The Brier score is the mean squared distance between probability and outcome: smaller is better. Both decide
+# nearly alike, so the difference is one of probabilities.
 
 X_new, y_new = study.law.sample(20_000, random_state=1)
 stated = {name: model.predict_proba(X_new)[:, 1] for name, model in models.items()}
@@ -49,9 +50,9 @@ for name, p in stated.items():
 # %%
 # Look
 # ----
-# On the diagonal a stated probability is the share of patients for whom it comes true. The minimax rule is too careful in
-# between: its curve is steeper than the diagonal. Calibrated probabilities are close to the diagonal, and the
-# histogram shows how often each probability is stated.
+# On the diagonal a stated probability is the share of patients for whom it comes true. The minimax rule is
+# too careful in between: its curve is steeper than the diagonal. Calibrated probabilities are close to the
+# diagonal, and the histogram shows how often each probability is stated.
 
 figure, (above, below) = plt.subplots(
     2, 1, figsize=(6.4, 6.2), layout="constrained", sharex=True, height_ratios=[3, 1]

@@ -9,8 +9,8 @@ classifiers on the same folds and gives their differences with standard errors t
 # %%
 # Seven classifiers
 # -----------------
-# A simulated study of 100 patients and 500 genes. Scaling belongs into pipelines, so that it is learned inside each fold.
-# Nothing is tuned; tuning would go into the pipeline too.
+# A simulated study of 100 patients and 500 genes. Scaling belongs into pipelines, so that it is learned
+# inside each fold. Nothing is tuned; tuning would go into the pipeline too.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,8 +40,8 @@ print(result)
 # %%
 # What can be told
 # ----------------
-# Differences are taken fold by fold from the first classifier. Two standard errors on either side are about a 95%
-# interval: where it holds zero, these data do not tell the two apart.
+# Differences are taken fold by fold from the first classifier. Two standard errors on either side are about a
+# 95% interval: where it holds zero, these data do not tell the two apart.
 
 clear = np.abs(result.differences) > 2 * result.difference_errors
 told = [name for name, one in zip(result.names, clear, strict=True) if one]
@@ -51,8 +51,9 @@ print("not told apart:", ", ".join(name for name in result.names[1:] if name not
 # %%
 # Look
 # ----
-# Filled points are differences that can be told, open ones may be chance. Right of the line means more errors than
-# the minimax risk classifier. The order of the classifiers near the line could be another one in the next study.
+# Filled points are differences that can be told, open ones may be chance. Right of the line means more errors
+# than the minimax risk classifier. The order of the classifiers near the line could be another one in the
+# next study.
 
 places = np.arange(1, len(result.names))
 figure, ax = plt.subplots(figsize=(8.5, 3.6), layout="constrained")

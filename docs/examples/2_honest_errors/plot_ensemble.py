@@ -2,17 +2,17 @@
 An ensemble that tells its own error
 ====================================
 
-The rule learned from one sample depends on that sample. An ensemble averages rules that were learned on parts of it,
-which usually errs less. And because each patient is unseen by some of the members, the ensemble can estimate its
-error without a single patient put aside.
+The rule learned from one sample depends on that sample. An ensemble averages rules that were learned on parts
+of it, which usually errs less. And because each patient is unseen by some of the members, the ensemble can
+estimate its error without a single patient put aside.
 """
 
 # %%
 # Twelve studies
 # --------------
-# We simulate twelve studies of 80 patients and 500 genes. In each we fit a classifier and an ensemble of 50 members.
-# ``oob_error_`` is the out-of-bag error: every patient is judged by the members that have not seen it. No
-# worst case is wanted here, so ``certify=False`` saves the time for it.
+# We simulate twelve studies of 80 patients and 500 genes. In each we fit a classifier and an ensemble of 50
+# members. ``oob_error_`` is the out-of-bag error: every patient is judged by the members that have not seen
+# it. No worst case is wanted here, so ``certify=False`` saves the time for it.
 
 import warnings
 
@@ -40,8 +40,9 @@ for seed in range(12):
 # %%
 # What came out
 # -------------
-# The error on the patients that it learned from says nothing: an ensemble hardly errs there. The out-of-bag error is
-# near the truth, and its interval holds it nearly always. (It is approximate; ``holdout_bound`` gives a proven limit.)
+# The error on the patients that it learned from says nothing: an ensemble hardly errs there. The out-of-bag
+# error is near the truth, and its interval holds it nearly always. (It is approximate; ``holdout_bound``
+# gives a proven limit.)
 
 low, high = np.transpose(interval)
 inside = (low <= of_ensemble) & (of_ensemble <= high)

@@ -2,15 +2,16 @@
 Replicates: what goes wrong without groups
 ==========================================
 
-Four measurements of one patient are not four patients. Whoever counts them as such gets small errors, small p-values
-and small bounds out of nothing. ``groups`` says which samples belong together.
+Four measurements of one patient are not four patients. Whoever counts them as such gets small errors, small
+p-values and small bounds out of nothing. ``groups`` says which samples belong together.
 """
 
 # %%
 # Noise, measured four times
 # --------------------------
-# 30 patients, four measurements of 200 genes each. Patients differ from each other, measurements of one patient much less.
-# The diagnosis has nothing to do with any gene, so that every rule errs half of the time on new patients.
+# 30 patients, four measurements of 200 genes each. Patients differ from each other, measurements of one
+# patient much less. The diagnosis has nothing to do with any gene, so that every rule errs half of the time
+# on new patients.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,8 +30,9 @@ def make_study(seed):
 # %%
 # Four statements, with and without groups
 # ----------------------------------------
-# The same questions to six such studies: the cross-validated error, the limit of a hold-out, the bound R* with radii that
-# cover, and the p-value of a permutation test, in which whole patients exchange labels (``replicates``).
+# The same questions to six such studies: the cross-validated error, the limit of a hold-out, the bound R*
+# with radii that cover, and the p-value of a permutation test, in which whole patients exchange labels
+# (``replicates``).
 
 
 def statements(X, y, groups):
@@ -55,8 +57,9 @@ for name, wrong, right in zip(names, without.T, with_groups.T, strict=True):
 # %%
 # Look
 # ----
-# Each dot is a study. Without groups (orange) all looks like a great finding. With groups (blue) the errors are around one
-# half, no bound is far below it, and p-values are anywhere between 0 and 1, as they should be on noise.
+# Each dot is a study. Without groups (orange) all looks like a great finding. With groups (blue) the errors
+# are around one half, no bound is far below it, and p-values are anywhere between 0 and 1, as they should be
+# on noise.
 
 figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
 shift = np.linspace(-0.09, 0.09, len(studies))

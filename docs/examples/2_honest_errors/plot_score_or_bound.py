@@ -2,15 +2,15 @@
 A bound or a score?
 ===================
 
-The worst-case error R* is a bound on the true error if the true means lie within the radii. Whether they do depends
-on the radius. Here the truth is known, so that we can see from which radius on R* keeps its promise.
+The worst-case error R* is a bound on the true error if the true means lie within the radii. Whether they do
+depends on the radius. Here the truth is known, so that we can see from which radius on R* keeps its promise.
 """
 
 # %%
 # Two studies
 # -----------
-# 100 patients and 1,000 genes each. In the first study 20 genes differ between the classes. In the second none does:
-# every rule errs half of the time, and an honest bound cannot be below one half.
+# 100 patients and 1,000 genes each. In the first study 20 genes differ between the classes. In the second
+# none does: every rule errs half of the time, and an honest bound cannot be below one half.
 
 import warnings
 
@@ -48,16 +48,15 @@ for name, study in studies.items():
     covering[name] = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
     at_one = np.searchsorted(radii, 1.0)
     print(f"{name}: at s = 1 R* is {bounds[name][at_one]:.3f} and the true error {errors[name][at_one]:.3f};")
-    print(
-        f"  the bootstrap takes s = {covering[name].radius_:.2f}, R* is {covering[name].worst_case_error_:.3f}"
-    )
+    bound = covering[name].worst_case_error_
+    print(f"  the bootstrap takes s = {covering[name].radius_:.2f}, where R* is {bound:.3f}")
 
 # %%
 # Look
 # ----
-# Where the blue line is below the orange one, R* is no bound but a score: good for comparing models and selecting
-# genes, and not a statement about errors. On noise that is so up to radii of several standard errors. At the radius of
-# the bootstrap R* keeps its promise, as it does in about 95 of 100 such studies.
+# Where the blue line is below the orange one, R* is no bound but a score: good for comparing models and
+# selecting genes, and not a statement about errors. On noise that is so up to radii of several standard
+# errors. At the radius of the bootstrap R* keeps its promise, as it does in about 95 of 100 such studies.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
 for ax, name in zip(axes, studies, strict=True):

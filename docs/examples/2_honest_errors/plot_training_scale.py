@@ -3,8 +3,8 @@ New samples on another scale
 ============================
 
 A model that learned from logarithms will predict from raw intensities without complaint, and be wrong.
-``training_scale`` compares new samples with the training data in the columns that the model uses, and says what seems
-to have happened to them.
+``training_scale`` compares new samples with the training data in the columns that the model uses, and says
+what seems to have happened to them.
 """
 
 # %%
@@ -46,8 +46,8 @@ for name, X in tables.items():
 # %%
 # Look
 # ----
-# Each dot is a patient, and shows in how many of the used genes the value lies outside the range of the training data.
-# Blue patients are on the scale of the training data, red ones are not.
+# Each dot is a patient, and shows in how many of the used genes the value lies outside the range of the
+# training data. Blue patients are on the scale of the training data, red ones are not.
 
 random = np.random.default_rng(0)
 figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
