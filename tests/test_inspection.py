@@ -156,6 +156,11 @@ def test_the_choice_of_a_radius(pyplot):
     np.testing.assert_array_equal(display.n_features_line_.get_ydata(), [21, 10, 4, 0.5])
     np.testing.assert_array_equal(display.radius_line_.get_xdata(), [4.0, 4.0])
     assert display.ax_.get_xscale() == "log"
+    # Numbers at 1, 2 and 5, which do not touch, and none between them.
+    display.figure_.canvas.draw()
+    shown = {label.get_text() for label in display.ax_.get_xticklabels()}
+    assert {"0.5", "1", "2"} <= shown
+    assert not any(label.get_text() for label in display.ax_.get_xticklabels(minor=True))
     assert display.ax_.get_ylim()[0] == 0.0
     assert "Error on left-out samples" in display.ax_.get_title(loc="left")
 
@@ -213,6 +218,10 @@ def test_fewer_frequencies_with_names_and_without_a_bound(pyplot, selector):
     selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, np.inf, 0.5)
     display = StabilityDisplay.from_estimator(selector, max_features=2).plot()
     assert row_names(display.ax_) == ["f", "b"]
+    given = StabilityDisplay.from_estimator(selector, max_features=2, feature_names=list("uvwxyz"))
+    assert given.names == ["z", "v"]
+    with pytest.raises(ValueError, match="feature_names must hold 6 names, got 1"):
+        StabilityDisplay.from_estimator(selector, feature_names=["u"])
     assert "no bound (Meinshausen" in display.ax_.get_title(loc="left")
     assert "3 of 6 features" in display.ax_.get_title(loc="left")
 

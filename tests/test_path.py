@@ -354,6 +354,8 @@ def test_in_words():
     lines = str(path).splitlines()
     assert lines[0] == f"s = 2: R* = {path.worst_case_error[0]:.4f}, {path.n_features[0]} features"
     assert len(lines) == 2
+    single = str(minimax_risk_path(X[:, :1] + 3 * y[:, None], y, [0.5]))
+    assert single.endswith(", 1 feature")
     assert "rules" not in repr(path)
 
 

@@ -19,7 +19,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.stability_selection import most_important
-from minimaxrisk.guarantees.false_selections import false_selection_bounds
+from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, false_selection_bounds
 from minimaxrisk.samples.subsamples import Purpose, Strata, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
@@ -278,6 +278,11 @@ def test_the_unimodal_bound_reaches_as_low_as_the_theorem():
     ]
     assert np.isnan(bounds[0])
     assert bounds[1] == pytest.approx(1000 * largest_unimodal_tail(20, 6, 0.4**2), rel=1e-6)
+
+
+def test_bounds_in_words():
+    assert "at most 1.25 (Meinshausen" in str(FalseSelectionBounds(0.6, 0.5, 1.25, np.nan))
+    assert "no bound (Shah" in str(FalseSelectionBounds(0.6, 0.5, 1.25, np.nan))
 
 
 def test_bounds_by_hand():

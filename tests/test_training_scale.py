@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from minimaxrisk import MinimaxRiskClassifier, training_scale
+from minimaxrisk.datasets import make_expression
 
 NAMES = ("Arcene", "Colon", "GLIOMA", "Leukemia", "MLL", "Prostate_GE", "TOX_171")
 IN_LOGARITHMS = ("GLIOMA", "Prostate_GE")
@@ -24,6 +25,22 @@ CHANGES = {
     "plus 5": lambda X, name: X + 5.0,
     "standardised": lambda X, name: (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0),
 }
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [
+        (np.log(2.0), "natural logarithms where the training data are base-2 ones"),
+        (np.log10(2.0), "base-10 logarithms where the training data are base-2 ones"),
+    ],
+)
+def test_logarithms_to_another_base(factor, expected):
+    study = make_expression(100, 200, effect=1.5, random_state=0)
+    model = MinimaxRiskClassifier(radius="bonferroni").fit(study.data, study.target)
+    scale = training_scale(model, study.data, study.target)
+    X_new, _ = study.law.sample(40, random_state=1)
+    assert scale.compare(X_new).looks_like is None
+    assert scale.compare(factor * X_new).looks_like == expected
 
 
 @pytest.mark.slow

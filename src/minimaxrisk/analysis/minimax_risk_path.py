@@ -59,7 +59,7 @@ class MinimaxRiskPath:
 
     def __str__(self) -> str:
         lines = [
-            f"s = {s:g}: R* = {upper:.4f}, {n} features"
+            f"s = {s:g}: R* = {upper:.4f}, {n} {'feature' if n == 1 else 'features'}"
             for s, upper, n in zip(self.radii, self.worst_case_error, self.n_features, strict=True)
         ]
         return "\n".join(lines)

@@ -460,8 +460,9 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
             warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii, stacklevel=level + 1)
         unseen = int(np.isnan(judged.oob_proba[data.weights > 0, 0]).sum())
         if unseen:
+            were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
             warn(
-                f"{unseen} samples were seen by all members, so that they are not in oob_error_; use more "
+                f"{unseen} {were} seen by all members, so that {they_are} not in oob_error_; use more "
                 "members, smaller parts, or complementary=True.",
                 UserWarning,
                 stacklevel=level,

@@ -63,6 +63,17 @@ class FalseSelectionBounds:
     meinshausen_buhlmann: float
     shah_samworth: float
 
+    def __str__(self) -> str:
+        return (
+            f"columns selected without reason, at a threshold of {self.threshold:g}: expected are "
+            f"{_at_most(self.meinshausen_buhlmann)} (Meinshausen and Bühlmann), "
+            f"{_at_most(self.shah_samworth)} (Shah and Samworth)"
+        )
+
+
+def _at_most(bound: float) -> str:
+    return f"at most {bound:.3g}" if math.isfinite(bound) else "no bound"
+
 
 @dataclass(frozen=True)
 class SelectionStability:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
 # as much as training samples in the median of 8 columns or more; logarithms do exp(-5.6) times.
 FEWEST_FOR_SPREAD, SMALLEST_SPREAD = 5, np.exp(-3.0)
 SMALLEST_FACTOR = 3.0  # less need not be another unit
+BASES = {"base-2": 2.0, "natural": np.e, "base-10": 10.0}
 CELLS_AT_ONCE = 2_000_000
 
 
@@ -188,6 +191,11 @@ class TrainingScale:
         yield "values of which the training data are the base-2 logarithms", np.log2
         yield "values of which the training data are the natural logarithms", np.log
         yield "values of which the training data are the base-10 logarithms", np.log10
+        for had, base in permutations(BASES, 2):
+            # log_b v = log_a v * log a / log b: less than what another unit would have to differ by.
+            factor = np.log(BASES[base]) / np.log(BASES[had])
+            name = f"{base} logarithms where the training data are {had} ones"
+            yield name, partial(np.multiply, factor)
         if np.isfinite(self.profile).all():
             ratio = float(np.exp(np.median(_profiles(used)) - self.profile.mean()))
             if 0.0 < ratio < np.inf and not 1 / SMALLEST_FACTOR < ratio < SMALLEST_FACTOR:

@@ -69,6 +69,17 @@ def leave_room_for_legend(ax: Any) -> None:
     ax.set_ylim(0.0, LEGEND_ROOM * ax.get_ylim()[1])
 
 
+def logarithmic(ax: Any) -> None:
+    """A logarithmic axis of radii with plain numbers at 1, 2 and 5 of each decade.
+
+    matplotlib names all ticks of an axis that spans about a decade, in powers of ten, which then touch.
+    """
+    ax.set_xscale("log")
+    ax.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter("")
+
+
 def integer_ticks(axis: Any) -> None:
     """Ticks at whole numbers, for counts."""
     axis.get_major_locator().set_params(integer=True)

@@ -18,6 +18,7 @@ from minimaxrisk.inspection.canvas import (
     finish,
     integer_ticks,
     leave_room_for_legend,
+    logarithmic,
 )
 from minimaxrisk.inspection.sources import check_fitted
 
@@ -116,8 +117,7 @@ class RadiusChoiceDisplay:
             The display, with the axes and the artists as attributes.
         """
         self.figure_, self.ax_ = figure_and_axes(ax)
-        self.ax_.set_xscale("log")
-        self.ax_.xaxis.set_major_formatter("{x:g}")
+        logarithmic(self.ax_)
         self._plot_loss()
         self._plot_n_features()
         self.radius_line_ = self.ax_.axvline(

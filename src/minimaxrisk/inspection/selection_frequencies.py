@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import (
     BLACK,
     BLUE,
@@ -17,7 +18,7 @@ from minimaxrisk.inspection.canvas import (
     height_of_rows,
     label_rows,
 )
-from minimaxrisk.inspection.sources import check_fitted, check_limit, feature_names
+from minimaxrisk.inspection.sources import check_fitted, check_limit
 
 
 @dataclass(eq=False, kw_only=True)
@@ -60,7 +61,9 @@ class StabilityDisplay:
     shah_samworth: float
 
     @classmethod
-    def from_estimator(cls, selector: Any, *, max_features: int = 30) -> StabilityDisplay:
+    def from_estimator(
+        cls, selector: Any, *, max_features: int = 30, feature_names: Any = None
+    ) -> StabilityDisplay:
         """The features that a stability selection has ever selected.
 
         Parameters
@@ -69,6 +72,8 @@ class StabilityDisplay:
             Fitted with ``stability=True``, or with ``complementary=True``.
         max_features : int, default=30
             How many to draw at most.
+        feature_names : sequence of str or None, default=None
+            Names of all columns; None takes those of the frame that the selector was fitted on, or numbers.
 
         Returns
         -------
@@ -90,7 +95,7 @@ class StabilityDisplay:
         shown = np.argsort(-frequencies, kind="stable")[: check_limit("max_features", max_features)]
         shown = shown[frequencies[shown] > 0]
         return cls(
-            names=feature_names(selector, shown),
+            names=sources.feature_names(selector, shown, feature_names),
             frequencies=frequencies[shown],
             threshold=float(selector.false_selection_bounds_.threshold),
             n_features=int(selector.n_features_in_),
