@@ -1,9 +1,16 @@
 # Every target sets up what it needs in .venv and reuses it; only Python 3.11+ and pip are assumed.
 PYTHON ?= python3
 VENV ?= .venv
-BIN = $(VENV)/bin
+# Where an environment keeps its programs.
+ifeq ($(OS),Windows_NT)
+SCRIPTS = Scripts
+else
+SCRIPTS = bin
+endif
+BIN = $(VENV)/$(SCRIPTS)
 
-.PHONY: help demo test test-slow test-oldest lint format docs bench bench-quick bench-gpu reproduce guarantees accuracy clean
+.PHONY: help demo test test-slow test-oldest test-nightly lint format docs bench bench-quick bench-gpu reproduce \
+	guarantees accuracy dist check-dist version changelog release-notes clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +18,7 @@ help:
 	@echo "make test         the tests"
 	@echo "make test-slow    the slow tests: larger sizes, more random problems (many minutes)"
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
+	@echo "make test-nightly the tests with the scikit-learn, SciPy and NumPy that are to come"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
 	@echo "make docs         the documentation as a site into docs/_build/html, with every example of the gallery run"
@@ -20,7 +28,10 @@ help:
 	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
 	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
 	@echo "make accuracy     errors beside other classifiers into experiments/results/accuracy (hours)"
-	@echo "make clean        remove the environments and the site"
+	@echo "make dist         wheel and source archive into dist/, checked"
+	@echo "make check-dist   the wheel alone in empty environments, with the oldest and the newest dependencies"
+	@echo "make changelog    what a release would write to CHANGELOG.md; make release-notes writes it"
+	@echo "make clean        remove the environments, the site and dist/"
 
 # A stamp per set of packages, renewed when pyproject.toml changes; the demo needs no test tools. The groups
 # of pyproject.toml need pip 25.1.
@@ -52,6 +63,13 @@ $(VENV)/installed-bench: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[all]" --group bench
 	touch $@
 
+# An environment of its own: nothing that is built may lean on what is installed for the tests.
+$(VENV)-release/installed: pyproject.toml
+	test -x $(VENV)-release/$(SCRIPTS)/python || $(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/$(SCRIPTS)/python $(INSTALL) --upgrade "pip>=25.1"
+	$(VENV)-release/$(SCRIPTS)/python $(INSTALL) --group release
+	touch $@
+
 # Tests start many processes; without its bytecode each would compile the library anew.
 unexport PYTHONDONTWRITEBYTECODE
 # Neighbours share what a module sets up: each process has a run of them, and takes from the other's end.
@@ -67,13 +85,22 @@ test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m slow
 
 $(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
-	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python $(INSTALL) --upgrade "pip>=25.1"
-	$(VENV)-oldest/bin/python $(INSTALL) --constraint tests/oldest.txt --editable ".[all]" --group test
+	test -x $(VENV)-oldest/$(SCRIPTS)/python || $(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/$(SCRIPTS)/python $(INSTALL) --upgrade "pip>=25.1"
+	$(VENV)-oldest/$(SCRIPTS)/python $(INSTALL) --constraint tests/oldest.txt --editable ".[all]" --group test
 	touch $@
 
 test-oldest: $(VENV)-oldest/installed
-	$(VENV)-oldest/bin/python -m pytest -m "not slow" $(PARALLEL)
+	$(VENV)-oldest/$(SCRIPTS)/python -m pytest -m "not slow" $(PARALLEL)
+
+# Nightly wheels change without a change of ours, so that there is no stamp: each run takes the newest.
+NIGHTLY = https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+test-nightly:
+	test -x $(VENV)-nightly/$(SCRIPTS)/python || $(PYTHON) -m venv $(VENV)-nightly
+	$(VENV)-nightly/$(SCRIPTS)/python $(INSTALL) --upgrade "pip>=25.1"
+	$(VENV)-nightly/$(SCRIPTS)/python $(INSTALL) --editable ".[all]" --group test
+	$(VENV)-nightly/$(SCRIPTS)/python $(INSTALL) --upgrade --pre --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
+	$(VENV)-nightly/$(SCRIPTS)/python -m pytest -m "not slow" $(PARALLEL)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -87,6 +114,27 @@ format: $(VENV)/installed-dev
 # A warning, which a link that leads nowhere is too, fails the build after all of them have been shown.
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --builder html docs docs/_build/html
+
+# The same source gives the same bytes: hatchling dates all files alike, or by SOURCE_DATE_EPOCH where it is set.
+dist: $(VENV)-release/installed
+	rm -rf dist
+	$(VENV)-release/$(SCRIPTS)/python -m build
+	$(VENV)-release/$(SCRIPTS)/python -m twine check --strict dist/*
+
+# More interpreters are named by WHEEL_FLAGS="--python python3.12 --python python3.13".
+check-dist: dist
+	$(PYTHON) release/check_wheel.py dist $(WHEEL_FLAGS)
+
+VERSION = $(shell $(PYTHON) -c "import tomllib; print(tomllib.load(open('pyproject.toml', 'rb'))['project']['version'])")
+
+version:
+	@echo $(VERSION)
+
+changelog: $(VENV)-release/installed
+	$(VENV)-release/$(SCRIPTS)/towncrier build --version $(VERSION) --draft
+
+release-notes: $(VENV)-release/installed
+	$(VENV)-release/$(SCRIPTS)/towncrier build --version $(VERSION) --yes
 
 # Each goes on where an interrupted run stopped; a setting is REPRODUCE_FLAGS="--set folds=3". Quick runs have a
 # folder of their own. experiments/rivals/make_mrcpy_env.sh adds a rival to the benchmark.
@@ -113,4 +161,4 @@ bench-gpu:
 	$(BIN)/python -m experiments.accelerators $(BENCH_FLAGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-mrcpy docs/_build docs/auto_examples docs/reference/generated
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-nightly $(VENV)-release $(VENV)-mrcpy dist docs/_build docs/auto_examples docs/reference/generated

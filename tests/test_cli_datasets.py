@@ -75,6 +75,7 @@ def test_info(home, capsys):
     assert "PNAS 96(12)" in words
     assert REGISTRY["Colon"].url in out
     assert "states no licence" in words
+    assert "checked: November 2026: the file is in the listing" in words
     assert f"file: {home}/colon.csv.zip" in words
     status, out, _ = run(capsys, "datasets", "info", "Lung_1543")
     assert status == 0
@@ -90,6 +91,8 @@ def test_info(home, capsys):
         (("fetch", "Lung", "lung_1543"), "unknown data set 'lung_1543'"),
         (("fetch",), "give the names of data sets, or"),
         (("fetch", "Colon", "--all"), "give the names of data sets, or"),
+        (("fetch", "Colon", "MLL", "--from", __file__), "--from names one file, .*give one data set with it"),
+        (("fetch", "--all", "--from", __file__), "--from names one file"),
         (("info",), "Missing argument"),
         (("list", "--colour"), "No such option"),
         (("lists",), "No such command"),
@@ -117,7 +120,8 @@ def test_a_wrong_manifest_is_status_2(home, capsys):
 def test_fetch_goes_on_after_a_failure_and_is_status_1(home, capsys, monkeypatch):
     asked = []
 
-    def fetch(name, folder, *, force, progressbar):
+    def fetch(name, folder, *, force, progressbar, source):
+        assert source is None
         asked.append((name, folder, force, progressbar))
         if name == "MLL":
             raise ConnectionError("no network")
@@ -151,6 +155,14 @@ def test_errors_become_statuses(home, capsys, monkeypatch, error, status, messag
 
     monkeypatch.setattr(datasets, "fetch_dataset", fetch)
     assert run(capsys, "datasets", "fetch", "MLL") == (status, "", message)
+
+
+def test_fetch_from_a_file(home, tmp_path_factory, capsys):
+    other = tmp_path_factory.mktemp("other") / "colon.csv"
+    other.write_text("a,b,label\n1,2,x\n3,4,y\n")
+    status, out, err = run(capsys, "datasets", "fetch", "Colon", "--from", str(other))
+    assert (status, out) == (1, "")
+    assert f"{other} is not Colon: expected 62 samples, 2000 features and 2 classes, got 2 samples" in err
 
 
 def test_a_data_set_without_an_address(home, capsys):

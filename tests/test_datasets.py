@@ -19,6 +19,7 @@ from minimaxrisk.datasets import (
     load_dataset,
     make_expression,
 )
+from minimaxrisk.datasets.content_hash import content_sha256
 from minimaxrisk.datasets.registry import REGISTRY
 
 COLUMNS = ["name", "file", "n_samples", "n_features", "n_classes", "sha256", "notes"]
@@ -115,9 +116,21 @@ def test_the_paper_has_thirteen_data_sets():
         assert info.reference
         assert info.licence
         assert info.url is None or info.url.endswith(info.file)
+        assert info.checked.startswith("November 2026: ")
     assert [name for name, info in REGISTRY.items() if info.url is None] == ["Lung", "Ovarian"]
     with pytest.raises(ValueError, match=r"unknown data set 'prostate'; .* Did you mean 'Prostate_GE'"):
         dataset_info("prostate")
+
+
+@pytest.mark.parametrize("name", ["Colon", "GLIOMA", "Leukemia", "MLL", "Prostate_GE"])
+def test_the_tables_at_hand_are_those_of_the_registry(real_data, name):
+    assert content_sha256(*real_data(name)) == REGISTRY[name].content_sha256
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Arcene", "Dorothea", "TOX_171"])
+def test_the_larger_tables_at_hand_are_those_of_the_registry(real_data, name):
+    assert content_sha256(*real_data(name)) == REGISTRY[name].content_sha256
 
 
 @pytest.mark.parametrize("file", ["Leukemia.mat", "allaml.MAT", "leukemia.csv", "Leukemia.npz"])

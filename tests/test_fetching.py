@@ -11,9 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.io import savemat
 
 from minimaxrisk.datasets import dataset_info, fetch_dataset, load_dataset
+from minimaxrisk.datasets.content_hash import content_sha256
 from minimaxrisk.datasets.registry import REGISTRY
 
 pooch = pytest.importorskip("pooch")
@@ -178,7 +180,10 @@ def test_no_such_file(server, table, tmp_path):
 def test_no_connection(tmp_path, server):
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
         url = f"http://127.0.0.1:{closed.server_address[1]}/{FILE}"
-    with pytest.raises(ConnectionError, match=r"cannot be reached.*check the network.*To get GLI_85 by hand"):
+    words = (
+        r"cannot be reached.*check the network.*To get GLI_85 by hand.*source=.*last checked in \w+ \d+: not"
+    )
+    with pytest.raises(ConnectionError, match=words):
         fetch(tmp_path, url=url)
 
 
@@ -219,6 +224,88 @@ def test_a_disk_that_is_full_leaves_the_old_table(server, table, tmp_path, monke
         fetch(tmp_path, force=True)
     assert path.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == ["GLI_85.npz", "downloads"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "npz"])
+def test_a_file_that_the_user_has(server, table, tmp_path, kind):
+    theirs, home = tmp_path / "Downloads", tmp_path / "home"
+    theirs.mkdir()
+    source = theirs / {"file": "from a colleague.mat", "folder": FILE.lower(), "npz": "GLI_85.npz"}[kind]
+    source.write_bytes(server.content)
+    if kind == "npz":
+        np.savez_compressed(source, X=table[0], y=table[1] - 1, classes=["1", "2"])
+    before = source.read_bytes()
+    assert fetch(home, source=theirs if kind == "folder" else source) == home / "GLI_85.npz"
+    assert_loads(home, table)
+    assert server.asked == []
+    assert source.read_bytes() == before
+    # A later file takes its place.
+    changed = (table[0] + 1.0, table[1])
+    savemat(theirs / "new.mat", {"X": changed[0], "Y": changed[1]})
+    fetch(home, source=theirs / "new.mat")
+    assert_loads(home, changed)
+
+
+def test_a_folder_of_the_challenge_under_another_name(tmp_path, monkeypatch):
+    info = replace(dataset_info("Arcene"), n_samples=4, n_features=7, content_sha256=None)
+    monkeypatch.setitem(REGISTRY, "Arcene", info)
+    folder = tmp_path / "from the archive"
+    folder.mkdir()
+    for part, rows in (
+        ("train", "1 2 3 4 5 6 7\n2 4 6 8 1 3 5\n"),
+        ("valid", "7 6 5 4 3 2 1\n9 7 5 3 1 8 6\n"),
+    ):
+        (folder / f"arcene_{part}.data").write_text(rows)
+        (folder / f"arcene_{part}.labels").write_text("1\n-1\n")
+    fetch_dataset("Arcene", tmp_path / "home", source=folder)
+    X, y = load_dataset("Arcene", tmp_path / "home", return_X_y=True)
+    assert X[2].tolist() == [7, 6, 5, 4, 3, 2, 1]
+    assert y.tolist() == ["1", "-1", "1", "-1"]
+
+
+def test_a_source_that_is_wrong(server, table, tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"source must name a file or folder that exists, got .*nowhere"
+    ):
+        fetch(tmp_path, source=tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(
+        FileNotFoundError, match=r"has no file of GLI_85: looked for GLI_85\.mat.*give the file"
+    ):
+        fetch(tmp_path, source=tmp_path / "empty")
+    with pytest.raises(ValueError, match="source and url cannot both be given"):
+        fetch(tmp_path, source=tmp_path, url="http://127.0.0.1/")
+    savemat(tmp_path / "other.mat", {"X": table[0][:, 1:], "Y": table[1]})
+    with pytest.raises(ValueError, match=r"other\.mat is not GLI_85: expected 40 samples, 600 features"):
+        fetch(tmp_path, source=tmp_path / "other.mat")
+    assert (tmp_path / "other.mat").exists()
+    assert server.asked == []
+
+
+def test_another_table_of_the_same_size_is_told_of(server, table, tmp_path, monkeypatch):
+    known = replace(REGISTRY["GLI_85"], content_sha256=content_sha256(*table))
+    monkeypatch.setitem(REGISTRY, "GLI_85", known)
+    fetch(tmp_path)  # in silence: a warning would be an error here
+    savemat(tmp_path / "logarithms.mat", {"X": np.log(np.abs(table[0])), "Y": table[1]})
+    with pytest.warns(UserWarning, match=r"logarithms\.mat has the size of GLI_85, but not the values"):
+        fetch(tmp_path, source=tmp_path / "logarithms.mat")
+
+
+def test_content_counts_and_not_how_it_is_stored():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((6, 9)) < 0.5, 0.0, rng.standard_normal((6, 9)))
+    labels, order = np.array([1, 1, 2, 2, 2, 3]), rng.permutation(6)
+    expected = content_sha256(X, labels)
+    for copy, names in (
+        (sparse.csr_array(X), labels),
+        (X.astype(np.float32), labels),
+        (X * (1 + np.finfo(float).eps), labels),
+        (X[order], np.array(["c", "a", "b"])[labels - 1][order]),
+    ):
+        assert content_sha256(copy, names) == expected
+    swapped = labels[[0, 2, 1, 3, 4, 5]]
+    for copy, names in ((X[:, ::-1], labels), (X, swapped), (X + 1e-3, labels)):
+        assert content_sha256(copy, names) != expected
 
 
 def test_no_address_is_known(tmp_path):

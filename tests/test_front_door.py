@@ -364,6 +364,15 @@ class TestEverydayTables:
         assert status == 2
         assert explanation in err
 
+    def test_commas_are_explained_where_genes_are_in_rows_too(self, rows, tmp_path, capsys):
+        lines = [list(line) for line in zip(*rows, strict=True)]
+        for line in lines[2:]:
+            line[1:] = [f"{1 + j % 9},{100 + j}" for j in range(len(line) - 1)]
+        table = write_rows(tmp_path / "t.csv", lines, ";")
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "may be 1100 or 1.100: export the table" in err
+
     def test_a_title_is_found_and_said(self, rows, tmp_path, capsys):
         title = [[TITLED.format(n=N_GENES)], [], ["values in arbitrary units"]]
         for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):

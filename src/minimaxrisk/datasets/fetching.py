@@ -1,16 +1,19 @@
-"""Download a data set of the paper, check it, and keep it in the data folder."""
+"""Get a data set of the paper, from the network or a file that the user has, into the data folder."""
 
 from __future__ import annotations
 
 import logging
 import os
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
-from minimaxrisk.datasets.archive import write_archive
+from minimaxrisk.datasets.archive import read_archive, write_archive
+from minimaxrisk.datasets.content_hash import content_sha256
 from minimaxrisk.datasets.download import DownloadError, ResumingDownloader
-from minimaxrisk.datasets.folder import VARIABLE, data_home, find_dataset
+from minimaxrisk.datasets.folder import SUFFIXES, VARIABLE, data_home, find_dataset
+from minimaxrisk.datasets.labelled_table import LabelledTable, labelled_table
 from minimaxrisk.datasets.manifest import manifest_rows
 from minimaxrisk.datasets.original_formats import read_table
 from minimaxrisk.datasets.registry import DatasetInfo, dataset_info
@@ -23,11 +26,12 @@ def fetch_dataset(
     force: bool = False,
     progressbar: bool = True,
     url: str | None = None,
+    source: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Get a data set of the paper into the data folder, as ``NAME.npz``; downloads need the extra ``data``.
 
-    A raw file that was put into the folder by hand is converted; otherwise the file is downloaded. A
-    download that was broken off continues at the next call.
+    The file is downloaded, unless ``source`` names one that you have, or a raw file was put into the data
+    folder by hand. A download that was broken off continues at the next call.
 
     Parameters
     ----------
@@ -41,6 +45,10 @@ def fetch_dataset(
         Whether to show the progress of the download on standard error.
     url : str or None, default=None
         Another address of the same file; None takes that of ``dataset_info``.
+    source : str, Path or None, default=None
+        A file that you have, whatever its name: ``.mat``, ``.csv``, one of them zipped, ``.npz``, or the zip
+        file or folder of the NIPS 2003 challenge; or a folder in which to look for it by its name. Its table
+        takes the place of one that is there. Nothing is downloaded.
 
     Returns
     -------
@@ -56,20 +64,35 @@ def fetch_dataset(
     ValueError
         If what came is not the data set, or if the manifest of the folder has another file of this name.
 
+    Warns
+    -----
+    UserWarning
+        Where the table has the right size but not the values with which the results of this library were
+        measured.
+
     See Also
     --------
     load_dataset : Loads it from there.
+
+    Examples
+    --------
+    >>> from minimaxrisk.datasets import fetch_dataset
+    >>> fetch_dataset("Colon", source="~/Downloads")  # doctest: +SKIP
     """
+    if source is not None and url is not None:
+        raise ValueError(f"source and url cannot both be given, got {source} and {url}.")
     info, home = dataset_info(name), data_home(folder)
     found = find_dataset(name, home)
     converted = found is not None and found.path.suffix.lower() == ".npz"
-    if found is not None and converted and not force:
+    if found is not None and converted and not force and source is None:
         return found.path
     if name in manifest_rows(home):
         raise ValueError(
             f"MANIFEST.csv of {home} lists a file and a checksum for {name} that a download would not match; "
             "fetch into another folder, or remove its line from the manifest."
         )
+    if source is not None:
+        return _convert(info, _source_file(info, Path(source).expanduser()), _ready(home))
     address = url or info.url
     if found is not None and not converted and (not force or address is None):
         return _convert(info, found.path, _ready(home))
@@ -77,8 +100,8 @@ def fetch_dataset(
         raise FileNotFoundError(
             f"{name} cannot be downloaded: no address is known. Look for it at {info.homepage} "
             f"({info.n_samples} samples, {info.n_features} features, {info.n_classes} classes: "
-            f"{info.reference}) and put it into {home} as {name}.csv, {name}.mat or {name}.csv.zip. "
-            f"{info.note}"
+            f"{info.reference}) and put it into {home} as {name}.csv, {name}.mat or {name}.csv.zip, or name "
+            f"your file with source= (--from at the command line). {info.note}"
         )
     return _download_and_convert(info, address, home, force=force, progressbar=progressbar)
 
@@ -107,7 +130,9 @@ def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: boo
         ) from error
     except DownloadError as error:
         raise DownloadError(
-            f"{error} To get {info.name} by hand, see {info.homepage} and put {info.file} into {home}."
+            f"{error} To get {info.name} by hand, see {info.homepage} and put {info.file} into {home}, or "
+            "name your file with source= (--from at the command line). The address was last checked in "
+            f"{info.checked}"
         ) from error
     finally:
         logger.setLevel(level)
@@ -119,12 +144,45 @@ def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: boo
         raise ValueError(f"{error} The file from {url} is kept as {aside}.") from error
 
 
+def _source_file(info: DatasetInfo, source: Path) -> Path:
+    """The file itself, or the one of a folder with that name; a folder may also be the NIPS 2003 files."""
+    if not source.exists():
+        raise FileNotFoundError(f"source must name a file or folder that exists, got {source}.")
+    if not source.is_dir():
+        return source
+    found = find_dataset(info.name, source)
+    if found is not None:
+        return found.path
+    if info.format == "nips2003" and any(source.rglob("*_train.data")):
+        return source
+    raise FileNotFoundError(
+        f"the folder {source} has no file of {info.name}: looked for {info.file} and for {info.name} with "
+        f"the endings {', '.join(SUFFIXES)}, in upper or lower case. If it has another name, give the file "
+        "itself."
+    )
+
+
 def _convert(info: DatasetInfo, raw: Path, home: Path) -> Path:
-    table = read_table(raw, n_features=info.n_features)
+    table = _read(info, raw)
     info.check(table.X, len(table.classes), raw)
+    if info.content_sha256 not in {None, content_sha256(table.X, table.y)}:
+        warnings.warn(
+            f"{raw} has the size of {info.name}, but not the values, or not the labels, with which the "
+            "results of this library were measured: it may be a normalised or reordered copy, and results "
+            "may differ.",
+            UserWarning,
+            stacklevel=3,
+        )
     path = home / f"{info.name}.npz"
     write_archive(table, path)
     return path
+
+
+def _read(info: DatasetInfo, raw: Path) -> LabelledTable:
+    if raw.suffix.lower() != ".npz":
+        return read_table(raw, n_features=info.n_features)
+    X, y, names = read_archive(raw.read_bytes(), raw)
+    return labelled_table(X, y if names is None else names[y], raw)
 
 
 def _ready(folder: Path) -> Path:

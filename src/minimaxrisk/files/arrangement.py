@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
 from minimaxrisk.files.label_table import LabelTable
+from minimaxrisk.files.number_style import explained
 from minimaxrisk.files.options import ERROR
 from minimaxrisk.files.problems import MERGE, listed, nearest, require_unique
 from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
@@ -123,6 +124,7 @@ def _refuse_lines(raw: RawTable, request: ReadRequest) -> None:
         raise ValueError(
             f"{request.where}: if samples are in columns, every other column must be left out, got columns "
             f"of text {listed(names)} ({len(names)}); {'remove them' if request.for_model else ignore}."
+            f"{explained([cell for name in names for cell in raw.lines[name] if is_word(cell)])}"
         )
     raise ValueError(
         f"{request.where}: rows must hold numbers, got only text in the rows {listed(names)}; "

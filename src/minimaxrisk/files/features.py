@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.files.cells import FAILED_FORMULAS, TextArray, is_missing, is_word, number
+from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
 from minimaxrisk.files.duplicates import without_duplicates
-from minimaxrisk.files.number_style import ONE_GROUP
+from minimaxrisk.files.number_style import explained
 from minimaxrisk.files.problems import counted, listed, nearest
 from minimaxrisk.files.quality import ask_about_clinical, clinical_names, odd_whole_numbers
 from minimaxrisk.files.raw_table import RawTable, counts_lines
@@ -149,25 +149,8 @@ def _refuse_words(words: dict[str, TextArray], raw: RawTable, where: object, adv
     more = f" and {len(words) - 5} more" if len(words) > 5 else ""
     raise ValueError(
         f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
-        f"{', '.join(examples)}{more}; {advice}.{_explained(found)}{transpose_hint(raw)}{raw.elsewhere}"
+        f"{', '.join(examples)}{more}; {advice}.{explained(found)}{transpose_hint(raw)}{raw.elsewhere}"
     )
-
-
-def _explained(words: Sequence[str]) -> str:
-    """What a word that looks like a number or a mistake of a spreadsheet may be."""
-    for word in words:
-        if word.lower() in FAILED_FORMULAS:
-            return (
-                f" {word!r} is what a spreadsheet shows where a formula failed: correct the formula, or "
-                "empty the cell, which makes it a missing value."
-            )
-        if ONE_GROUP.match(word):
-            plain = word.replace(",", "")
-            return (
-                f" {word!r} may be {plain} or {word.replace(',', '.')}: export the table without separators "
-                "between thousands, and with a decimal point."
-            )
-    return ""
 
 
 def _refuse_empty(X: DataMatrix, names: Sequence[str], where: object) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minimaxrisk.files.cells import is_word
+from minimaxrisk.files.cells import FAILED_FORMULAS, is_word
 
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
 DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
@@ -68,3 +68,20 @@ def find_number_style(body: Sequence[Sequence[str]], where: object, *, splits_at
             "export it with a decimal point."
         )
     return NumberStyle(decimal=",")
+
+
+def explained(words: Sequence[str]) -> str:
+    """What a word that looks like a number or a mistake of a spreadsheet may be."""
+    for word in words:
+        if word.lower() in FAILED_FORMULAS:
+            return (
+                f" {word!r} is what a spreadsheet shows where a formula failed: correct the formula, or "
+                "empty the cell, which makes it a missing value."
+            )
+        if ONE_GROUP.match(word):
+            plain = word.replace(",", "")
+            return (
+                f" {word!r} may be {plain} or {word.replace(',', '.')}: export the table without separators "
+                "between thousands, and with a decimal point."
+            )
+    return ""

@@ -70,17 +70,26 @@ def fetch_command(
     *,
     everything: Annotated[bool, typer.Option("--all", help="All thirteen.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Download again what is there.")] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", help="A file you have, or a folder: --from ~/Downloads"),
+    ] = None,
     folder: Folder = None,
 ) -> None:
-    """Download data sets of the paper into the data folder; what is there is not downloaded again."""
+    """Download data sets of the paper into the data folder; what is there is not downloaded again.
+
+    With --from nothing is downloaded: a file that you have is checked and converted.
+    """
     if bool(names) == everything:
         raise typer.BadParameter("give the names of data sets, or --all for all of them.")
+    if source is not None and source.expanduser().is_file() and (everything or len(set(names or ())) > 1):
+        raise typer.BadParameter(f"--from names one file, {source}; give one data set with it, or a folder.")
     wanted = [_known(name).name for name in names or _paper_names(folder)]
     failed = []
     for name in dict.fromkeys(wanted):
         try:
             path = minimaxrisk.datasets.fetch_dataset(
-                name, folder, force=force, progressbar=sys.stderr.isatty()
+                name, folder, force=force, progressbar=sys.stderr.isatty(), source=source
             )
         except (ValueError, OSError) as error:
             if context.ensure_object(Options).debug:
@@ -125,7 +134,7 @@ def _facts(entry: DatasetStatus, about: DatasetInfo | None) -> list[tuple[str, o
         facts[:1] = [("name", f"{entry.name} (number {entry.number} of Table 1)")]
         facts += [("study", about.reference), ("source", about.source)]
         facts += [("address", about.url or "none known"), ("homepage", about.homepage)]
-        facts += [("licence", about.licence)]
+        facts += [("checked", about.checked), ("licence", about.licence)]
     facts += [("note", entry.note), ("file", entry.path or "missing")]
     return [(key, value) for key, value in facts if value]
 
