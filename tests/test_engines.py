@@ -99,7 +99,6 @@ def check_agreement(seed, n, d, n_classes, oddities, radius, coding, standardize
     assert (np.diff(path) <= 1e-9).all()
 
 
-@settings(max_examples=100)
 @problems_at_random
 # All six labels share an instance, which few random problems ask for.
 @example(seed=0, n=12, d=2, n_classes=6, oddities=set(), radius=5.0, **USUAL)
