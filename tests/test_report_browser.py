@@ -31,6 +31,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# Milliseconds after which something is not slow but absent, also on a machine with much else to do.
+PATIENCE = 120_000
 PLOTS = {
     "plot-permutations-0",
     "plot-roc-0",
@@ -52,7 +54,8 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
+        playwright.expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -114,13 +117,14 @@ def visit(browser, address, windows):
             pages[key].evaluate("scrollTo(0, 0)")
             return pages[key]
         page = browser.new_page(**options)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: troubles.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: _note_request(request.url, address, troubles))
         page.goto(address)
         if options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+            page.wait_for_selector("html[data-ready]", state="attached")
         if fresh:
             own.append(page)
         else:
@@ -224,10 +228,11 @@ def test_many_features_of_many_classes(browser, tmp_path):
     path = tmp_path / "many.html"
     path.write_text(render_report(found, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
     page, troubles = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    page.wait_for_selector("html[data-ready]", state="attached")
     assert page.locator("#feature-table tbody tr").count() == 1000
     last = found.features.names[-1]
     page.locator("#feature-search").fill(last)
