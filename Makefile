@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-slow test-oldest lint format bench bench-quick bench-gpu reproduce guarantees accuracy clean
+.PHONY: help demo test test-slow test-oldest coverage mutants lint format bench bench-quick bench-gpu reproduce guarantees accuracy clean
 .DEFAULT_GOAL := help
 
 help:
@@ -11,6 +11,8 @@ help:
 	@echo "make test         the tests"
 	@echo "make test-slow    the slow tests: larger sizes, more random problems (many minutes)"
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
+	@echo "make coverage     which lines and branches of the core the tests leave out"
+	@echo "make mutants      which changes of the core the tests do not notice (long)"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
 	@echo "make bench        the benchmark against other solvers and learners (long)"
@@ -35,6 +37,10 @@ $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[all]" --group test --group lint
 	touch $@
 
+$(VENV)/installed-check-tests: $(VENV)/installed-dev
+	$(BIN)/python $(INSTALL) --editable ".[all]" --group check-tests
+	touch $@
+
 $(VENV)/installed-app: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[app]"
 	touch $@
@@ -55,8 +61,9 @@ PARALLEL = --numprocesses auto --dist worksteal
 demo: $(VENV)/installed-app
 	$(BIN)/python -m minimaxrisk demo
 
+# What takes longest is listed at the end, so that it does not grow unseen.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL) --durations 15 --durations-min 2
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m slow
@@ -69,6 +76,14 @@ $(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
 
 test-oldest: $(VENV)-oldest/installed
 	$(VENV)-oldest/bin/python -m pytest -m "not slow" $(PARALLEL)
+
+coverage: $(VENV)/installed-check-tests
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL) --cov --cov-report=term
+
+# What has not changed since the last run is not tried again.
+mutants: $(VENV)/installed-check-tests
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
