@@ -9,7 +9,7 @@ SCRIPTS = bin
 endif
 BIN = $(VENV)/$(SCRIPTS)
 
-.PHONY: help demo test test-slow test-oldest test-nightly lint format docs bench bench-quick bench-gpu reproduce \
+.PHONY: help demo test test-slow test-oldest test-nightly coverage mutants lint format docs bench bench-quick bench-gpu reproduce \
 	guarantees accuracy dist check-dist version changelog release-notes clean
 .DEFAULT_GOAL := help
 
@@ -19,6 +19,8 @@ help:
 	@echo "make test-slow    the slow tests: larger sizes, more random problems (many minutes)"
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"
 	@echo "make test-nightly the tests with the scikit-learn, SciPy and NumPy that are to come"
+	@echo "make coverage     which lines and branches of the core the tests leave out"
+	@echo "make mutants      which changes of the core the tests do not notice (long)"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       let ruff rewrite the code"
 	@echo "make docs         the documentation as a site into docs/_build/html, with every example of the gallery run"
@@ -51,6 +53,10 @@ $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[all]" --group docs
 	touch $@
 
+$(VENV)/installed-check-tests: $(VENV)/installed-dev
+	$(BIN)/python $(INSTALL) --editable ".[all]" --group check-tests
+	touch $@
+
 $(VENV)/installed-app: $(VENV)/installed
 	$(BIN)/python $(INSTALL) --editable ".[app]"
 	touch $@
@@ -78,8 +84,9 @@ PARALLEL = --numprocesses auto --dist worksteal
 demo: $(VENV)/installed-app
 	$(BIN)/python -m minimaxrisk demo
 
+# What takes longest is listed at the end, so that it does not grow unseen.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL) --durations 15 --durations-min 2
 
 test-slow: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m slow
@@ -101,6 +108,14 @@ test-nightly:
 	$(VENV)-nightly/$(SCRIPTS)/python $(INSTALL) --editable ".[all]" --group test
 	$(VENV)-nightly/$(SCRIPTS)/python $(INSTALL) --upgrade --pre --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
 	$(VENV)-nightly/$(SCRIPTS)/python -m pytest -m "not slow" $(PARALLEL)
+
+coverage: $(VENV)/installed-check-tests
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL) --cov --cov-report=term
+
+# What has not changed since the last run is not tried again.
+mutants: $(VENV)/installed-check-tests
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

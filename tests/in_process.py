@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
+import sys
 import warnings
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -9,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from experiments.harness import runner, worker
+from experiments.harness.child import Story
 
 
 class Here:
@@ -36,3 +41,24 @@ def cells_in_this_process():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "_pool", pool)
         yield
+
+
+def module_in_this_process(module, *arguments, files=(), interpreter=None):
+    """What ``run_module`` returns of a module that measures something and ends well, without time limits."""
+    events, measuring = [], importlib.import_module(module)
+
+    @contextmanager
+    def telling():
+        yield lambda **news: events.append(json.loads(json.dumps(news, default=lambda value: value.tolist())))
+
+    # It closes the files as its own.
+    copies = {number: os.dup(number) for number in files}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [module, *arguments])
+        patch.setattr(measuring, "telling", telling)
+        patch.setattr(measuring, "limit_time", lambda seconds: None, raising=False)
+        measuring.main()
+    for number, copy in copies.items():
+        os.dup2(copy, number)
+        os.close(copy)
+    return Story(events, exit_code=0, last_words="")

@@ -64,8 +64,10 @@ def tamper_with_distribution(model):
 
 
 def make_distribution_negative(model):
+    """Its mass is still one."""
     w = model.worst_case_distribution_.copy()
-    w[0] = [-0.1, 0.1, 0.1]
+    w[0] += [-0.1, 0.05, 0.05]
+    assert w[0, 0] < 0.0
     model.worst_case_distribution_ = w
 
 
@@ -311,6 +313,19 @@ def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal):
         certificate = verify(other, study.data, study.target)
         assert not certificate.valid, name
         assert certificate.problems
+
+
+def test_no_error_is_above_one():
+    """Of three classes the randomized rule may err more than half of the time; twice that says nothing."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 3
+    model = MinimaxRiskClassifier(radius=3.0).fit(X, y)
+    assert model.worst_case_error_ > 0.5
+    assert model.deterministic_error_bound_ == 1.0
+    assert verify(model, X, y).valid
+    model.deterministic_error_bound_ = 2.0 * model.worst_case_error_
+    (problem,) = verify(model, X, y).problems
+    assert problem.endswith("recomputed 1.0")
 
 
 def test_a_coverage_that_was_written_by_hand_is_named(wide):

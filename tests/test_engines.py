@@ -99,7 +99,6 @@ def check_agreement(seed, n, d, n_classes, oddities, radius, coding, standardize
     assert (np.diff(path) <= 1e-9).all()
 
 
-@settings(max_examples=100)
 @problems_at_random
 # All six labels share an instance, which few random problems ask for.
 @example(seed=0, n=12, d=2, n_classes=6, oddities=set(), radius=5.0, **USUAL)
@@ -315,6 +314,25 @@ def test_thin_constraints_leave_no_gap(make, radius, seeds):
         )
         assert generated.upper - generated.lower < 1e-5
         assert generated.upper == pytest.approx(exact.upper, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_it_ends_when_no_component_is_violated_by_more_than_epsilon(seed):
+    """Neither a round before nor after, although the limit is near the smallest violation on the way."""
+    X, labels = reference.random_problem(np.random.default_rng(seed), 30, 120, 2)
+    problem, _ = problem_of(X, labels, 2)
+
+    def violations(epsilon):
+        start = starts.by_correlation(problem, BayesError(), 2)
+        solution = constraint_generation(problem, BayesError(), start, n_max=1, epsilon=epsilon)
+        assert solution.converged
+        return [record["max_violation"] for record in solution.history]
+
+    *on_the_way, last = violations(1e-9)
+    smallest = min(on_the_way)
+    assert last < 1e-9 < smallest < problem.lam.min()
+    assert len(violations(1.001 * smallest)) == on_the_way.index(smallest) + 1
+    assert violations(0.999 * smallest)[-1] < 0.999 * smallest
 
 
 def test_a_violation_above_the_radius_is_never_accepted():

@@ -57,9 +57,14 @@ ESTIMATORS = [
 ]
 
 # Engines ask a container of features, never the matrix that came, and what fits data that it may only read
-# fits others. So the first estimator of a class stands for the others of it here, which still fit csr_array
-# and all its kin, and read-only data.
-SAME_AGAIN = ("check_estimator_sparse_matrix", "check_classifiers_train")
+# fits others. So the first estimator of a class stands for the others of it here, which still fit sparse data
+# with weights, and read-only data.
+SAME_AGAIN = (
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_classifiers_train",
+    "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
+)
 
 
 def name_of(check):

@@ -49,7 +49,7 @@ SMALL = (
     "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
     "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
     "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --set "
-    "coverage_samples=30 --set coverage_features=40 --jobs 1"
+    "coverage_samples=30 --set coverage_features=40 --set stability_subsamples=4 --jobs 1"
 )
 
 

@@ -65,7 +65,6 @@ def check_risk(seed, n, d, n_classes, coding, radius, ties, solver):
     assert solution.upper <= solve_minimax_risk(free, EngineSettings("auto")).upper + 1e-7
 
 
-@settings(max_examples=150)
 @problems_at_random
 # All six labels share an instance, which few random problems ask for.
 @example(seed=0, n=12, d=2, n_classes=6, coding="auto", radius=5.0, ties=False, solver="interior-point")

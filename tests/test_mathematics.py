@@ -168,6 +168,15 @@ def test_rule_is_uniform_where_no_score_passes_the_threshold():
     np.testing.assert_allclose(rule.probabilities(scores, 0.2), [[1 / 3, 0.5], [1 / 3, 0.5], [1 / 3, 0.0]])
 
 
+def test_without_a_threshold_every_instance_has_its_own():
+    """2 and -0.35: what is above them adds up to one."""
+    scores = np.array([[3.0, 0.2], [1.0, 0.1], [0.0, -0.5]])
+    np.testing.assert_allclose(rule.instance_thresholds(scores), [2.0, -0.35])
+    np.testing.assert_allclose(
+        rule.probabilities(scores, None), [[1.0, 0.55], [0.0, 0.45], [0.0, 0.0]], atol=1e-15
+    )
+
+
 def test_a_subnormal_excess_is_as_good_as_none():
     smallest = np.nextafter(0.0, 1.0)
     np.testing.assert_array_equal(rule.probabilities(np.array([[smallest], [0.0]]), 0.0), [[0.5], [0.5]])

@@ -73,7 +73,9 @@ def test_everything_comes_back(saved, path, study):
         np.testing.assert_array_equal(stage.coef, other.coef)
 
 
+@pytest.mark.slow
 def test_the_same_probabilities_in_a_new_process(saved, path, study):
+    """As those of the command line, which test_cli_fit.py compares for every file format."""
     X, _ = study
     np.save(path.with_name("X.npy"), X)
     code = (

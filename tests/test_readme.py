@@ -35,7 +35,10 @@ def test_readme_example_prints_what_it_says():
 
 @pytest.mark.usefixtures("pyplot")
 @pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
-@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
+@pytest.mark.parametrize(
+    ("n_classes", "coding"),
+    [(2, "signed"), pytest.param(2, "one-hot", marks=pytest.mark.slow), (3, "one-hot")],
+)
 def test_guide_examples_run(n_classes, coding):
     study = make_expression(60, 100, random_state=0)
     X, y = study.data[:40], np.arange(40) % n_classes

@@ -49,11 +49,16 @@ def check(model, X, y, expected):
     assert (np.diff(path) <= 1e-9).all()
 
 
-# Ten seconds for five classes and 1543 genes: HiGHS, and not what is tested here.
-LONG = {"Lung_1543": pytest.mark.slow}
+# Seconds each, most of them in HiGHS; the others have two and more classes too.
+LONG = ("Arcene", "CLL_SUB_111_binarised", "GLI_85_Freije_genes", "Lung_1543", "TOX_171")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=LONG.get(name, ())) for name in SIGNED_OR_MANY])
+def long_ones_are_slow(names):
+    marks = dict.fromkeys(LONG, pytest.mark.slow)
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=marks.get(name, ())) for name in names])
+
+
+@long_ones_are_slow(SIGNED_OR_MANY)
 def test_constraint_generation(real_data, name):
     X, y = real_data(name)
     model = MinimaxRiskClassifier("constraint-generation", tol=1e-6).fit(X, y)
@@ -62,7 +67,7 @@ def test_constraint_generation(real_data, name):
         assert model.n_features_selected_ == SELECTED[name]
 
 
-@pytest.mark.parametrize("name", ONE_HOT)
+@long_ones_are_slow(ONE_HOT)
 def test_one_hot_coding_of_binary_sets(real_data, name):
     X, y = real_data(name)
     model = MinimaxRiskClassifier("constraint-generation", coding="one-hot", tol=1e-6).fit(X, y)

@@ -31,6 +31,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# Milliseconds after which something is not slow but absent, also on a machine with much else to do.
+PATIENCE = 120_000
 PLOTS = {
     "plot-permutations-0",
     "plot-roc-0",
@@ -52,7 +54,8 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
+        playwright.expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -88,27 +91,52 @@ def address(study, tmp_path_factory):
     return path.as_uri()
 
 
-@pytest.fixture
-def visit(browser, address):
-    """Opens the report; at the end nothing may have gone wrong on any page."""
-    pages, troubles = [], []
+@pytest.fixture(scope="module")
+def windows():
+    """Pages by the options of their windows, and what went wrong on any of them."""
+    pages, troubles = {}, []
+    yield pages, troubles
+    for page in pages.values():
+        page.close()
 
-    def open_page(**options):
-        page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
+
+@pytest.fixture
+def visit(browser, address, windows):
+    """Opens the report; at the end nothing may have gone wrong on any page.
+
+    Drawing all figures takes seconds, so that tests share a page per kind of window, and leave it as it was.
+    Those that do not ask for a fresh one.
+    """
+    pages, troubles = windows
+    own = []
+
+    def open_page(*, fresh=False, **options):
+        options = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | options
+        key = repr(sorted(options.items()))
+        if key in pages and not fresh:
+            pages[key].evaluate("scrollTo(0, 0)")
+            return pages[key]
+        page = browser.new_page(**options)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: troubles.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: _note_request(request.url, address, troubles))
         page.goto(address)
         if options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
-        pages.append(page)
+            page.wait_for_selector("html[data-ready]", state="attached")
+        if fresh:
+            own.append(page)
+        else:
+            pages[key] = page
         return page
 
     yield open_page
-    for page in pages:
+    for page in own:
         page.close()
-    assert troubles == []
+    found = troubles.copy()
+    troubles.clear()
+    assert found == []
 
 
 def _note_request(url, address, troubles):
@@ -162,8 +190,8 @@ def test_every_figure_is_drawn(visit):
 
 
 def test_labels_are_inside_their_figures(visit):
-    for width in (1280, 390):
-        page = visit(viewport={"width": width, "height": 900})
+    for width, height in ((1280, 900), (390, 844)):
+        page = visit(viewport={"width": width, "height": height})
         outside = page.evaluate(
             """[...document.querySelectorAll('.plot svg')].flatMap(svg => {
                 const frame = svg.getBoundingClientRect();
@@ -200,10 +228,11 @@ def test_many_features_of_many_classes(browser, tmp_path):
     path = tmp_path / "many.html"
     path.write_text(render_report(found, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
     page, troubles = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    page.wait_for_selector("html[data-ready]", state="attached")
     assert page.locator("#feature-table tbody tr").count() == 1000
     last = found.features.names[-1]
     page.locator("#feature-search").fill(last)
@@ -230,7 +259,7 @@ def test_many_features_of_many_classes(browser, tmp_path):
 
 
 def test_table_sorts_by_click_and_by_key(visit):
-    page = visit()
+    page = visit(fresh=True)
     names = names_in_table(page)
     header = page.locator("#feature-table th", has_text="importance")
     assert header.get_attribute("aria-sort") == "descending"
@@ -300,10 +329,12 @@ def test_choosing_a_cell_finds_its_row(visit, study):
     assert chosen.count() == 1
     assert chosen.locator("th").inner_text() == study.values.names[4]
     playwright.expect(chosen).to_be_in_viewport()
+    page.get_by_role("button", name=study.values.names[4], exact=True).press("Enter")
+    playwright.expect(chosen).to_have_count(0)
 
 
 def test_print_has_all_figures_in_light_colours(visit):
-    page = visit(color_scheme="dark")
+    page = visit(fresh=True, color_scheme="dark")
     assert colour(page, "body", "backgroundColor") == "rgb(22, 24, 27)"
     page.emulate_media(media="print")
     # A printer tells nobody how wide its paper is.
@@ -322,7 +353,7 @@ def test_print_has_all_figures_in_light_colours(visit):
 
 
 def test_dark_follows_the_system_and_the_button(visit):
-    light, dark = visit(color_scheme="light"), visit(color_scheme="dark")
+    light, dark = visit(fresh=True), visit(color_scheme="dark")
     for selector, what in [("body", "backgroundColor"), ("body", "color"), (".plot svg text", "fill")]:
         assert colour(light, selector, what) != colour(dark, selector, what)
     before = colour(light, ".plot svg text", "fill")
@@ -357,9 +388,9 @@ def contrast(first, second):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("width", [390, 820, 1280])
-def test_nothing_is_wider_than_the_page(visit, width):
-    page = visit(viewport={"width": width, "height": 844})
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 844), (1280, 900)])
+def test_nothing_is_wider_than_the_page(visit, width, height):
+    page = visit(viewport={"width": width, "height": height})
     assert overflow(page) <= 0
 
 
@@ -393,6 +424,7 @@ def test_wide_tables_show_that_they_scroll(visit, scheme, section):
     assert colour(page, f"{section} .scroll tbody th", "backgroundColor") == colour(
         page, "body", "backgroundColor"
     )
+    box.evaluate("box => { box.scrollLeft = 0 }")
 
 
 def test_notes_are_a_click_away(visit):
@@ -418,7 +450,7 @@ def test_hostile_names_are_text(visit):
 
 
 def test_skip_link_and_landmarks(visit):
-    page = visit()
+    page = visit(fresh=True)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
     page.keyboard.press("Enter")

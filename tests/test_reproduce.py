@@ -144,8 +144,9 @@ def test_quick_runs_leave_the_kept_results_alone():
         assert default_folder(name, quick=True).parent == ROOT / "experiments" / "results" / "quick"
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path, capfd):
-    """SIGKILL in the middle, then the same command again."""
+    """SIGKILL in the middle, then the same command again; test_experiment_runner.py has runs without it."""
     arguments = ["feature-selection", "--out", str(tmp_path)]
     arguments += ["--set", "datasets=wine", "--set", "folds=3", "--jobs", "1"]
     command = [sys.executable, "-m", "experiments", *arguments]

@@ -30,7 +30,7 @@ from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
 from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
 from experiments.rivals.transfer import load_problem, save_problem
-from tests.in_process import cells_in_this_process
+from tests.in_process import cells_in_this_process, module_in_this_process
 
 TINY = overridden(QUICK, fit_repetitions=1, sample_sweep=(20,), problems=("expression-n*",))
 
@@ -192,6 +192,13 @@ def in_this_process():
         yield
 
 
+@pytest.fixture
+def all_in_this_process(in_this_process, monkeypatch):
+    """Even what the rivals do, for tests of what becomes of it."""
+    for module in (speed, reading):
+        monkeypatch.setattr(module, "run_module", module_in_this_process)
+
+
 def cell_of(rival, **settings):
     (cell,) = speed.plan(overridden(TINY, rivals=(rival,)), Sources(()))
     return dict(cell.settings) | {"limit": 60.0} | settings
@@ -220,7 +227,7 @@ def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(tmp_path, in_this_p
     assert rows[1]["n_features"] == 2000
 
 
-def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch, in_this_process):
+def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch, all_in_this_process):
     monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path / "empty"))
     arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
     arguments += ["--set", "fit_repetitions=1", "--set"]
@@ -327,27 +334,47 @@ def test_a_limit_ends_a_process_within_compiled_code(busy):
     assert gone(story.events[0]["pid"])
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
+# SIGKILL goes to the parent alone, Ctrl-C to all, as from a terminal.
+both_blows = pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
+
+
+@both_blows
+def test_a_process_ends_with_the_one_that_waits_for_it(busy, blow):
+    script = f"from experiments.harness.child import run_module; run_module({busy!r})"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stderr=subprocess.DEVNULL, cwd=ROOT, start_new_session=True
+    ) as waiting:
+        end_while_at_work(waiting, busy, blow)
+    assert waiting.returncode == -blow
+
+
+@pytest.mark.slow
+@both_blows
 def test_a_run_that_is_ended_in_a_fit_leaves_no_process(tmp_path, blow):
-    """SIGKILL goes to the parent alone, Ctrl-C to all, as from a terminal."""
+    """The same with the whole command, its workers and a rival."""
     command = [sys.executable, "-m", "experiments", "speed", "--quick", "--out", str(tmp_path)]
     command += ["--set", "rivals=highs-full-lp", "--set", "problems=expression-n800"]
     command += ["--set", "sample_sweep=800", "--set", "sample_sweep_features=2000", "--set", "fit_limit=300"]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True)
     with run:
-        try:
-            until(lambda: any(map(is_fitting, session_of(run.pid))), "no fit has begun")
-            (os.kill if blow == signal.SIGKILL else os.killpg)(run.pid, blow)
-            run.wait(60)
-            until(lambda: not session_of(run.pid), "processes are left over")
-        finally:
-            for pid in session_of(run.pid):
-                os.kill(pid, signal.SIGKILL)
+        end_while_at_work(run, "experiments.rivals.clock", blow)
         said = run.stderr.read()
     assert run.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
     if blow == signal.SIGINT:
         assert said.endswith("interrupted; the same command goes on where it stopped.\n")
         assert "Traceback" not in said
+
+
+def end_while_at_work(leader, module, blow):
+    """Strike when a process of the leader's session works on the module; afterwards none may be left."""
+    try:
+        until(lambda: any(is_at_work(pid, module) for pid in session_of(leader.pid)), "no work has begun")
+        (os.kill if blow == signal.SIGKILL else os.killpg)(leader.pid, blow)
+        leader.wait(60)
+        until(lambda: not session_of(leader.pid), "processes are left over")
+    finally:
+        for pid in session_of(leader.pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def session_of(leader):
@@ -363,14 +390,14 @@ def session_of(leader):
     return found
 
 
-def is_fitting(pid):
-    """Whether it is the process of a rival, and has set up its end: its standard input sends signals."""
+def is_at_work(pid, module):
+    """Whether it runs the module, and has set up its end: its standard input sends signals."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
         flags = Path(f"/proc/{pid}/fdinfo/0").read_text().split("flags:")[1].split()[0]
     except OSError:
         return False
-    return b"experiments.rivals.clock" in command and int(flags, 8) & os.O_ASYNC != 0
+    return module.encode() in command and int(flags, 8) & os.O_ASYNC != 0
 
 
 def until(condition, what):
@@ -411,7 +438,7 @@ def test_what_a_rival_does_not_take_is_refused_in_words():
 # Reading, and the page
 
 
-def test_the_page_is_filled_from_the_results(tmp_path, capsys, in_this_process):
+def test_the_page_is_filled_from_the_results(tmp_path, capsys, all_in_this_process):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     out, docs = tmp_path / "out", tmp_path / "docs"
     (docs / "images").mkdir(parents=True)
