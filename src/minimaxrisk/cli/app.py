@@ -25,7 +25,7 @@ from minimaxrisk.cli.commands.predict import predict_command
 from minimaxrisk.cli.commands.report import report_command
 from minimaxrisk.cli.commands.verify import verify_command
 from minimaxrisk.cli.console import printable
-from minimaxrisk.cli.options import Options
+from minimaxrisk.cli.options import Options, with_transpose_value
 
 FAILED, WRONG_INPUT = 1, 2
 
@@ -69,7 +69,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     _print_anything()
     try:
         with _tidy_end():
-            app(args=given, prog_name="minimaxrisk", obj=options)
+            app(args=with_transpose_value(given), prog_name="minimaxrisk", obj=options)
     except SystemExit as stop:  # the usual end, and that of a wrong command line
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:

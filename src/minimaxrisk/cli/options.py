@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -109,6 +109,31 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result 
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
 
 
+class Transpose(StrEnum):
+    YES = "yes"
+    NO = "no"
+    AUTO = "auto"
+
+    @property
+    def setting(self) -> bool | str:
+        return self.value if self is Transpose.AUTO else self is Transpose.YES
+
+
+def with_transpose_value(arguments: Sequence[str]) -> list[str]:
+    """``--transpose`` alone means yes, and ``--no-transpose`` no; a file after it is no value."""
+    found: list[str] = []
+    for i, argument in enumerate(arguments):
+        if argument == "--":
+            return [*found, *arguments[i:]]
+        if argument == "--no-transpose":
+            found.append(f"--transpose={Transpose.NO}")
+        elif argument == "--transpose" and arguments[i + 1 : i + 2] not in [[one] for one in Transpose]:
+            found.append(f"--transpose={Transpose.YES}")
+        else:
+            found.append(argument)
+    return found
+
+
 class Duplicates(StrEnum):
     MEAN = "mean"
     MAX = "max"
@@ -126,10 +151,10 @@ READING_OPTIONS: dict[str, Any] = {
         ),
     ],
     "transpose": Annotated[
-        bool | None,
+        Transpose | None,
         typer.Option(
-            "--transpose/--no-transpose",
-            help="Features are in rows, samples in columns; detected where it is obvious, and said.",
+            help="Whether features are in rows, samples in columns; auto, the default, turns the table where "
+            "it is obvious: --transpose, --transpose no, or --transpose auto to be told in any case",
             rich_help_panel=READING,
         ),
     ],
@@ -258,7 +283,7 @@ Annotation: TypeAlias = Annotated[
     typer.Option(
         metavar="FILE",
         help="Columns about features, such as symbols of probes, for the table of genes; the first column "
-        "has the names: --annotation probes.csv, or the .gct file itself for its descriptions",
+        "has the names: --annotation probes.csv; descriptions of a .gct file need no option",
         rich_help_panel=REPORTING,
     ),
 ]
@@ -363,6 +388,8 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
         from minimaxrisk.files import ReadOptions  # noqa: PLC0415
 
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
+        if chosen["transpose"] is not None:
+            chosen["transpose"] = Transpose(chosen["transpose"]).setting
         reading = ReadOptions(**{name: value for name, value in chosen.items() if value is not None})
         if "data" not in options:  # called from Python
             command(*arguments, **options, reading=reading)

@@ -16,6 +16,7 @@ SPOKEN_DELIMITERS = {
 
 
 EVERY = "*"
+AUTO = "auto"
 ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # what --duplicates may say
 
 
@@ -26,7 +27,7 @@ class ReadOptions:
     delimiter: str | None = None  # --delimiter
     header: bool | None = None  # --header, --no-header
     samples: str | None = None  # --samples, the column with the names of the samples
-    transpose: bool | None = None  # --transpose, --no-transpose
+    transpose: bool | str | None = None  # --transpose yes, no, or auto, which says what it decided
     sheet: str | None = None  # --sheet of a workbook
     labels_sheet: str | None = None  # --labels-sheet, of the workbook with the labels
     layer: str | None = None  # --layer of an .h5ad file; the variable of .npz and .mat
@@ -35,6 +36,8 @@ class ReadOptions:
     as_text: frozenset[str] = frozenset()  # columns to keep as they are written, 01 and 1 apart; EVERY: all
 
     def __post_init__(self) -> None:
+        if self.transpose not in (None, AUTO, True, False):
+            raise ValueError(f"transpose must be True, False, {AUTO!r} or None, got {self.transpose!r}.")
         if self.delimiter is None:
             return
         delimiter = SPOKEN_DELIMITERS.get(self.delimiter.lower(), self.delimiter)
@@ -44,3 +47,8 @@ class ReadOptions:
                 f"the words are {', '.join(name for name in SPOKEN_DELIMITERS if name.isalpha())}."
             )
         object.__setattr__(self, "delimiter", delimiter)
+
+    @property
+    def finds_orientation(self) -> bool:
+        """Whether the table decides if features are in rows."""
+        return self.transpose in (None, AUTO)
