@@ -431,6 +431,64 @@ class TestEverydayTables:
         assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
 
 
+class TestASeriesMatrixAsItWasDownloaded:
+    """From the file alone to the page, by what the messages say."""
+
+    @pytest.fixture
+    def series(self, tmp_path):
+        X, y = expression(24, seed=6)
+        samples = [f"GSM{310000 + i}" for i in range(24)]
+        lines = [
+            ["!Series_title", "A study"],
+            ["!Sample_title", *(f"{label}, patient {i}" for i, label in enumerate(y))],
+            ["!Sample_geo_accession", *samples],
+            ["!Sample_characteristics_ch1", *(f"disease state: {label}" for label in y)],
+            ["!Sample_characteristics_ch1", *(f"age: {40 + i}" for i in range(24))],
+            ["!series_matrix_table_begin"],
+            ["ID_REF", *samples],
+            *([gene, *values] for gene, values in zip(GENES, X.T.tolist(), strict=True)),
+            ["!series_matrix_table_end"],
+        ]
+        quoted = (
+            "\t".join(
+                str(cell) if isinstance(cell, float) or cell[0] == "!" else f'"{cell}"' for cell in line
+            )
+            for line in lines
+        )
+        text = "\n".join(quoted)
+        path = tmp_path / "GSE1_series_matrix.txt.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+        return path
+
+    def test_the_next_command_is_told(self, series, capsys):
+        status, _, said = run(capsys, "fit", series)
+        assert status == 2
+        assert """It could be 'disease state' (ill, well); for example --target "disease state".""" in said
+
+    def test_quotes_that_were_left_out(self, series, capsys):
+        status, _, said = run(capsys, "fit", series, "--target", "disease", "state")
+        assert status == 2
+        words = " ".join(re.sub(r"[^\w\s.:\"()-]", " ", said).split())
+        assert "Got unexpected extra argument(s) (state). A name with spaces in it needs quotes:" in words
+
+    def test_the_page_is_there(self, series, tmp_path, capsys):
+        page = tmp_path / "page.html"
+        status, out, _ = run(capsys, "fit", series, "--target", "disease state", "--report", page, *QUICK)
+        assert status == 0
+        assert f"{page}, to be opened in a browser" in out
+        assert "disease state" in page.read_text(encoding="utf-8")
+
+
+def test_long_names_of_classes_leave_a_feature_a_line(tmp_path, capsys):
+    X, _ = expression(24, seed=6)
+    names = ["gastroesophageal adenocarcinoma", "lung squamous cell carcinoma", "lung adenocarcinoma in situ"]
+    rows = [["sample", *GENES, "tissue"], *([f"s{i}", *x, names[i % 3]] for i, x in enumerate(X.tolist()))]
+    command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "tissue", "--no-guarantee")
+    table = run(capsys, *command)[1].split("larger values speak")[1].splitlines()[1:-1]
+    assert max(map(len, table)) < 140
+    assert any("gastroes…" in line for line in table)
+
+
 class TestSmallThings:
     def test_only_used_is_suggested_where_it_helps(self, folder, tmp_path, capsys):
         model = folder / "bootstrap.skops"
@@ -571,11 +629,31 @@ class TestFilesThatAreWritten:
         assert not any(tmp_path.iterdir())
         assert signal.getsignal(signal.SIGTERM) == before
 
-    def test_more_permutations_than_anybody_waits_for(self, folder, capsys):
-        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--permutations", 10**20)
+    @pytest.mark.parametrize("n", [10**20, "1e20"])
+    def test_more_permutations_than_anybody_waits_for(self, n, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--permutations", n)
         status, _, err = run(capsys, *command)
         assert status == 2
         assert "would take 3.2e+13 GB of memory and, even at 1000 a second, 1.16e+12 days" in err
+
+    @pytest.mark.parametrize("n", ["1.5", "-5", "many", "inf", "nan"])
+    def test_what_is_no_number_of_permutations(self, n, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", f"--permutations={n}")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert f"expected a whole number such as 199, or 0 for none, got '{n}'" in " ".join(
+            err.replace("│", " ").split()
+        )
+
+    def test_fewer_folds_than_asked_for_are_told_of(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        y = np.where(np.arange(24) < 3, "rare", "common")
+        study, page = write_study(tmp_path / "t.csv", X, y), tmp_path / "r.html"
+        effort = ("--permutations", 0, "--radii", 0, "--no-guarantee")
+        said = run(capsys, "fit", study, "--target", "diagnosis", "--report", page, *effort)[2]
+        note = "The cross-validation has 3 folds and not 10, since class 'rare' has only 3 samples."
+        assert note in said
+        assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
 
 
 class TestModelFilesThatAreNotSound:

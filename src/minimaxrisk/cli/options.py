@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -119,21 +119,6 @@ class Transpose(StrEnum):
         return self.value if self is Transpose.AUTO else self is Transpose.YES
 
 
-def with_transpose_value(arguments: Sequence[str]) -> list[str]:
-    """``--transpose`` alone means yes, and ``--no-transpose`` no; a file after it is no value."""
-    found: list[str] = []
-    for i, argument in enumerate(arguments):
-        if argument == "--":
-            return [*found, *arguments[i:]]
-        if argument == "--no-transpose":
-            found.append(f"--transpose={Transpose.NO}")
-        elif argument == "--transpose" and arguments[i + 1 : i + 2] not in [[one] for one in Transpose]:
-            found.append(f"--transpose={Transpose.YES}")
-        else:
-            found.append(argument)
-    return found
-
-
 class Duplicates(StrEnum):
     MEAN = "mean"
     MAX = "max"
@@ -222,6 +207,20 @@ READING_OPTIONS: dict[str, Any] = {
 
 REPORTING = "What a report computes"
 PERMUTATIONS, FOLDS, RADII = 199, 10, 12
+
+
+def whole_number(text: str | int) -> int:
+    """A count as people write it, also 1e4; what is too large is told of where it is known what it takes."""
+    try:
+        number = int(text)
+    except ValueError:
+        try:
+            number = int(as_float) if (as_float := float(text)).is_integer() else -1
+        except (ValueError, OverflowError):
+            number = -1
+    if number < 0:
+        raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
+    return number
 
 
 def _refuse_one(value: int) -> int:

@@ -70,6 +70,7 @@ def make_report(
             guarantee=guarantee or effort.has_guarantee,
             has_rivals=effort.compares,
         )
+    _tell_fewer_folds(findings, effort, console)
     provenance = Provenance(
         command=command,
         source=printable(study.source.name),
@@ -89,3 +90,15 @@ def make_report(
             else "the page, with its scripts: some seconds more, once per version"
         )
         return findings, render_report(findings, provenance)
+
+
+def _tell_fewer_folds(findings: Findings, effort: Effort, console: Console) -> None:
+    folds = findings.cross_validation
+    if folds is None or folds.n_folds >= effort.n_folds:
+        return
+    rarest = min(findings.classes, key=lambda one: one.n_samples)
+    kind = "samples" if rarest.n_samples == folds.n_folds else "groups of samples"
+    console.note(
+        f"The cross-validation has {folds.n_folds} folds and not {effort.n_folds}, since class "
+        f"{rarest.name!r} has only {folds.n_folds} {kind}."
+    )

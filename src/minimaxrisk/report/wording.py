@@ -154,9 +154,10 @@ def summary(findings: Findings) -> list[str]:
     """The short paragraphs under the headline."""
     data, fit = findings.data, findings.fit
     sizes = [f"{isolate(name)} ({size:,})" for name, size in zip(data.classes, data.class_sizes, strict=True)]
+    task = "was to learn" if selected_nothing(findings) else "learned"
     learned = (
         f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, a linear "
-        f"classifier learned to tell apart {listed(sizes)}."
+        f"classifier {task} to tell apart {listed(sizes)}."
     )
     rules = (
         "It gives every class a probability: the class that it names is the most probable one, while its "
