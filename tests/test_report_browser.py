@@ -244,6 +244,20 @@ def test_headers_of_many_classes_break_between_words(browser, many_address):
     )
 
 
+def test_columns_for_many_classes_are_not_cut_off_on_paper(browser, many_address):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(many_address)
+    page.emulate_media(media="print")
+    page.add_style_tag(content="body { width: 690px }")
+    headers = page.locator("#feature-table thead th:visible").all_inner_texts()
+    inside = page.locator("#feature-table").bounding_box()["width"] <= 691
+    told = page.get_by_text("a sheet has no room for them").is_visible()
+    page.close()
+    assert headers == ["feature", "larger values speak", "importance"]
+    assert inside
+    assert told
+
+
 def test_many_features_of_many_classes(browser, many, many_address):
     """Rows beyond a thousand come when asked for, a class can be chosen, and eleven classes have colours."""
     page, troubles = browser.new_page(viewport={"width": 390, "height": 900}), []
