@@ -19,7 +19,7 @@ from experiments.guarantees import (
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
-from experiments.rivals import cluster, reading, scale, speed, throughput
+from experiments.rivals import cluster, reading, report_times, scale, speed, throughput
 
 
 def _by_name(*items: Item) -> Mapping[str, Item]:
@@ -42,5 +42,5 @@ GUARANTEE_ITEMS = _by_name(
     false_selections.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM)
-RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, cluster.ITEM)
+RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)
 SCALE_ITEMS = _by_name(scale.ITEM)

@@ -8,11 +8,13 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import zipfile
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,8 +33,8 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.listening import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
-from minimaxrisk.cli import main, page_file
-from minimaxrisk.cli.console import Part
+from minimaxrisk.cli import main, page_file, reporting
+from minimaxrisk.cli.console import Console, Part
 from minimaxrisk.files import ReadOptions, read_training_study
 from minimaxrisk.files.duplicates import without_duplicates
 from minimaxrisk.storage import archive
@@ -403,6 +405,30 @@ class TestEverydayTables:
         assert "Labels were joined by the column 'sample' of the sheet 'Patients'." in err
         assert run(capsys, "fit", path, "--labels", path)[0] == 2
 
+    @pytest.mark.parametrize("version", ["#1.2", "#1.3"])
+    def test_descriptions_of_genes_go_to_their_table(self, version, tmp_path, capsys):
+        """Those of a GCT file by themselves; those that repeat the name say nothing and are left out."""
+        X, y = expression(24, seed=6)
+        about = ["Description"] if version == "#1.2" else ["id", "Description"]
+        sizes = [N_GENES, 24] if version == "#1.2" else [N_GENES, 24, 2, 1]
+        rows = [[version], sizes, ["Name", *about, *(f"s{i}" for i in range(24))]]
+        rows += [] if version == "#1.2" else [["diagnosis", "na", "na", *y]]
+        for j, gene in enumerate(GENES):
+            rows.append([gene, *([gene] if len(about) > 1 else []), f"about {gene}", *X[:, j]])
+        pairs = [["s", "diagnosis"], *([f"s{i}", label] for i, label in enumerate(y))]
+        labels = write_rows(tmp_path / "labels.csv", pairs)
+        told = ["--labels", labels] if version == "#1.2" else ["--target", "diagnosis"]
+        table = tmp_path / "genes.csv"
+        path = write_rows(tmp_path / "t.gct", rows, "\t")
+        status, _, said = run(capsys, "fit", path, *told, "--no-guarantee", "--genes", table)
+        assert status == 0, said
+        assert f"Columns that describe the genes are no samples: {', '.join(map(repr, about))}." in said
+        with table.open() as file:
+            genes = list(csv.DictReader(file))
+        assert genes
+        assert all(gene["Description"] == f"about {gene['feature']}" for gene in genes)
+        assert "id" not in genes[0]
+
     def test_clinical_columns_are_asked_about(self, rows, tmp_path, capsys):
         for i, row in enumerate(rows):
             row[-1:-1] = ["age_at_diagnosis", "OS.time"] if not i else [f"{50 + i}.5", f"{i}.25"]
@@ -412,6 +438,64 @@ class TestEverydayTables:
         # A table of clinical columns alone is what it is.
         short = [[row[0], *row[-8:]] for row in rows]
         assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
+
+
+class TestASeriesMatrixAsItWasDownloaded:
+    """From the file alone to the page, by what the messages say."""
+
+    @pytest.fixture
+    def series(self, tmp_path):
+        X, y = expression(24, seed=6)
+        samples = [f"GSM{310000 + i}" for i in range(24)]
+        lines = [
+            ["!Series_title", "A study"],
+            ["!Sample_title", *(f"{label}, patient {i}" for i, label in enumerate(y))],
+            ["!Sample_geo_accession", *samples],
+            ["!Sample_characteristics_ch1", *(f"disease state: {label}" for label in y)],
+            ["!Sample_characteristics_ch1", *(f"age: {40 + i}" for i in range(24))],
+            ["!series_matrix_table_begin"],
+            ["ID_REF", *samples],
+            *([gene, *values] for gene, values in zip(GENES, X.T.tolist(), strict=True)),
+            ["!series_matrix_table_end"],
+        ]
+        quoted = (
+            "\t".join(
+                str(cell) if isinstance(cell, float) or cell[0] == "!" else f'"{cell}"' for cell in line
+            )
+            for line in lines
+        )
+        text = "\n".join(quoted)
+        path = tmp_path / "GSE1_series_matrix.txt.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+        return path
+
+    def test_the_next_command_is_told(self, series, capsys):
+        status, _, said = run(capsys, "fit", series)
+        assert status == 2
+        assert """It could be 'disease state' (ill, well); for example --target "disease state".""" in said
+
+    def test_quotes_that_were_left_out(self, series, capsys):
+        status, _, said = run(capsys, "fit", series, "--target", "disease", "state")
+        assert status == 2
+        words = " ".join(re.sub(r"[^\w\s.:\"()-]", " ", said).split())
+        assert "Got unexpected extra argument(s) (state). A name with spaces in it needs quotes:" in words
+
+    def test_the_page_is_there(self, series, tmp_path, capsys):
+        page = tmp_path / "page.html"
+        status, out, _ = run(capsys, "fit", series, "--target", "disease state", "--report", page, *QUICK)
+        assert status == 0
+        assert f"{page}, to be opened in a browser" in out
+        assert "disease state" in page.read_text(encoding="utf-8")
+
+
+def test_long_names_of_classes_leave_a_feature_a_line(tmp_path, capsys):
+    X, _ = expression(24, seed=6)
+    names = ["gastroesophageal adenocarcinoma", "lung squamous cell carcinoma", "lung adenocarcinoma in situ"]
+    rows = [["sample", *GENES, "tissue"], *([f"s{i}", *x, names[i % 3]] for i, x in enumerate(X.tolist()))]
+    command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "tissue", "--no-guarantee")
+    table = run(capsys, *command)[1].split("larger values speak")[1].splitlines()[1:-1]
+    assert max(map(len, table)) < 140
+    assert any("gastroes…" in line for line in table)
 
 
 class TestSmallThings:
@@ -554,11 +638,31 @@ class TestFilesThatAreWritten:
         assert not any(tmp_path.iterdir())
         assert signal.getsignal(signal.SIGTERM) == before
 
-    def test_more_permutations_than_anybody_waits_for(self, folder, capsys):
-        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--permutations", 10**20)
+    @pytest.mark.parametrize("n", [10**20, "1e20"])
+    def test_more_permutations_than_anybody_waits_for(self, n, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--permutations", n)
         status, _, err = run(capsys, *command)
         assert status == 2
-        assert "would take 3.2e+13 GB of memory and, at 1000 a second, 1.16e+12 days" in err
+        assert "would take 3.2e+13 GB of memory and, even at 1000 a second, 1.16e+12 days" in err
+
+    @pytest.mark.parametrize("n", ["1.5", "-5", "many", "inf", "nan"])
+    def test_what_is_no_number_of_permutations(self, n, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", f"--permutations={n}")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert f"expected a whole number such as 199, or 0 for none, got '{n}'" in " ".join(
+            err.replace("│", " ").split()
+        )
+
+    def test_fewer_folds_than_asked_for_are_told_of(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        y = np.where(np.arange(24) < 3, "rare", "common")
+        study, page = write_study(tmp_path / "t.csv", X, y), tmp_path / "r.html"
+        effort = ("--permutations", 0, "--radii", 0, "--no-guarantee")
+        said = run(capsys, "fit", study, "--target", "diagnosis", "--report", page, *effort)[2]
+        note = "The cross-validation has 3 folds and not 10, since class 'rare' has only 3 samples."
+        assert note in said
+        assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
 
 
 class TestModelFilesThatAreNotSound:
@@ -628,8 +732,56 @@ class TestReadingAndWaiting:
         X, y = expression(24, seed=6)
         rows = [["sample", "a", "b", "diagnosis"], *([f"s{i}", *x[:2], y[i]] for i, x in enumerate(X))]
         command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "diagnosis", "--no-guarantee")
-        assert "Rows were taken as samples. The table has 24 rows and 4 columns" in run(capsys, *command)[2]
+        assert (
+            "Rows were taken as samples, since 'diagnosis' is a column. The table has 24 rows and 4 columns"
+            in run(capsys, *command)[2]
+        )
         assert "Rows were taken" not in run(capsys, *command, "--no-transpose")[2]
+
+    def test_transpose_auto_tells_what_it_decided(self, folder, tmp_path, capsys):
+        with (folder / "study.csv").open() as file:
+            rows = list(csv.reader(file))
+        turned = write_rows(tmp_path / "turned.csv", list(map(list, zip(*rows, strict=True))))
+        options = ("--target", "diagnosis", "--no-guarantee", "--transpose")
+        said = run(capsys, "fit", folder / "study.csv", *options, "auto")[2]
+        assert "Rows were taken as samples, since 'diagnosis' is a column." in said
+        said = run(capsys, "fit", turned, *options, "auto")[2]
+        assert "The table was transposed: samples are in columns, since 'diagnosis' is a row." in said
+        status, out, said = run(
+            capsys, "fit", *options, turned, "--json"
+        )  # the file is no value of the option
+        assert status == 0, said
+        assert json.loads(out)["n_features"] == N_GENES
+        assert "samples are in columns, as --transpose says" in said
+        assert run(capsys, "fit", turned, *options, "no")[0] == 2
+
+    def test_pages_of_the_same_data_differ_in_seconds_alone(self, folder, tmp_path, capsys):
+        """Two runs of one command, in which nothing else that is measured or random may show."""
+        command = ["fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.html"]
+        effort = ["--permutations", 9, "--folds", 3, "--radii", 3, "--repeats", 2, "--radius", "bootstrap"]
+        pages = []
+        for _ in range(2):
+            assert run(capsys, *command, *effort)[0] == 0
+            head, rest = (
+                (tmp_path / "r.html").read_text(encoding="utf-8").split('<dl class="facts" id="seconds">')
+            )
+            seconds, tail = rest.split("</dl>", 1)
+            pages.append((head, re.sub(r"<dd>[\d.]+\xa0?s?.{0,3}</dd>", "", seconds), tail))
+        assert pages[0] == pages[1]
+        assert pages[0][1].startswith("<dt>reading</dt><dt>fit</dt>")
+
+    def test_scripts_that_are_made_once_are_told_of(self, folder, tmp_path, capsys, monkeypatch):
+        shown = []
+
+        @contextmanager
+        def progress(console, label):
+            yield shown.append
+
+        monkeypatch.setattr(Console, "progress", progress)
+        monkeypatch.setattr(reporting, "is_bundle_kept", lambda: False)
+        report = ("report", folder / "plain.skops", folder / "study.csv", "--out", tmp_path / "r.html")
+        assert run(capsys, *report, *QUICK)[0] == 0
+        assert shown[-1] == "the page, with its scripts: some seconds more, once per version"
 
     def test_loops_of_fits_tell_how_far_they_are(self):
         X, y = expression(24, seed=6)

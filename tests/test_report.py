@@ -43,6 +43,7 @@ from minimaxrisk.report import rivals as rivals_of_report
 from minimaxrisk.report.bound_figures import radius_figure
 from minimaxrisk.report.bundle import vega_bundle
 from minimaxrisk.report.figures import comparison_figure, permutation_figure
+from minimaxrisk.report.meaning import meaning
 from minimaxrisk.report.rivals import ComparedClassifier, Rivals
 from minimaxrisk.report.scripts import json_island
 from minimaxrisk.report.tables import (
@@ -102,7 +103,7 @@ def text_of(page):
 
 
 def entry(findings, name):
-    return next(one for one in wording.meaning(findings) if one.name == name)
+    return next(one for one in meaning(findings) if one.name == name)
 
 
 # ---- numbers

@@ -29,6 +29,7 @@ from minimaxrisk.inspection import (
 )
 from minimaxrisk.report import gather_findings, verdicts, wording
 from minimaxrisk.report.directions import direction
+from minimaxrisk.report.meaning import meaning
 from minimaxrisk.report.tables import feature_rows
 
 NOTHING = {"n_permutations": 0, "n_folds": 0, "n_radii": 0, "guarantee": False}
@@ -131,7 +132,7 @@ def test_the_reference_is_the_error_of_naming_the_most_common_class(study):
     model = MinimaxRiskClassifier().fit(X, y)
     found = gather_findings(model, X, y, **NOTHING | {"n_folds": 3})
     assert found.comparison.majority_error == pytest.approx(6 / len(y))
-    entry = next(one for one in wording.meaning(found) if one.name == "To compare with")
+    entry = next(one for one in meaning(found) if one.name == "To compare with")
     assert entry.value == f"{6 / len(y):.3f}"
     assert "has learned nothing" in entry.text
 
@@ -141,7 +142,7 @@ def test_a_page_without_selected_features_does_not_speak_of_noise_or_signal():
     X, y = random.standard_normal((60, 50)), np.array(["rare"] * 6 + ["common"] * 54)
     model = MinimaxRiskClassifier(radius=4.0).fit(X, y)
     found = gather_findings(model, X, y, **NOTHING | {"n_permutations": 19, "guarantee": True})
-    noise = next(one for one in wording.meaning(found) if one.name == "Noise floor and p-value")
+    noise = next(one for one in meaning(found) if one.name == "Noise floor and p-value")
     assert "the test says nothing" in noise.text
     assert "noise gives" not in noise.text
     assert "says nothing" in " ".join(wording.guaranteed(found))
@@ -164,7 +165,7 @@ def test_a_small_p_value_beside_many_left_out_errors_is_no_finding(findings):
     assert "no finding" in wording.headline(lucky)
     assert "28 of 60 left-out samples were misclassified" in wording.headline(lucky)
     assert "more closely than chance explains" not in wording.headline(lucky)
-    noise = next(one for one in wording.meaning(lucky) if one.name == "Noise floor and p-value")
+    noise = next(one for one in meaning(lucky) if one.name == "Noise floor and p-value")
     assert "take it as no finding" in noise.text
 
 

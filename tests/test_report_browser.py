@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +47,10 @@ PLOTS = {
     "plot-radius-1",
     "plot-history-0",
 }
+ELEVEN = [
+    *("ovary", "bladder", "breast", "colorectal", "gastroesophageal adenocarcinoma", "kidney", "liver"),
+    *("prostate", "pancreas", "lung adenocarcinoma", "lung squamous cell carcinoma"),
+]
 HOSTILE = [
     *HOSTILE_NAMES,
     "a_very_long_name_without_any_place_to_break_it_" * 3,
@@ -218,23 +224,79 @@ def test_all_genes_are_saved_to_a_file(visit, study):
     )
 
 
-def test_many_features_of_many_classes(browser, tmp_path):
-    """Rows beyond a thousand come when asked for, a class can be chosen, and eleven classes have colours."""
+@pytest.fixture(scope="module")
+def many():
+    """Findings of eleven classes, as if all of 1200 features were selected."""
     random = np.random.default_rng(0)
-    X, y = random.standard_normal((44, 1200)), np.arange(44) % 11
+    X, y = random.standard_normal((44, 1200)), np.array(ELEVEN)[np.arange(44) % 11]
     model = MinimaxRiskClassifier(solver="first-order", gap_tol=0.5).fit(X, y)
-    model.selected_features_ = np.arange(1200)  # as if all of them were
-    found = gather_findings(model, X, y, n_permutations=0, n_folds=0, n_radii=0, guarantee=False)
-    path = tmp_path / "many.html"
-    path.write_text(render_report(found, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
+    model.selected_features_ = np.arange(1200)
+    return gather_findings(model, X, y, n_permutations=0, n_folds=2, n_radii=0, guarantee=False)
+
+
+@pytest.fixture(scope="module")
+def many_address(many, tmp_path_factory):
+    path = tmp_path_factory.mktemp("many") / "many.html"
+    path.write_text(render_report(many, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", ["address", "many_address"])
+def test_axe_finds_no_serious_fault(browser, request, which, scheme):
+    """``AXE_CORE`` names axe.min.js of the package axe-core of npm, which is no dependency of the project."""
+    axe = os.environ.get("AXE_CORE")
+    if axe is None:
+        pytest.skip("needs AXE_CORE, the path of axe.min.js")
+    page = browser.new_page(color_scheme=scheme, bypass_csp=True)
+    page.goto(request.getfixturevalue(which))
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    page.evaluate(Path(axe).read_text(encoding="utf-8"))
+    found = page.evaluate(
+        "axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.help]))"
+    )
+    page.close()
+    assert [fault for fault in found if fault[0] in ("serious", "critical")] == []
+
+
+def test_headers_of_many_classes_break_between_words(browser, many_address):
+    """Names of ten letters stay whole in the table of classes taken for others."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(many_address)
+    lines = page.locator("table.confusion thead th bdi").evaluate_all(
+        "names => Object.fromEntries(names.map(name => [name.textContent, name.getClientRects().length]))"
+    )
+    page.close()
+    assert {name: lines[name] for name in ELEVEN if " " not in name and len(name) <= 10} == dict.fromkeys(
+        ["ovary", "bladder", "breast", "colorectal", "kidney", "liver", "prostate", "pancreas"], 1
+    )
+
+
+def test_columns_for_many_classes_are_not_cut_off_on_paper(browser, many_address):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(many_address)
+    page.emulate_media(media="print")
+    page.add_style_tag(content="body { width: 690px }")
+    headers = page.locator("#feature-table thead th:visible").all_inner_texts()
+    inside = page.locator("#feature-table").bounding_box()["width"] <= 691
+    told = page.get_by_text("a sheet has no room for them").is_visible()
+    page.close()
+    assert headers == ["feature", "larger values speak", "importance"]
+    assert inside
+    assert told
+
+
+def test_many_features_of_many_classes(browser, many, many_address):
+    """Rows beyond a thousand come when asked for, a class can be chosen, and eleven classes have colours."""
     page, troubles = browser.new_page(viewport={"width": 390, "height": 900}), []
     page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.goto(path.as_uri())
+    page.on("request", lambda request: _note_request(request.url, many_address, troubles))
+    page.goto(many_address)
     page.wait_for_selector("html[data-ready]", state="attached")
     assert page.locator("#feature-table tbody tr").count() == 1000
-    last = found.features.names[-1]
+    last = many.features.names[-1]
     page.locator("#feature-search").fill(last)
     assert last in names_in_table(page)
     assert page.locator("#feature-table tbody tr").count() == 1200
@@ -346,6 +408,10 @@ def test_print_has_all_figures_in_light_colours(visit):
         assert box["x"] + box["width"] <= 691
     assert not page.locator("details").first.is_visible()
     assert not page.locator("#feature-search").is_visible()
+    # Headers are repeated on every page, but buttons within them are not.
+    assert colour(page, "#feature-table thead th button", "display") == "contents"
+    name = page.locator("#feature-table tbody th button", has_text="gene ").first
+    assert name.evaluate("button => button.getClientRects().length") == 1
     # Rows of long tables are not hidden in a box that scrolls.
     assert page.locator(".scroll.tall").evaluate("box => box.scrollHeight - box.clientHeight") <= 1
     document = page.pdf(format="A4")

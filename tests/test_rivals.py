@@ -23,13 +23,14 @@ from experiments.harness.settings import QUICK, Settings, overridden
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
 from experiments.items import RIVAL_ITEMS
-from experiments.rivals import reading, speed
+from experiments.rivals import reading, report_times, speed
 from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
 from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
 from experiments.rivals.transfer import load_problem, save_problem
+from minimaxrisk import MinimaxRiskClassifier
 from tests.in_process import cells_in_this_process, module_in_this_process
 
 TINY = overridden(QUICK, fit_repetitions=1, sample_sweep=(20,), problems=("expression-n*",))
@@ -438,7 +439,7 @@ def test_what_a_rival_does_not_take_is_refused_in_words():
 # Reading, and the page
 
 
-def test_the_page_is_filled_from_the_results(tmp_path, capsys, all_in_this_process):
+def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, all_in_this_process):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     out, docs = tmp_path / "out", tmp_path / "docs"
     (docs / "images").mkdir(parents=True)
@@ -446,16 +447,22 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, all_in_this_proce
     assert main(["page", "--out", str(out)]) == 2
     assert "there are no results of speed" in capsys.readouterr().err
     settings = overridden(TINY, rivals=("auto", "liblinear-svm"), table_features=30, data_permutations=9)
+    settings = replace(settings, report_wide=(20, 30))
+    monkeypatch.setattr(report_times, "STUDIES", report_times.STUDIES[-1:])
     settings = replace(settings, datasets=("simulated",))
-    done = reproduce(["speed", "throughput", "reading"], out, settings, say=lambda text: None)
+    done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
     assert done.failed == ()
     found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
     assert set(found) == {*reading.READERS, reading.FIT, reading.COMMAND}
     assert found[reading.COMMAND]["model_bytes"] > 0
+    (whole,) = read_csv(out / "reports" / "reports.csv")
+    assert whole["cpu"] > 0
+    assert whole["bytes"] > 0
     fill_page(out, docs / "page.md")
     page = (docs / "page.md").read_text(encoding="utf-8")
     assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
     assert "| `minimaxrisk.files` |" in page
+    assert "| two classes, simulated | 20 x 30, 2 |" in page
     assert "| data set | one fit | 9 permutations | ensemble of 50 | path of 40 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     assert sorted(path.name for path in (docs / "images").iterdir()) == [
@@ -463,3 +470,40 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, all_in_this_proce
         "benchmark-ratios.svg",
     ]
     assert json.loads((out / "environment.json").read_text(encoding="utf-8"))
+
+
+def test_studies_of_eleven_classes_are_unequal_and_have_markers():
+    X, y = report_times.simulate_classes(174, 200)
+    assert X.shape == (174, 200)
+    assert np.bincount(y).tolist() == [31, 27, 23, 19, 16, 14, 12, 10, 9, 7, 6]
+    rule = MinimaxRiskClassifier().fit(X[::2], y[::2])
+    assert rule.score(X[1::2], y[1::2]) > 0.5
+
+
+def test_a_baseline_that_is_no_source_tree_is_refused(tmp_path, capsys):
+    assert main(["reports", "--quick", "--out", str(tmp_path), "--set", f"baseline={tmp_path}"]) == 2
+    assert "baseline must name a folder with the package minimaxrisk in it" in capsys.readouterr().err
+
+
+def test_the_command_of_another_source_tree_is_measured(tmp_path):
+    other = tmp_path / "minimaxrisk"
+    other.mkdir()
+    (other / "__init__.py").touch()
+    (other / "__main__.py").write_text("import sys; sys.exit(sys.argv[1] != 'fit')")
+    found = report_times._measured(str(tmp_path), ["fit"])
+    assert found["tree"] == str(tmp_path)
+    with pytest.raises(RuntimeError, match="minimaxrisk ended with True"):
+        report_times._measured(str(tmp_path), ["other"])
+
+
+def test_reports_beside_a_baseline_are_ratios():
+    shape = {"study": "Leukemia", "status": OK, "n_samples": 72, "n_features": 7129, "n_classes": 2}
+    rows = [
+        shape | {"is_baseline": False, "cpu": 2.0, "bytes": 1e8},
+        shape | {"is_baseline": True, "cpu": 9.0, "bytes": 2e8},
+        {"study": "Lung_1543", "status": TIME_LIMIT},
+    ]
+    table = report_times.report(Settings(baseline="there"), Sources(("Leukemia",)), rows).tables[0]
+    assert table.lines[0][2:] == ["2.00 s", "100 MB", "9.00 s", "200 MB", "4.50"]
+    assert table.lines[1] == ["Lung_1543", *["-"] * 6]
+    assert len(report_times.report(Settings(), Sources(()), rows[:1]).tables[0].header) == 4

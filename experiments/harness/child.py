@@ -37,9 +37,17 @@ class Story:
 
 
 def run_module(
-    module: str, *arguments: str, interpreter: str = sys.executable, files: Sequence[int] = ()
+    module: str,
+    *arguments: str,
+    interpreter: str = sys.executable,
+    files: Sequence[int] = (),
+    python_path: str | None = None,
 ) -> Story:
-    """Run a module of this checkout to its end; it may use the open ``files``, whose numbers stay."""
+    """Run a module of this checkout to its end; it may use the open ``files``, whose numbers stay.
+
+    ``python_path`` is where it looks for packages before those that are installed.
+    """
+    environment = os.environ if python_path is None else os.environ | {"PYTHONPATH": python_path}
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [interpreter, "-m", module, *arguments],
@@ -47,6 +55,7 @@ def run_module(
             stdout=subprocess.PIPE,
             stderr=errors,
             cwd=ROOT,
+            env=environment,
             pass_fds=files,
         )
         # Whatever ends this block closes the standard input, which ends the process.

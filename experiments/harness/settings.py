@@ -9,7 +9,7 @@ from typing import Any
 from experiments.guarantees.laws import N_INFORMATIVE
 
 # What need not be positive numbers.
-NOT_POSITIVE = ("seed", "datasets", "rivals", "problems", "is_quick")
+NOT_POSITIVE = ("seed", "datasets", "rivals", "problems", "baseline", "is_quick")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Settings:
     power_tests: int = 100
     test_permutations: int = 99
     data_permutations: int = 200
-    # How often times are measured: of the permutation test in fresh processes, of the path in one.
+    # How often times are measured: of permutation tests and reports in fresh processes, of the path in one.
     time_repetitions: int = 3
     # Path: radii from the smallest to the largest.
     path_radii: int = 20
@@ -96,6 +96,10 @@ class Settings:
     scale_memory: float = 8e9
     # Dask: columns of the study that is fitted in memory and in chunks.
     cluster_features: int = 500_000
+    # Reports: samples and columns of the simulated studies, and another source tree to measure as well.
+    report_classes: tuple[int, ...] = (174, 12_533)
+    report_wide: tuple[int, ...] = (500, 20_000)
+    baseline: str = ""
     # Any other cell.
     limit: float = 1200.0
     # Data sets to use instead of the paper's.
@@ -192,6 +196,8 @@ QUICK = Settings(
     scale_tall=(3000, 10),
     scale_limit=60.0,
     cluster_features=4000,
+    report_classes=(66, 30),
+    report_wide=(40, 100),
     limit=60.0,
     is_quick=True,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.harness.child import ROOT
 from experiments.harness.summary import environment_lines, report_again, report_lines, write_figure
-from experiments.rivals import reading, scale, speed, throughput
+from experiments.rivals import reading, report_times, scale, speed, throughput
 from experiments.rivals.comparison import losses
 from minimaxrisk._utils.atomic import write_whole
 
@@ -17,7 +17,7 @@ N_LOSSES = len(losses([]))
 
 def fill_page(out: Path, page: Path = PAGE) -> None:
     """Fill the page from the folder of a run; the figures go to ``images`` beside it, as SVG."""
-    for item in (speed.ITEM, throughput.ITEM, reading.ITEM):
+    for item in (speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM):
         if not (out / item.name / f"{item.name}.csv").exists():
             raise ValueError(
                 f"there are no results of {item.name} in {out}; `python -m experiments rivals` makes them."
@@ -25,6 +25,7 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     measured, _, _ = report_again(out / speed.NAME, speed.ITEM)
     many, _, _ = report_again(out / throughput.NAME, throughput.ITEM)
     read, _, _ = report_again(out / reading.NAME, reading.ITEM)
+    whole, _, _ = report_again(out / report_times.NAME, report_times.ITEM)
     results = replace(measured, tables=measured.tables[:-N_LOSSES])
     lost = replace(measured, tables=measured.tables[-N_LOSSES:], figures=())
     notes = [f"{note}." for note in measured.notes]
@@ -35,6 +36,7 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     text = fill(text, "losses", report_lines(lost, ""))
     text = fill(text, "many", report_lines(many, ""))
     text = fill(text, "files", [*report_lines(read, ""), *read.notes])
+    text = fill(text, "reports", report_lines(whole, ""))
     for figure in measured.figures:
         write_figure(page.parent / "images", figure, formats=("svg",))
     write_whole(page, text)

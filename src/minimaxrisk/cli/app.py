@@ -25,15 +25,16 @@ from minimaxrisk.cli.commands.predict import predict_command
 from minimaxrisk.cli.commands.report import report_command
 from minimaxrisk.cli.commands.verify import verify_command
 from minimaxrisk.cli.console import printable
+from minimaxrisk.cli.forgiving import ForgivingCommand
 from minimaxrisk.cli.options import Options
 
 FAILED, WRONG_INPUT = 1, 2
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True)
-app.command("fit")(fit_command)
-app.command("predict")(predict_command)
-app.command("verify")(verify_command)
-app.command("report")(report_command)
+app.command("fit", cls=ForgivingCommand)(fit_command)
+app.command("predict", cls=ForgivingCommand)(predict_command)
+app.command("verify", cls=ForgivingCommand)(verify_command)
+app.command("report", cls=ForgivingCommand)(report_command)
 app.command("demo")(demo_command)
 app.add_typer(datasets.app, name="datasets")
 

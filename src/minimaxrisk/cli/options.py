@@ -109,6 +109,16 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result 
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
 
 
+class Transpose(StrEnum):
+    YES = "yes"
+    NO = "no"
+    AUTO = "auto"
+
+    @property
+    def setting(self) -> bool | str:
+        return self.value if self is Transpose.AUTO else self is Transpose.YES
+
+
 class Duplicates(StrEnum):
     MEAN = "mean"
     MAX = "max"
@@ -126,10 +136,10 @@ READING_OPTIONS: dict[str, Any] = {
         ),
     ],
     "transpose": Annotated[
-        bool | None,
+        Transpose | None,
         typer.Option(
-            "--transpose/--no-transpose",
-            help="Features are in rows, samples in columns; detected where it is obvious, and said.",
+            help="Whether features are in rows, samples in columns; auto, the default, turns the table where "
+            "it is obvious: --transpose, --transpose no, or --transpose auto to be told in any case",
             rich_help_panel=READING,
         ),
     ],
@@ -199,6 +209,20 @@ REPORTING = "What a report computes"
 PERMUTATIONS, FOLDS, RADII = 199, 10, 12
 
 
+def whole_number(text: str | int) -> int:
+    """A count as people write it, also 1e4; what is too large is told of where it is known what it takes."""
+    try:
+        number = int(text)
+    except ValueError:
+        try:
+            number = int(as_float) if (as_float := float(text)).is_integer() else -1
+        except (ValueError, OverflowError):
+            number = -1
+    if number < 0:
+        raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
+    return number
+
+
 def _refuse_one(value: int) -> int:
     if value == 1:
         raise typer.BadParameter("expected at least 2 folds, or 0 for none, got 1.")
@@ -258,7 +282,7 @@ Annotation: TypeAlias = Annotated[
     typer.Option(
         metavar="FILE",
         help="Columns about features, such as symbols of probes, for the table of genes; the first column "
-        "has the names: --annotation probes.csv, or the .gct file itself for its descriptions",
+        "has the names: --annotation probes.csv; descriptions of a .gct file need no option",
         rich_help_panel=REPORTING,
     ),
 ]
@@ -363,6 +387,8 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
         from minimaxrisk.files import ReadOptions  # noqa: PLC0415
 
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
+        if chosen["transpose"] is not None:
+            chosen["transpose"] = Transpose(chosen["transpose"]).setting
         reading = ReadOptions(**{name: value for name, value in chosen.items() if value is not None})
         if "data" not in options:  # called from Python
             command(*arguments, **options, reading=reading)

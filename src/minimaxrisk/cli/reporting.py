@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
-from minimaxrisk.cli.annotation import read_annotation
+from minimaxrisk.cli.annotation import own_descriptions, read_annotation
 from minimaxrisk.cli.console import Console, printable
 from minimaxrisk.cli.options import Effort, GeneOptions
 from minimaxrisk.cli.stored import filled_gaps
@@ -14,6 +14,7 @@ from minimaxrisk.cli.training import Together
 from minimaxrisk.files import Study
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.report import Findings, Provenance, gather_findings, render_report
+from minimaxrisk.report.bundle import is_bundle_kept
 from minimaxrisk.storage.model_file import SavedModel
 
 NO_GENES = GeneOptions()
@@ -22,10 +23,11 @@ NO_SECONDS: Mapping[str, float] = {}
 
 
 def annotations_of(genes: GeneOptions, study: Study, console: Console) -> dict[str, list[str]]:
-    """What the file of --annotation tells about the features of the study."""
+    """What the file of --annotation tells about the features of the study, else the data file itself."""
+    names = [str(name) for name in study.feature_names]
     if genes.annotation is None:
-        return {}
-    return read_annotation(genes.annotation, [str(name) for name in study.feature_names], console)
+        return own_descriptions(study.source, names)
+    return read_annotation(genes.annotation, names, console)
 
 
 def make_report(
@@ -68,6 +70,7 @@ def make_report(
             guarantee=guarantee or effort.has_guarantee,
             has_rivals=effort.compares,
         )
+    _tell_fewer_folds(findings, effort, console)
     provenance = Provenance(
         command=command,
         source=printable(study.source.name),
@@ -80,4 +83,22 @@ def make_report(
         links=genes.links,
         seconds=seconds,
     )
-    return findings, render_report(findings, provenance)
+    with console.progress("report") as show:
+        show(
+            "the page"
+            if is_bundle_kept()
+            else "the page, with its scripts: some seconds more, once per version"
+        )
+        return findings, render_report(findings, provenance)
+
+
+def _tell_fewer_folds(findings: Findings, effort: Effort, console: Console) -> None:
+    folds = findings.cross_validation
+    if folds is None or folds.n_folds >= effort.n_folds:
+        return
+    rarest = min(findings.classes, key=lambda one: one.n_samples)
+    kind = "samples" if rarest.n_samples == folds.n_folds else "groups of samples"
+    console.note(
+        f"The cross-validation has {folds.n_folds} folds and not {effort.n_folds}, since class "
+        f"{rarest.name!r} has only {folds.n_folds} {kind}."
+    )

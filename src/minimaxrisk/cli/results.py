@@ -18,7 +18,7 @@ from minimaxrisk.cli.training import Trained
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.report import Findings
 from minimaxrisk.report.findings import bound_of_named_class
-from minimaxrisk.report.phrases import certain, clipping, outward
+from minimaxrisk.report.phrases import certain, clipping, outward, shortened
 from minimaxrisk.report.section_wording import about_rivals
 from minimaxrisk.report.summaries import FeatureTable, summarise_radius, tabulate_features
 from minimaxrisk.report.tables import rival_table
@@ -27,6 +27,8 @@ from minimaxrisk.report.wording import headline
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
 WIDEST_NAME, WIDTH, INDENT = 40, 100, 22
+# So that a feature is a line: longer names of classes, and words about them, are cut.
+WIDEST_CLASS, WIDEST_WORDS = 16, 48
 
 
 def fit_as_text(
@@ -58,7 +60,7 @@ def fit_as_text(
     if guarantee is not None:
         lines += _guarantee(guarantee)
     lines += _selection(feature_table(trained, findings), trained)
-    lines += [_line(what, str(path)) for what, path in written.items()]
+    lines += [_line(what, _with_use(path)) for what, path in written.items()]
     return "\n".join(lines)
 
 
@@ -323,7 +325,7 @@ def _selection(table: FeatureTable, trained: Trained) -> list[str]:
         [
             _printable(table.names[j])[:WIDEST_NAME],
             f"{table.importance[j]:.4f}",
-            _printable(table.directions[j].in_words),
+            _cut(_printable(table.directions[j].in_words)),
             _printable(_extreme_means(table.class_means[:, j], classes)),
         ]
         for j in range(min(MOST_NAMED, table.n_selected))
@@ -337,10 +339,20 @@ def _selection(table: FeatureTable, trained: Trained) -> list[str]:
     return [*lines, f"    and {left} more"] if left else lines
 
 
+def _with_use(path: Path) -> str:
+    """What to do with a page, for those who never had one from a terminal."""
+    return f"{path}, to be opened in a browser" if path.suffix.lower() in (".html", ".htm") else str(path)
+
+
+def _cut(words: str) -> str:
+    """Long names of classes do not fit into a line; the page and --json have them."""
+    return words if len(words) <= WIDEST_WORDS else f"{words[: WIDEST_WORDS - 1]}…"
+
+
 def _extreme_means(means: FloatArray, classes: Sequence[str]) -> str:
     """Of two classes both; of more the largest and the smallest, since a line has no room for all."""
     order = np.argsort(-means, kind="stable") if len(classes) > 2 else np.arange(2)
-    ends = [f"{classes[k]} {means[k]:.4g}" for k in (order[0], order[-1])]
+    ends = [f"{shortened(classes[k], WIDEST_CLASS)} {means[k]:.4g}" for k in (order[0], order[-1])]
     return ", ".join(ends) if len(classes) == 2 else f"from {ends[1]} to {ends[0]}"
 
 

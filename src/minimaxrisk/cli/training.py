@@ -23,7 +23,8 @@ from minimaxrisk.report.findings import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel, current_versions
 
-# Permutations of small studies take about a millisecond each, of large ones far more.
+# Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
+# or more than the memory of a common machine.
 PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
 
 
@@ -103,8 +104,8 @@ def refuse_too_many(n_permutations: int, n_samples: int) -> None:
     days = n_permutations / PERMUTATIONS_PER_SECOND / 86_400
     if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
         raise ValueError(
-            f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, at "
-            f"{PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
+            f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, even "
+            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
         )
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
 from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.number_style import explained
-from minimaxrisk.files.options import ERROR
+from minimaxrisk.files.options import AUTO, ERROR
 from minimaxrisk.files.problems import MERGE, listed, nearest, require_unique
 from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
 from minimaxrisk.files.request import ReadRequest
@@ -39,11 +39,12 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     transpose = request.options.transpose
     rows = raw.row_names()
     if raw.settled and transpose:
-        raw = raw.said("--transpose has no effect: files of this format have samples in rows.")
+        effect = "decided nothing" if transpose == AUTO else "has no effect"
+        raw = raw.said(f"--transpose {effect}: where the samples are is settled by the format of the file.")
     if raw.settled:
         return raw, _ignored(request, raw, ())
     reason = "as --transpose says" if transpose else None
-    if transpose is None:
+    if request.options.finds_orientation:
         reason = _reason_to_turn(raw, set(rows if rows is not None else ()) | set(raw.lines), request)
     if reason is None:
         return _said_of_rows(raw, request), _ignored(request, raw, ())
@@ -63,10 +64,20 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
 
 def _said_of_rows(raw: RawTable, request: ReadRequest) -> RawTable:
     """With a remark that rows are taken as samples, where as many of them could be genes."""
-    hint = transpose_hint(raw) if request.options.transpose is None else ""
-    if not hint or request.for_model:
+    if not request.options.finds_orientation:
         return raw
-    return raw.said(f"Rows were taken as samples.{hint}")
+    hint = "" if request.for_model else transpose_hint(raw)
+    if not hint and request.options.transpose != AUTO:
+        return raw
+    return raw.said(f"Rows were taken as samples{_reason_to_stay(raw, request)}.{hint}")
+
+
+def _reason_to_stay(raw: RawTable, request: ReadRequest) -> str:
+    """Why columns are features, where the names say so; else the way tables usually lie has decided."""
+    columns = {*raw.columns(), *raw.annotations}
+    if request.for_model:
+        return ", since the features of the model are columns" if columns & set(request.features) else ""
+    return f", since {request.target!r} is a column" if request.target in columns else ""
 
 
 def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str | None:
@@ -213,7 +224,7 @@ def _refuse_unmatched(
     if names is not None and labels.matches(names):
         return
     places = {} if names is None else {place: list(names)}
-    if not raw.settled and raw.named and request.options.transpose is None:
+    if not raw.settled and raw.named and request.options.finds_orientation:
         places[f"The header of {request.where.name}"] = raw.columns_after_first()
     for where, candidates in places.items():
         pair = labels.spelt_differently(candidates)

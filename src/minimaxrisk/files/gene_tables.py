@@ -42,7 +42,7 @@ def read_gct(file: TextFile) -> RawTable:
             "it may be incomplete: get or export it again."
         )
     annotations = {row[0]: text_array(row[1 + row_notes :]) for row in notes}
-    remark = (f"Left out the columns that describe the genes: {listed(aside)}.",) if aside else ()
+    remark = (f"Columns that describe the genes are no samples: {listed(aside)}.",) if aside else ()
     return replace(raw, annotations=annotations).said(*remark)
 
 

@@ -16,6 +16,7 @@ SPOKEN_DELIMITERS = {
 
 
 EVERY = "*"
+AUTO = "auto"
 ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # what --duplicates may say
 
 
@@ -34,8 +35,9 @@ class ReadOptions:
         Whether the first line names the columns.
     samples : str or None, default=None
         The column with the names of the samples.
-    transpose : bool or None, default=None
-        Whether the file has features in rows and samples in columns.
+    transpose : bool, "auto" or None, default=None
+        Whether the file has features in rows and samples in columns; ``"auto"`` decides by what the file shows,
+        as None does, and says what it decided.
     sheet : str or None, default=None
         The sheet of a workbook.
     labels_sheet : str or None, default=None
@@ -52,7 +54,7 @@ class ReadOptions:
     Raises
     ------
     ValueError
-        If ``delimiter`` is neither one character nor a known word.
+        If ``delimiter`` is neither one character nor a known word, or ``transpose`` something else.
 
     Examples
     --------
@@ -64,7 +66,7 @@ class ReadOptions:
     delimiter: str | None = None
     header: bool | None = None
     samples: str | None = None
-    transpose: bool | None = None
+    transpose: bool | str | None = None
     sheet: str | None = None
     labels_sheet: str | None = None
     layer: str | None = None
@@ -73,6 +75,8 @@ class ReadOptions:
     as_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        if self.transpose not in (None, AUTO, True, False):
+            raise ValueError(f"transpose must be True, False, {AUTO!r} or None, got {self.transpose!r}.")
         if self.delimiter is None:
             return
         delimiter = SPOKEN_DELIMITERS.get(self.delimiter.lower(), self.delimiter)
@@ -82,3 +86,8 @@ class ReadOptions:
                 f"the words are {', '.join(name for name in SPOKEN_DELIMITERS if name.isalpha())}."
             )
         object.__setattr__(self, "delimiter", delimiter)
+
+    @property
+    def finds_orientation(self) -> bool:
+        """Whether the table decides if features are in rows."""
+        return self.transpose in (None, AUTO)

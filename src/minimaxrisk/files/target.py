@@ -64,7 +64,8 @@ def _suggestion(raw: RawTable) -> str:
             likely.append(raw.names[j])
     if not likely:
         return "No column looks like classes."
-    return f"It could be {', '.join(_with_values(name, raw) for name in likely[:MOST_LIKELY])}."
+    found = ", ".join(_with_values(name, raw) for name in likely[:MOST_LIKELY])
+    return f'It could be {found}; for example --target "{likely[0]}".'
 
 
 def _with_values(name: str, raw: RawTable) -> str:

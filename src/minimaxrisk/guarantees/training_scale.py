@@ -32,12 +32,14 @@ from minimaxrisk.guarantees.fitted_model import check_classes, check_model, trai
 # logarithms, 100 times as large or standardised. No file of honest samples is as a whole.
 TIMES_LARGEST = 2.0  # the distance, of the largest among training samples
 STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
-# In fewer samples chance decides how much they differ. No five honest ones differed less than exp(-2.3) times
-# as much as training samples in the median of 8 columns or more; logarithms do exp(-5.6) times.
+# In fewer samples chance decides how much they differ. On those halves, in a look that no test repeats, no
+# five honest ones differed less than exp(-2.3) times as much as training samples in the median of 8 columns
+# or more; logarithms do exp(-5.6) times. The limit between the two is judgement.
 FEWEST_FOR_SPREAD, SMALLEST_SPREAD = 5, np.exp(-3.0)
-SMALLEST_FACTOR = 3.0  # less need not be another unit
+# Judgement, not measured: the next three decide about words and memory, not about which samples are suspected.
+SMALLEST_FACTOR = 3.0  # a smaller one is not called another unit: arrays and days differ by as much
 BASES = {"base-2": 2.0, "natural": np.e, "base-10": 10.0}
-CELLS_AT_ONCE = 2_000_000
+CELLS_AT_ONCE = 2_000_000  # 16 MB of differences from the means of a class
 
 
 @dataclass(frozen=True)

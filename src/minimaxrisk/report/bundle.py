@@ -16,20 +16,28 @@ from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.report.scripts import require
 
 
+def is_bundle_kept() -> bool:
+    """Whether ``vega_bundle`` need not make it, so that a person who waits can be told."""
+    return _read(_place()) is not None
+
+
 def vega_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, in a block of its own so that its names stay inside."""
-    module = require("vl_convert")
-    place = _cache_folder() / f"vega-of-vl-convert-{module.__version__}.js"
+    place = _place()
     kept = _read(place)
     if kept is not None:
         return kept
-    bundle: str = module.javascript_bundle()
+    bundle: str = require("vl_convert").javascript_bundle()
     # Browsers read other ends of lines as \n, and then the hash would not be the one of the policy.
     bundle = "{" + bundle.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script") + "}"
     with suppress(OSError, ValueError):
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, f"{_digest(bundle)}\n{bundle}")
     return bundle
+
+
+def _place() -> Path:
+    return _cache_folder() / f"vega-of-vl-convert-{require('vl_convert').__version__}.js"
 
 
 def _read(place: Path) -> str | None:

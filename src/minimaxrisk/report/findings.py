@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -245,6 +245,8 @@ def gather_findings(
     render_report : Makes a page of them.
     report_of : Does both.
     """
+    if has_rivals and n_folds == 0:
+        raise ValueError("has_rivals=True needs folds to compare on: set n_folds to 2 or more, got 0.")
     subject = Subject.of(
         model,
         X,
@@ -255,71 +257,54 @@ def gather_findings(
         feature_names=feature_names,
         sample_names=sample_names,
     )
-    if has_rivals and n_folds == 0:
-        raise ValueError("has_rivals=True needs folds to compare on: set n_folds to 2 or more, got 0.")
-    parts = Stopwatch(progress)
-    parts.begin("certificate")
-    fit = _summarise_fit(subject)
-    parts.begin("permutation test")
-    noise = permutation_result or _permuted(subject, n_permutations, n_jobs=n_jobs, seed=random_state)
-    parts.begin("cross-validation")
-    folds, no_folds = _cross_validated(subject, n_folds, n_repeats, n_jobs=n_jobs, seed=random_state)
-    rivals = None
-    if has_rivals and no_folds is None:
-        parts.begin("other classifiers")
-        rivals = beside_rivals(
-            subject.learner,
-            subject.X,
-            subject.y,
-            groups=subject.groups,
-            n_folds=n_folds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-    parts.begin("path over radii")
-    path, no_path = _path_around(subject, n_radii)
-    bounds = guarantee if isinstance(guarantee, BestGuarantee) else None
-    if guarantee is True and fit.certificate_valid:
-        parts.begin("guarantee")
-        bounds = _guaranteed(subject, n_folds=n_folds, random_state=random_state)
-    parts.begin("tables")
-    classifier, seen, own = subject.classifier, subject.seen, subject.own
-    wrong, own_probability = training_predictions(classifier, seen, own)
-    worst = WorstCaseDistributionDisplay.from_estimator(
-        classifier, subject.y, max_samples=MOST_SUSPECTS, sample_names=subject.sample_names
+    wanted = Wanted(
+        n_permutations=n_permutations,
+        n_folds=n_folds,
+        n_repeats=n_repeats,
+        n_radii=n_radii,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        permutation_result=permutation_result,
+        guarantee=guarantee,
+        has_rivals=has_rivals,
     )
-    contrasts = class_contrasts(seen, own, len(classifier.classes_))
-    frequency = None if folds is None else folds.selection_frequency
-    return Findings(
-        data=summarise_data(classifier, subject.described, own),
-        fit=fit,
-        radius=summarise_radius(classifier, len(own)),
-        settings={name: _setting(value) for name, value in sorted(classifier.get_params().items())},
-        features=tabulate_features(classifier, contrasts, subject.feature_names, frequency),
-        volcano=volcano_of(classifier, seen, contrasts, subject.feature_names),
-        values=SelectedValuesDisplay.from_estimator(
-            classifier,
-            seen,
-            subject.y,
-            feature_names=subject.feature_names,
-            sample_names=subject.sample_names,
-        ),
-        history=BoundPathDisplay.from_estimator(classifier),
-        path=path,
-        path_skipped=no_path,
-        permutation=None if noise is None else PermutationTestDisplay.from_result(noise),
-        worst_case=worst,
-        suspects=list_suspects(classifier, own, own_probability, worst, cross_validation=folds),
-        classes=summarise_classes(classifier, own, wrong, own_probability, cross_validation=folds),
-        cross_validation=folds,
-        cross_validation_skipped=no_folds,
-        left_out=None if folds is None else summarise_left_out(folds, classifier, subject.sample_names),
-        comparison=None if folds is None else ErrorComparisonDisplay.from_result(classifier, folds),
-        rivals=rivals,
-        rivals_skipped=no_folds if has_rivals else None,
-        guarantee=_without_models(bounds),
-        seconds=parts.end(),
-    )
+    clock, known = Stopwatch(progress), dict(NOT_COMPUTED)
+    for part in PARTS:
+        if part.is_wanted(wanted, known):
+            clock.begin(part.name)
+            known |= part.compute(subject, wanted, known)
+    return Findings(**known, seconds=clock.end())
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a caller of ``gather_findings`` asks for."""
+
+    n_permutations: int
+    n_folds: int
+    n_repeats: int
+    n_radii: int
+    n_jobs: int | None
+    random_state: Any
+    permutation_result: PermutationTestResult | None
+    guarantee: bool | BestGuarantee
+    has_rivals: bool
+
+
+Known: TypeAlias = Mapping[str, Any]  # fields of Findings, as far as they are known
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the work, by the name that a person who waits is told, which adds fields of ``Findings``."""
+
+    name: str
+    compute: Callable[[Subject, Wanted, Known], Known]
+    is_wanted: Callable[[Wanted, Known], bool] = lambda wanted, known: True
+
+
+def _certified(subject: Subject, wanted: Wanted, known: Known) -> Known:
+    return {"fit": _summarise_fit(subject)}
 
 
 def _summarise_fit(subject: Subject) -> FitSummary:
@@ -379,85 +364,129 @@ def guarantee_of_model(
     )
 
 
-def _without_models(found: BestGuarantee | None) -> BestGuarantee | None:
-    """What a page can say; the models behind it are no numbers."""
-    if found is None:
-        return None
-    return replace(found, statements=tuple(replace(one, model=None) for one in found.statements))
-
-
-def _guaranteed(subject: Subject, *, n_folds: int, random_state: Any) -> BestGuarantee:
+def _guaranteed(subject: Subject, wanted: Wanted, known: Known) -> Known:
     """Radii take the steps before the classifier as given, which those that look at labels are not."""
-    return guarantee_of_model(
-        subject.classifier,
-        subject.X,
-        subject.y,
-        subject.transformer,
-        groups=subject.groups,
-        n_folds=0 if subject.uses_labels else n_folds,
-        random_state=random_state,
+    found = wanted.guarantee
+    if not isinstance(found, BestGuarantee):
+        found = guarantee_of_model(
+            subject.classifier,
+            subject.X,
+            subject.y,
+            subject.transformer,
+            groups=subject.groups,
+            n_folds=0 if subject.uses_labels else wanted.n_folds,
+            random_state=wanted.random_state,
+        )
+    # What a page can say; the models behind it are no numbers.
+    statements = tuple(replace(one, model=None) for one in found.statements)
+    return {"guarantee": replace(found, statements=statements)}
+
+
+def _wants_guarantee(wanted: Wanted, known: Known) -> bool:
+    return isinstance(wanted.guarantee, BestGuarantee) or (
+        wanted.guarantee and known["fit"].certificate_valid
     )
 
 
-def _permuted(
-    subject: Subject, n_permutations: int, *, n_jobs: int | None, seed: Any
-) -> PermutationTestResult | None:
-    if n_permutations == 0:
-        return None
-    estimator, X = (subject.learner, subject.X) if subject.uses_labels else (subject.classifier, subject.seen)
-    return permutation_test(
-        clone(estimator),
-        X,
-        subject.y,
-        n_permutations,
-        groups=subject.batch,
-        replicates=subject.groups,
-        n_jobs=n_jobs,
-        random_state=seed,
-    )
+def _permuted(subject: Subject, wanted: Wanted, known: Known) -> Known:
+    test = wanted.permutation_result
+    if test is None and wanted.n_permutations:
+        estimator, X = subject.classifier, subject.seen
+        if subject.uses_labels:
+            estimator, X = subject.learner, subject.X
+        test = permutation_test(
+            clone(estimator),
+            X,
+            subject.y,
+            wanted.n_permutations,
+            groups=subject.batch,
+            replicates=subject.groups,
+            n_jobs=wanted.n_jobs,
+            random_state=wanted.random_state,
+        )
+    return {"permutation": None if test is None else PermutationTestDisplay.from_result(test)}
 
 
-def _cross_validated(
-    subject: Subject, n_folds: int, n_repeats: int, *, n_jobs: int | None, seed: Any
-) -> tuple[CrossValidatedError | None, str | None]:
+def _cross_validated(subject: Subject, wanted: Wanted, known: Known) -> Known:
     """The outcome, or why there is none."""
     model, y, groups = subject.classifier, subject.y, subject.groups
-    if n_folds == 0:
-        return None, None
-    if n_folds_possible(model, y, n_folds, groups) < 2:
+    if n_folds_possible(model, y, wanted.n_folds, groups) < 2:
         labels = y if groups is None else y[np.unique(np.asarray(groups, str), return_index=True)[1]]
         sizes = (labels[:, None] == model.classes_).sum(axis=0)
         lonely = str(model.classes_[int(np.argmin(sizes))])
         kind = "sample" if groups is None else "group"
-        return None, f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
+        why = f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
+        return {"cross_validation_skipped": why, "rivals_skipped": why if wanted.has_rivals else None}
     found = cross_validated_error(
         subject.learner,
         subject.X,
         y,
         groups=groups,
-        n_folds=n_folds,
-        n_repeats=n_repeats,
-        random_state=seed,
-        n_jobs=n_jobs,
+        n_folds=wanted.n_folds,
+        n_repeats=wanted.n_repeats,
+        random_state=wanted.random_state,
+        n_jobs=wanted.n_jobs,
     )
-    return found, None
+    return {
+        "cross_validation": found,
+        "left_out": summarise_left_out(found, model, subject.sample_names),
+        "comparison": ErrorComparisonDisplay.from_result(model, found),
+    }
 
 
-def _path_around(subject: Subject, n_radii: int) -> tuple[BoundPathDisplay | None, str | None]:
+def _beside_rivals(subject: Subject, wanted: Wanted, known: Known) -> Known:
+    rivals = beside_rivals(
+        subject.learner,
+        subject.X,
+        subject.y,
+        groups=subject.groups,
+        n_folds=wanted.n_folds,
+        random_state=wanted.random_state,
+        n_jobs=wanted.n_jobs,
+    )
+    return {"rivals": rivals}
+
+
+def _tabulated(subject: Subject, wanted: Wanted, known: Known) -> Known:
+    """All that takes no further fit."""
+    classifier, seen, own, folds = subject.classifier, subject.seen, subject.own, known["cross_validation"]
+    wrong, own_probability = training_predictions(classifier, seen, own)
+    worst = WorstCaseDistributionDisplay.from_estimator(
+        classifier, subject.y, max_samples=MOST_SUSPECTS, sample_names=subject.sample_names
+    )
+    contrasts = class_contrasts(seen, own, len(classifier.classes_))
+    frequency = None if folds is None else folds.selection_frequency
+    return {
+        "data": summarise_data(classifier, subject.described, own),
+        "radius": summarise_radius(classifier, len(own)),
+        "settings": {name: _setting(value) for name, value in sorted(classifier.get_params().items())},
+        "features": tabulate_features(classifier, contrasts, subject.feature_names, frequency),
+        "volcano": volcano_of(classifier, seen, contrasts, subject.feature_names),
+        "values": SelectedValuesDisplay.from_estimator(
+            classifier,
+            seen,
+            subject.y,
+            feature_names=subject.feature_names,
+            sample_names=subject.sample_names,
+        ),
+        "history": BoundPathDisplay.from_estimator(classifier),
+        "worst_case": worst,
+        "suspects": list_suspects(classifier, own, own_probability, worst, cross_validation=folds),
+        "classes": summarise_classes(classifier, own, wrong, own_probability, cross_validation=folds),
+    }
+
+
+def _path_around(subject: Subject, wanted: Wanted, known: Known) -> Known:
     """R* over radii around the one used, or why there is no such path."""
     model = subject.classifier
-    if n_radii == 0:
-        return None, None
     if model.radius_ is None:
-        return (
-            None,
-            "the radii were given one by one, as an array, so there is no single factor to vary.",
-        )
+        why = "the radii were given one by one, as an array, so there is no single factor to vary."
+        return {"path_skipped": why}
     with quiet_fits():
         path = minimax_risk_path(
             subject.seen,
             subject.y,
-            _radii_around(float(model.radius_), n_radii),
+            _radii_around(float(model.radius_), wanted.n_radii),
             groups=subject.groups,
             coding=model.coding_,
             standardize=model.standardize,
@@ -465,7 +494,7 @@ def _path_around(subject: Subject, n_radii: int) -> tuple[BoundPathDisplay | Non
             class_weight=model.class_weight,
             marginal=model.marginal,
         )
-    return BoundPathDisplay.from_result(path), None
+    return {"path": BoundPathDisplay.from_result(path)}
 
 
 def _radii_around(radius: float, n_radii: int) -> FloatArray:
@@ -482,3 +511,26 @@ def _setting(value: Any) -> str:
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
     return repr(value)
+
+
+# What stays as it is where a part is not wanted, or cannot be had.
+NOT_COMPUTED: Known = dict.fromkeys(
+    (
+        *("permutation", "cross_validation", "cross_validation_skipped", "left_out", "comparison"),
+        *("rivals", "rivals_skipped", "path", "path_skipped", "guarantee"),
+    )
+)
+# One after the other; each may look at what those before it found.
+PARTS = (
+    Part("certificate", _certified),
+    Part("permutation test", _permuted),
+    Part("cross-validation", _cross_validated, lambda wanted, known: wanted.n_folds != 0),
+    Part(
+        "other classifiers",
+        _beside_rivals,
+        lambda wanted, known: wanted.has_rivals and known["cross_validation"] is not None,
+    ),
+    Part("path over radii", _path_around, lambda wanted, known: wanted.n_radii != 0),
+    Part("guarantee", _guaranteed, _wants_guarantee),
+    Part("tables", _tabulated),
+)

@@ -16,6 +16,7 @@ from minimaxrisk.report.gene_links import gene_links
 from minimaxrisk.report.genes import gene_table
 from minimaxrisk.report.heat_map import N_STEPS, cells_of, heat_map_figure
 from minimaxrisk.report.left_out_figures import reliability_figure, roc_figure
+from minimaxrisk.report.meaning import meaning
 from minimaxrisk.report.phrases import count, misclassified, p_value, share, unbroken
 from minimaxrisk.report.plain_verdict import plain_verdict
 from minimaxrisk.report.scripts import asset, content_policy, json_island, require
@@ -151,7 +152,7 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "headline": wording.headline(findings),
         "summary": wording.summary(findings),
         "try": wording.what_to_try(findings) if verdicts.says_nothing(findings) else [],
-        "meaning": wording.meaning(findings),
+        "meaning": meaning(findings),
         "features": [*section_wording.caution(findings), section_wording.about_features(findings)],
         "cross_validation": section_wording.about_cross_validation(findings),
         "left_out": section_wording.about_left_out(findings),

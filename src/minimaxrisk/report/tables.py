@@ -126,12 +126,11 @@ def error_table(findings: Findings) -> PageTable | None:
 
 
 def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Where the seconds went, the most first."""
-    seconds = {**findings.seconds}
-    for part, value in before.items():
+    """Where the seconds went, part after part, so that pages of the same data differ in digits alone."""
+    seconds = {**before}
+    for part, value in findings.seconds.items():
         seconds[part] = seconds.get(part, 0.0) + value
-    longest_first = sorted(seconds.items(), key=lambda item: -item[1])
-    return [(part, f"{value:,.1f} s") for part, value in longest_first if value >= 0.05]
+    return [(part, f"{value:,.1f} s") for part, value in seconds.items()]
 
 
 def class_table(findings: Findings) -> PageTable:

@@ -14,11 +14,13 @@ from typing import Any
 
 from numpy.lib import format as npy
 
-# A model with a million columns and ten classes unpacks to some 300 MB, most of which are zeros.
+# All three are judgement, not measured: several times what the largest plausible model has, and still little
+# for the machine that reads it. A million columns and ten classes are 80 MB of coefficients, and as much for
+# each of a few other attributes.
 MOST_BYTES = 1_000_000_000
-# Of descriptions, which are text: those of ensembles of 500 members have some megabytes.
+# Of descriptions, which are text: a few kilobytes for each member of an ensemble.
 MOST_BYTES_OF_TEXT = 100_000_000
-# Descriptions of models nest about fifteen levels.
+# Objects within objects: a handful of levels for each of pipeline, ensemble, classifier and array.
 DEEPEST = 100
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
 

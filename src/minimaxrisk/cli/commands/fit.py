@@ -40,6 +40,7 @@ from minimaxrisk.cli.options import (
     check_comparison,
     check_extras,
     check_genes,
+    whole_number,
     with_reading_options,
 )
 from minimaxrisk.cli.page_file import check_page_file
@@ -185,7 +186,7 @@ def fit_command(
         int | None,
         typer.Option(
             metavar="N",
-            min=0,
+            parser=whole_number,
             help=f"Permutations of the labels to compare R* with; by default {PERMUTATIONS} with a report, "
             "otherwise none: --permutations 999",
             rich_help_panel=REPORTING,

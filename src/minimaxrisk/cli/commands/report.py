@@ -37,6 +37,7 @@ from minimaxrisk.cli.options import (
     check_comparison,
     check_extras,
     check_genes,
+    whole_number,
     with_reading_options,
 )
 from minimaxrisk.cli.page_file import check_page_file, write_page
@@ -62,7 +63,7 @@ def report_command(
         int,
         typer.Option(
             metavar="N",
-            min=0,
+            parser=whole_number,
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
             rich_help_panel=REPORTING,
         ),
