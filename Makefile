@@ -86,7 +86,7 @@ format: $(VENV)/installed-dev
 
 # A warning, which a link that leads nowhere is too, fails the build after all of them have been shown.
 docs: $(VENV)/installed-docs
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --builder html docs docs/_build/html
+	$(BIN)/python -m sphinx --fresh-env --fail-on-warning --keep-going --builder html docs docs/_build/html
 
 # Each goes on where an interrupted run stopped; a setting is REPRODUCE_FLAGS="--set folds=3". Quick runs have a
 # folder of their own. experiments/rivals/make_mrcpy_env.sh adds a rival to the benchmark.

@@ -24,8 +24,12 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "layers",
     "mathml",
+    "command_reference",
+    "own_members",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "examples", "**/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 html_math_renderer = "mathml"
 
@@ -36,6 +40,8 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 
 autosummary_generate = True
+smartquotes = False  # types hold quotes, and people copy them
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's sections tell the types
 numpydoc_show_class_members = False  # the reference lists them by autosummary
 numpydoc_class_members_toctree = False

@@ -61,6 +61,9 @@ def test_two_commands_are_makefile_targets():
 
 
 def test_links_in_the_documents_lead_somewhere():
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
-            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+    """Without the site; its build looks at anchors too."""
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
+    for path in [ROOT / "README.md", *pages]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            is_built = "auto_examples" in target
+            assert is_built or (path.parent / target).exists(), f"{path.name} links to {target}"

@@ -32,10 +32,14 @@ MOST_SHOWN = 6
 class BatchCheck:
     """Outcome of ``check_batches``.
 
+    Printed, it says all of it in words.
+
     Attributes
     ----------
-    batches, classes : ndarray
-        Their names.
+    batches : ndarray of shape (n_batches,)
+        Names of the batches.
+    classes : ndarray of shape (n_classes,)
+        The labels.
     counts : ndarray of int of shape (n_batches, n_classes)
         Samples by batch and class.
     n_wrong : int or None
@@ -59,6 +63,7 @@ class BatchCheck:
 
     @property
     def n_samples(self) -> int:
+        """Number of samples, of all batches and classes."""
         return int(self.counts.sum())
 
     @property
@@ -79,7 +84,7 @@ class BatchCheck:
 
     @property
     def statement(self) -> str:
-        """In words."""
+        """The outcome in words."""
         return " ".join([self._described(), self._tested()])
 
     def __str__(self) -> str:
@@ -134,19 +139,35 @@ def check_batches(
     Parameters
     ----------
     model : MinimaxRiskClassifier
-        Fitted.
-    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
-        Its training data.
+        A fitted classifier.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The instances that it was fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels.
     batch : array-like of shape (n_samples,)
         The batch of each sample.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one patient stay in one fold, where they are in one batch.
-    n_folds, random_state, n_jobs
-        Of the cross-validation.
+    n_folds : int, default=5
+        Folds of the cross-validation by which the batch is looked for.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds.
+    n_jobs : int or None, default=None
+        Processes among which the folds are shared, as in joblib.
 
     Returns
     -------
     BatchCheck
+        Counts by batch and class, errors at finding the batch, and both in words.
+
+    Raises
+    ------
+    ValueError
+        If ``batch`` has fewer than two different entries.
+
+    See Also
+    --------
+    permutation_test : With the batches as ``groups``, labels move within batches only.
 
     Examples
     --------

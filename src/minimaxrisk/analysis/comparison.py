@@ -49,7 +49,7 @@ class CannotFitError(ValueError):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each of several classifiers did on the same folds.
+    """What each of several classifiers did on the same folds; printed, a table.
 
     Attributes
     ----------
@@ -73,12 +73,12 @@ class Comparison:
 
     @property
     def mean_errors(self) -> FloatArray:
-        """Mean over the folds, one for each classifier."""
+        """Mean error over the folds, one for each classifier."""
         return self.errors.mean(axis=1)
 
     @property
     def standard_errors(self) -> FloatArray:
-        """Of the mean errors, approximately."""
+        """Approximate standard errors of the mean errors."""
         return self._standard_error(self.errors)
 
     @property
@@ -129,8 +129,10 @@ def compare(
     estimators : mapping of str to classifier
         Any scikit-learn classifiers, pipelines and searches included, by the names that they are to have. The
         others are held against the first. They are cloned.
-    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
-        The data. Scaling and selection belong into pipelines, so that they happen inside each fold.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Instances. Scaling and selection belong into pipelines, so that they happen inside each fold.
+    y : array-like of shape (n_samples,)
+        Their labels.
     cv : int or splitter, default=5
         Number of stratified folds, or a splitter of scikit-learn.
     n_repeats : int, default=1
@@ -143,11 +145,21 @@ def compare(
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, where ``cv`` is a number.
     verbose : int, default=0
-        If positive, a progress bar.
+        If positive, a progress bar on standard error.
 
     Returns
     -------
     Comparison
+        Errors, columns and seconds of every fit, with means, differences and their standard errors.
+
+    Raises
+    ------
+    ValueError
+        If something in ``estimators`` is no classifier, or cannot be fitted on a fold.
+
+    See Also
+    --------
+    holdout_bound : A limit on the error of one of them that holds with a probability.
 
     References
     ----------

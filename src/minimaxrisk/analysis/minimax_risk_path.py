@@ -28,17 +28,19 @@ LARGEST_GAP = 1e-6
 class MinimaxRiskPath:
     """Models for many radii; all arrays have one entry per radius, in the order in which they were given.
 
+    Printed, a line per radius.
+
     Attributes
     ----------
     radii : ndarray of shape (n_radii,)
-        As given.
+        As given, or those of the default grid.
     worst_case_error, lower : ndarray of shape (n_radii,)
-        Certified bounds on R*: those of ``MinimaxRiskClassifier(radius=s)``.
+        Certified upper and lower bounds on R*: those of ``MinimaxRiskClassifier(radius=s)``.
     rules : list of LinearRule
         Coefficients of the selected columns; ``coefs`` is made of them when asked for.
     classes : ndarray of shape (n_classes,)
         The labels.
-    breakpoints, breakpoint_errors : ndarray or None
+    breakpoints, breakpoint_errors : ndarray of shape (n_breakpoints,) or None
         With ``breakpoints=True`` the radii between the smallest and the largest one at which the slope of R*
         changes, ascending, and R* there (an upper bound; ``bounds`` gives both). R* is linear in between.
     n_passes : int
@@ -69,22 +71,22 @@ class MinimaxRiskPath:
 
     @property
     def intercepts(self) -> FloatArray:
-        """Shape (n_radii, 1 or n_classes)."""
+        """Constants of the decision functions, shape (n_radii, 1 or n_classes)."""
         return np.stack([rule.intercept for rule in self.rules])
 
     @property
     def thresholds(self) -> FloatArray:
-        """phi(mu), the level above which scores turn into probabilities; NaN with a known marginal."""
+        """Levels phi(mu) above which scores turn into probabilities; NaN with a known marginal."""
         return np.array([rule.threshold for rule in self.rules], dtype=np.float64)
 
     @property
     def selected_features(self) -> list[IntArray]:
-        """Indices of the columns with a non-zero coefficient."""
+        """Indices of the columns with a non-zero coefficient, an array for each radius."""
         return [rule.columns for rule in self.rules]
 
     @property
     def n_features(self) -> IntArray:
-        """Their numbers."""
+        """Numbers of columns with a non-zero coefficient."""
         return np.array([len(rule.columns) for rule in self.rules])
 
     def bounds(self, radius: Any) -> tuple[Any, Any]:
@@ -96,12 +98,19 @@ class MinimaxRiskPath:
         Parameters
         ----------
         radius : float or array-like
-            Radii.
+            One radius or several.
 
         Returns
         -------
-        lower, upper : float or ndarray
-            Of the shape of ``radius``.
+        lower : float or ndarray
+            Lower bounds, of the shape of ``radius``.
+        upper : float or ndarray
+            Upper bounds.
+
+        Raises
+        ------
+        ValueError
+            If a radius lies outside the path.
         """
         try:
             asked = np.asarray(radius, dtype=np.float64)
@@ -152,11 +161,21 @@ def minimax_risk_path(
         Factors s of the confidence radii, positive, in any order. ``None`` takes 20, evenly spaced by ratio,
         from a hundredth of the largest one up to that, where R* is 1 - 1/K and nothing is learned.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights.
+        Weights, as for ``fit`` of the classifier.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples that are not independent of each other, as for ``fit`` of the classifier.
-    coding, marginal, standardize, fit_intercept, copy, class_weight
-        As for ``MinimaxRiskClassifier``.
+    coding : {"auto", "signed", "one-hot"}, default="auto"
+        How labels enter the feature map, as for ``MinimaxRiskClassifier``.
+    marginal : {"free", "empirical"}, default="free"
+        What the adversary may do to the instances, as there.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit variance inside.
+    fit_intercept : bool, default=True
+        Whether a column of ones is added to the features.
+    copy : {"auto", True, False}, default="auto"
+        Whether a float64 copy of a dense X is made, as for ``MinimaxRiskClassifier``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights per class, as there.
     breakpoints : bool, default=False
         Whether to find all radii at which the slope of R* changes. R* is then known at every radius in
         between (but for radii so small that confidence intervals shrink to the 1e-9 that they have at
@@ -168,6 +187,17 @@ def minimax_risk_path(
     Returns
     -------
     MinimaxRiskPath
+        Bounds, rules and selected columns for every radius.
+
+    Raises
+    ------
+    ValueError
+        If a radius is not positive, or the data are not what ``fit`` of the classifier would take.
+
+    See Also
+    --------
+    MinimaxRiskClassifierCV : Chooses one of the radii.
+    minimaxrisk.inspection.BoundPathDisplay : Draws the path.
 
     Examples
     --------

@@ -55,7 +55,7 @@ TIE = 1e-12
 
 @dataclass(frozen=True)
 class PermutationTestResult:
-    """Outcome of ``permutation_test``.
+    """Outcome of ``permutation_test``; printed, it says all of it in a sentence.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class PermutationTestResult:
         ``(1 + b) / (1 + n_permutations)``, b being how many permuted labellings have no larger R*.
     null_distribution : ndarray of shape (n_permutations,)
         R* of the permuted labellings, in the order in which they were drawn.
-    noise_floor : dict
+    noise_floor : dict of float to float
         Quantiles of the null distribution by probability: a study whose R* is not below
         ``noise_floor[0.05]`` has not shown more than noise does.
     gap_tol : float
@@ -114,8 +114,10 @@ def permutation_test(
         Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used. Steps of a pipeline that
         are known not to look at labels, as ``ClippedScaler`` and the scalers of scikit-learn, are fitted
         once; if there is any other step, all of them are fitted again for every permutation.
-    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
-        The data.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Instances.
+    y : array-like of shape (n_samples,)
+        Their labels.
     n_permutations : int, default=200
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
     groups : array-like of shape (n_samples,) or None, default=None
@@ -138,11 +140,28 @@ def permutation_test(
     random_state : int, RandomState instance or None, default=None
         Seed of the permutations.
     verbose : int, default=0
-        If positive, a progress bar.
+        If positive, a progress bar on standard error.
 
     Returns
     -------
     PermutationTestResult
+        R* of the labels as they are and of the permuted ones, the p-value, and the noise floor.
+
+    Raises
+    ------
+    ValueError
+        If samples of one replicate have different labels or lie in different groups, or if an argument is
+        not what it must be.
+
+    See Also
+    --------
+    minimaxrisk.inspection.PermutationTestDisplay : Draws the outcome.
+    check_batches : Tells whether a result could be one of batches.
+
+    Notes
+    -----
+    If labels and features are independent (within the groups), the labelling at hand is one like the
+    permuted ones, and p is at most alpha with probability at most alpha, for any number of permutations.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def fetch_dataset(
     progressbar: bool = True,
     url: str | None = None,
 ) -> Path:
-    """Get a data set of the paper into the data folder, as ``NAME.npz``, and return its path.
+    """Get a data set of the paper into the data folder, as ``NAME.npz``; downloads need the extra ``data``.
 
     A raw file that was put into the folder by hand is converted; otherwise the file is downloaded. A
     download that was broken off continues at the next call.
@@ -32,15 +32,33 @@ def fetch_dataset(
     Parameters
     ----------
     name : str
-        Name in the paper's Table 1, such as "Colon".
-    folder : path, optional
-        Data folder; see ``data_home``.
-    force : bool
-        Download even if the data set is there.
-    progressbar : bool
-        Show the progress of the download on standard error.
-    url : str, optional
-        Another address of the same file.
+        Its name in the paper's Table 1, such as ``"Colon"``.
+    folder : str, Path or None, default=None
+        The data folder; see ``data_home``.
+    force : bool, default=False
+        Whether to download it even if it is there.
+    progressbar : bool, default=True
+        Whether to show the progress of the download on standard error.
+    url : str or None, default=None
+        Another address of the same file; None takes that of ``dataset_info``.
+
+    Returns
+    -------
+    Path
+        The file in the data folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no address is known; the message says where to look.
+    ConnectionError
+        If the download fails; it goes on where it stopped when it is called again.
+    ValueError
+        If what came is not the data set, or if the manifest of the folder has another file of this name.
+
+    See Also
+    --------
+    load_dataset : Loads it from there.
     """
     info, home = dataset_info(name), data_home(folder)
     found = find_dataset(name, home)

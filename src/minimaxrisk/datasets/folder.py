@@ -35,13 +35,40 @@ class Found(NamedTuple):
 
 
 def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
-    """The data folder: the argument, else ``MINIMAXRISK_DATA``, else ``~/.cache/minimaxrisk``."""
+    """The data folder: the argument, else ``MINIMAXRISK_DATA``, else ``~/.cache/minimaxrisk``.
+
+    Parameters
+    ----------
+    folder : str, Path or None, default=None
+        The folder; None takes that of the environment variable ``MINIMAXRISK_DATA``, or if it is not set a
+        cache folder in the user's home.
+
+    Returns
+    -------
+    Path
+        The folder, which need not exist.
+    """
     chosen = folder or os.environ.get(VARIABLE)
     return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "minimaxrisk"
 
 
 def list_datasets(folder: str | os.PathLike[str] | None = None) -> list[str]:
-    """Names of the data sets whose file is present in the data folder; none if there is no folder."""
+    """Names of the data sets whose file is present in the data folder.
+
+    Parameters
+    ----------
+    folder : str, Path or None, default=None
+        The data folder; see ``data_home``.
+
+    Returns
+    -------
+    list of str
+        The names, those of the manifest first; none if there is no folder.
+
+    See Also
+    --------
+    dataset_status : Tells of missing ones too.
+    """
     home = data_home(folder)
     names = dict.fromkeys((*manifest_rows(home), *REGISTRY))
     return [name for name in names if find_dataset(name, home) is not None]
@@ -64,12 +91,33 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, *, ret
     """Load a data set by name.
 
     A file of the manifest is compared with its checksum, and a data set of the paper with the shape that
-    the paper gives. ``fetch_dataset`` downloads those that are missing.
+    the paper gives.
+
+    Parameters
+    ----------
+    name : str
+        A name of the manifest of the data folder, or one of the paper's Table 1.
+    folder : str, Path or None, default=None
+        The data folder; see ``data_home``.
+    return_X_y : bool, default=False
+        Whether to return the pair of data and labels alone.
 
     Returns
     -------
-    Bunch with ``data`` (ndarray or CSR matrix), ``target`` (labels by name where names are known),
-    ``target_names`` and ``DESCR``; or the pair ``(data, target)``.
+    Bunch or tuple
+        With ``data`` (ndarray or CSR matrix), ``target`` (labels by name where names are known),
+        ``target_names`` and ``DESCR``; or the pair ``(data, target)``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file of the data set is not in the folder; the message says how to get it.
+    ValueError
+        If the name is unknown, or the file is not what it should be.
+
+    See Also
+    --------
+    fetch_dataset : Downloads one that is missing.
     """
     home = data_home(folder)
     found = find_dataset(name, home)

@@ -30,7 +30,37 @@ CHALLENGE = (
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set of the paper: its shape, its sources and the study it comes from."""
+    """What is known of a data set of the paper: its shape, its sources and the study it comes from.
+
+    Attributes
+    ----------
+    number : int
+        Its line in the paper's Table 1.
+    name : str
+        Its name there.
+    n_samples, n_features, n_classes : int
+        Its shape.
+    url : str or None
+        Where it can be downloaded; None where no address is known.
+    file : str
+        What the file is called there.
+    format : str
+        How the file is written: ``"mat"``, ``"csv"`` or ``"nips2003"``.
+    source : str
+        The collection that it comes from.
+    licence : str
+        What the collection says about its use.
+    reference : str
+        The publication of those who measured it.
+    homepage : str
+        A page about it, for people.
+    note : str
+        What one should know before using it; often empty.
+    sha256 : str or None
+        Digest of the file; None where it is not known.
+    binary : bool
+        Whether its features take two values only, so that few distinct values are no sign of another table.
+    """
 
     number: int
     name: str
@@ -49,7 +79,22 @@ class DatasetInfo:
     binary: bool = False
 
     def check(self, X: DataMatrix, n_classes: int, where: object) -> None:
-        """Raise ValueError unless a table read from ``where`` can be this data set."""
+        """Refuse a table that cannot be this data set.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            Its features.
+        n_classes : int
+            The number of its classes.
+        where : object
+            The file that it was read from, for the message.
+
+        Raises
+        ------
+        ValueError
+            If its shape is another one, or if its values look discretised.
+        """
         expected = f"{self.n_samples} samples, {self.n_features} features and {self.n_classes} classes"
         if (*X.shape, n_classes) != (self.n_samples, self.n_features, self.n_classes):
             raise ValueError(
@@ -67,7 +112,30 @@ class DatasetInfo:
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """What is known of a data set of the paper, by its name in Table 1."""
+    """Tell what is known of a data set of the paper.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the paper's Table 1, such as ``"Colon"``.
+
+    Returns
+    -------
+    DatasetInfo
+        Its shape, its sources and the study it comes from.
+
+    Raises
+    ------
+    ValueError
+        If the paper has no such data set.
+
+    Examples
+    --------
+    >>> from minimaxrisk.datasets import dataset_info
+    >>> colon = dataset_info("Colon")
+    >>> colon.n_samples, colon.n_features
+    (62, 2000)
+    """
     if name not in REGISTRY:
         raise ValueError(
             f"unknown data set {name!r}; the paper has {', '.join(REGISTRY)}.{near_match(name, REGISTRY)}"

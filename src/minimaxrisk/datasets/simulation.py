@@ -19,6 +19,25 @@ class ExpressionLaw:
     Gene j of module g is ``level_j + scale_j (y shift_j + sqrt(rho) f_g + sqrt(1 - rho) e_j)`` with
     independent standard normal module factors f and noise e; the label y is 1 with probability
     ``positive``. The last module may hold fewer genes than the others.
+
+    Parameters
+    ----------
+    level : ndarray of shape (n_features,)
+        Means of the genes in class 0.
+    scale : ndarray of shape (n_features,)
+        Standard deviations of the genes within the classes.
+    shift : ndarray of shape (n_features,)
+        Differences of the means of the classes, in these standard deviations.
+    module_size : int
+        Genes per module.
+    correlation : float
+        The correlation rho between genes of one module, in [0, 1).
+    positive : float
+        Probability of class 1.
+
+    See Also
+    --------
+    make_expression : Draws a law and a sample from it.
     """
 
     level: FloatArray
@@ -30,6 +49,7 @@ class ExpressionLaw:
 
     @property
     def n_features(self) -> int:
+        """Number of genes."""
         return len(self.level)
 
     @property
@@ -58,7 +78,17 @@ class ExpressionLaw:
     def error(self, coef: FloatArray, intercept: FloatArray | float) -> float:
         """Exact error of the rule that says class 1 where ``coef'x + intercept > 0``.
 
-        Two rows of coefficients are scores of the classes, and the larger score decides.
+        Parameters
+        ----------
+        coef : array-like of shape (n_features,), (1, n_features) or (2, n_features)
+            Coefficients. Two rows are scores of the classes, and the larger score decides.
+        intercept : float or array-like of shape (1,) or (2,)
+            Constants, one for each row.
+
+        Returns
+        -------
+        float
+            The probability that the rule errs.
         """
         coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
         if len(coef) == 2:
@@ -74,7 +104,22 @@ class ExpressionLaw:
         return float((1.0 - self.positive) * wrong[0] + self.positive * wrong[1])
 
     def sample(self, n_samples: int, random_state: Any = None) -> tuple[FloatArray, IntArray]:
-        """Draw instances and labels; every class occurs as soon as there are two samples."""
+        """Draw instances and labels; every class occurs as soon as there are two samples.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        random_state : int, RandomState instance or None, default=None
+            Seed; an int gives the same sample every time.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Instances.
+        y : ndarray of int of shape (n_samples,)
+            Labels, 0 or 1.
+        """
         random = check_random_state(random_state)
         y = (random.random_sample(n_samples) < self.positive).astype(np.intp)
         if n_samples > 1 and y.min() == y.max():
@@ -115,24 +160,39 @@ def make_expression(
 
     Parameters
     ----------
-    n_samples, n_features : int
-        Patients and genes.
-    n_informative : int
+    n_samples : int, default=100
+        Number of patients.
+    n_features : int, default=2000
+        Number of genes.
+    n_informative : int, default=20
         Genes whose mean differs between the classes, at random places.
-    effect : float
+    effect : float, default=1.0
         The difference of the means in standard deviations; its sign is random per gene.
-    module_size, correlation : int, float
-        Genes per module and the correlation between genes of one module, in [0, 1).
-    positive : float
+    module_size : int, default=20
+        Genes per module.
+    correlation : float, default=0.5
+        The correlation between genes of one module, in [0, 1).
+    positive : float, default=0.5
         Probability of class 1.
-    random_state : int, RandomState instance or None
-        Seed.
+    random_state : int, RandomState instance or None, default=None
+        Seed; an int gives the same study every time.
 
     Returns
     -------
-    Bunch with ``data``, ``target`` (0 or 1), ``feature_names``, ``informative`` (sorted column indices),
-    ``bayes_error`` and ``law``, an ``ExpressionLaw`` that can draw more samples and knows the error of
-    linear rules.
+    Bunch
+        With ``data``, ``target`` (0 or 1), ``feature_names``, ``informative`` (sorted column indices),
+        ``bayes_error`` and ``law``, an ``ExpressionLaw`` that can draw more samples and knows the error of
+        linear rules.
+
+    Examples
+    --------
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(50, 200, n_informative=10, random_state=0)
+    >>> study.data.shape, len(study.informative)
+    ((50, 200), 10)
+    >>> X_new, y_new = study.law.sample(1000, random_state=1)
+    >>> X_new.shape
+    (1000, 200)
     """
     if not 0 <= n_informative <= n_features:
         raise ValueError(

@@ -13,10 +13,22 @@ from minimaxrisk.datasets.registry import REGISTRY
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """A data set of the paper (with its number in Table 1), or a stand-in (number None).
+    """A data set of the paper, or one that stands in for it, and whether its file is at hand.
 
-    ``path`` is the file, or None where it is missing. ``difference`` says how a stand-in departs from the
-    paper's table, where the manifest says so. Sizes that the manifest leaves out are None.
+    Attributes
+    ----------
+    name : str
+        Its name.
+    number : int or None
+        Its line in the paper's Table 1; None for a stand-in.
+    n_samples, n_features, n_classes : int or None
+        Its shape; None where the manifest leaves it out.
+    path : Path or None
+        Its file; None where it is missing.
+    note : str
+        What one should know before using it.
+    difference : str
+        How a stand-in departs from the paper's table, where the manifest says so.
     """
 
     name: str
@@ -30,11 +42,23 @@ class DatasetStatus:
 
     @property
     def stand_in(self) -> bool:
+        """Whether it only stands in for a data set of the paper."""
         return self.number is None
 
 
 def dataset_status(folder: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
-    """The thirteen data sets of the paper in the order of Table 1, then the others of the manifest."""
+    """Tell which data sets are at hand and which are missing.
+
+    Parameters
+    ----------
+    folder : str, Path or None, default=None
+        The data folder; see ``data_home``.
+
+    Returns
+    -------
+    list of DatasetStatus
+        The thirteen data sets of the paper in the order of Table 1, then the others of the manifest.
+    """
     home = data_home(folder)
     rows = manifest_rows(home)
     paper = [

@@ -32,24 +32,27 @@ def make_text(
 
     Parameters
     ----------
-    n_samples, n_features : int
-        Texts and words.
-    mean_length : float
+    n_samples : int, default=2000
+        Number of texts.
+    n_features : int, default=20_000
+        Number of words.
+    mean_length : float, default=80.0
         Mean of the Poisson number of draws per text.
-    informative_share : float
+    informative_share : float, default=0.1
         Probability that a topic makes a word more or less frequent.
-    effect : float
+    effect : float, default=1.0
         How much: the standard deviation of the logarithm of the factor.
-    positive : float
+    positive : float, default=0.5
         Probability of topic 1.
-    random_state : int, RandomState instance or None
-        Seed.
+    random_state : int, RandomState instance or None, default=None
+        Seed; an int gives the same texts every time.
 
     Returns
     -------
-    Bunch with ``data`` (CSR array of ``1 + log(count)`` where a word occurs), ``target`` (0 or 1),
-    ``feature_names``, ``informative`` (sorted column indices) and ``topics``, the word probabilities of the
-    two topics (2 x n_features).
+    Bunch
+        With ``data`` (CSR array of ``1 + log(count)`` where a word occurs), ``target`` (0 or 1),
+        ``feature_names``, ``informative`` (sorted column indices) and ``topics``, the word probabilities of
+        the two topics (2 x n_features).
 
     Examples
     --------

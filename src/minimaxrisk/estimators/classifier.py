@@ -51,6 +51,7 @@ from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
 
 @parameters_by_keyword
@@ -220,8 +221,18 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
     stages_ : list of LinearRule
         The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
         gives; for the interior point and first-order the last one alone.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the columns.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
+
+    See Also
+    --------
+    MinimaxRiskClassifierCV : The same with a radius chosen from the data.
+    MinimaxRiskEnsembleClassifier : Averages such classifiers, fitted on parts of the samples.
+    minimax_risk_path : Classifiers for many radii at once.
+    verify : Recomputes the bounds of a fitted model without a solver.
+    permutation_test : Tells what R* would be on noise.
 
     Notes
     -----
@@ -252,7 +263,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
-            StrOptions({"bonferroni", "bootstrap"}),
+            StrOptions(set(NAMED_RULES)),
             "array-like",
         ],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
@@ -349,6 +360,23 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         Returns
         -------
         self
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If X, y or a weight is not what it must be, or if a parameter is out of its range.
+
+        Warns
+        -----
+        UninformativeRadiusWarning
+            If ``radius`` is a number with which R* is a score and not a bound on the error.
+        CoverageWarning
+            If the sample visibly breaks what a named radius rule assumes.
+        LargeFitWarning
+            Before a fit that takes an hour or more, or more memory than is free.
+        ConvergenceWarning
+            If the solver stopped short of its tolerance; the bounds are valid nevertheless.
         """
         # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
         checked = copy(self)
@@ -399,11 +427,20 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
 
     @lazy_on_dask
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes, shape (n_samples, n_classes).
+        """Scores of the classes.
 
-        For two classes one number per sample, positive where ``predict`` says ``classes_[1]``: with the
-        signed coding ``X @ coef_[0] + intercept_``, the score of the second class and minus that of the
-        first; with the one-hot coding the difference of the two scores.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            The scores, lazy for a dask array. For two classes one number per sample, positive where
+            ``predict`` says ``classes_[1]``: with the signed coding ``X @ coef_[0] + intercept_``, the score
+            of the second class and minus that of the first; with the one-hot coding the difference of the two
+            scores.
         """
         scores = self._scores(X)
         if len(self.classes_) > 2:
@@ -412,16 +449,37 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
 
     @lazy_on_dask
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The randomized rule h(y|x), shape (n_samples, n_classes).
+        """The randomized rule h(y|x).
 
         These are the probabilities with which the minimax rule picks each label. They make the
         worst-case error small; they do not estimate how probable the label is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``; lazy for a dask array.
         """
         return answer(X, self._probabilities(self._scores(X)).T)
 
     @lazy_on_dask
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity."""
+        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The logarithms, in the order of ``classes_``; lazy for a dask array.
+        """
         return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -429,6 +487,16 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
 
         Of classes with the same score the first one is taken; so a model that selected no feature says
         ``classes_[0]`` for every sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels; lazy for a dask array.
         """
         if self.deterministic:
             return self._most_probable(X)
@@ -441,7 +509,18 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         return answer(X, self.classes_[decided])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration."""
+        """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances.
+
+        Yields
+        ------
+        array of shape (n_samples, n_classes)
+            The probabilities of one stage.
+        """
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
         for stage in self.stages_:
@@ -453,6 +532,21 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         :math:`d_x = \sum_y (s_y(x) - \varphi)_+` is at most 1 on the training instances, where the bound's
         proof holds. On others it may be larger, and if the true means lie within the radii, the error of the
         randomized rule is at most ``worst_case_error_`` plus the expectation of this excess.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances, with or without labels of their own.
+
+        Returns
+        -------
+        float
+            The mean excess; zero with ``marginal="empirical"``, where every instance has a threshold of its
+            own.
+
+        See Also
+        --------
+        guaranteed_error : Adds an upper limit of the expected excess to the worst case.
         """
         check_is_fitted(self, "coef_")
         X = check_new_data(self, X)
@@ -492,6 +586,11 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         -------
         GuaranteedError
             ``value``, its parts, ``confidence``, and ``statement``, which says it in words.
+
+        Raises
+        ------
+        ValueError
+            If ``training_data`` is needed and missing, or is not what the model was fitted on.
         """
         return guaranteed_error(
             self,

@@ -37,7 +37,10 @@ RESULTS = {"cross-validation": "cv_results_", "noise-floor": "noise_results_"}
 
 
 def _of_estimator(name: str) -> property:
-    return property(lambda self: getattr(self.estimator_, name))
+    def of_estimator(self: MinimaxRiskClassifierCV) -> Any:
+        return getattr(self.estimator_, name)
+
+    return property(of_estimator, doc=f"``{name}`` of ``estimator_``.")
 
 
 @parameters_by_keyword
@@ -98,11 +101,32 @@ class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
         With ``"noise-floor"``: ``radii``; ``worst_case_error``, R* of each radius on the labels as they are;
         ``permuted_worst_case_errors`` of shape (n_permutations, n_radii); ``distance``, the mean of these
         less R*.
-    classes_, coef_, intercept_, worst_case_error_, worst_case_error_lower_, selected_features_, \
-n_features_selected_, feature_importances_
-        Those of ``estimator_``.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the columns.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients of ``estimator_``.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Its constants.
+    worst_case_error_ : float
+        Its certified upper bound on R* at the chosen radius; see the notes.
+    worst_case_error_lower_ : float
+        Its certified lower bound on R*.
+    selected_features_ : ndarray of int
+        Indices of the columns with a non-zero coefficient.
+    n_features_selected_ : int
+        Their number.
+    feature_importances_ : ndarray of shape (n_features,)
+        Absolute coefficients times the scale of their columns, as for ``MinimaxRiskClassifier``.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
+
+    See Also
+    --------
+    MinimaxRiskClassifier : The classifier at one radius.
+    minimax_risk_path : R* and the features at all radii.
+    minimaxrisk.inspection.RadiusChoiceDisplay : Draws the losses and the chosen radius.
 
     Notes
     -----
@@ -187,11 +211,12 @@ n_features_selected_, feature_importances_
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, as for ``MinimaxRiskClassifier``, and of the losses.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples of one group stay in one fold.
+            Samples of one group stay in one fold. The radii count samples all the same.
 
         Returns
         -------
         self
+            The fitted classifier.
         """
         estimator = self._checked_estimator()
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight)
@@ -261,19 +286,63 @@ n_features_selected_, feature_importances_
         return results, last_smallest(-results["distance"])
 
     def predict(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.predict`` at the chosen radius."""
+        """As ``MinimaxRiskClassifier.predict`` at the chosen radius.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
+        """
         return self._fitted().predict(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.predict_proba`` at the chosen radius."""
+        """As ``MinimaxRiskClassifier.predict_proba`` at the chosen radius.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities of the randomized rule, in the order of ``classes_``.
+        """
         return self._fitted().predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.predict_log_proba`` at the chosen radius."""
+        """As ``MinimaxRiskClassifier.predict_log_proba`` at the chosen radius.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The logarithms, in the order of ``classes_``.
+        """
         return self._fitted().predict_log_proba(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.decision_function`` at the chosen radius."""
+        """As ``MinimaxRiskClassifier.decision_function`` at the chosen radius.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            The scores; for two classes one number, positive for ``classes_[1]``.
+        """
         return self._fitted().decision_function(X)
 
     def _fitted(self) -> MinimaxRiskClassifier:

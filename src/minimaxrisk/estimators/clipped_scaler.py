@@ -47,8 +47,10 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The robust standard deviations. Where more than half of the values equal the median, as in counts,
         the median absolute deviation is zero, and that of the values which differ from the median is taken.
         Columns that do not vary beyond rounding have the scale 1.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the input columns.
+    n_features_in_ : int
+        Number of input columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
 
     Notes
     -----
@@ -76,7 +78,25 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> ClippedScaler:
-        """Medians and robust standard deviations of the columns; ``y`` is not used."""
+        """Find the medians and the robust standard deviations of the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances.
+        y : None, default=None
+            Not used; there for pipelines.
+
+        Returns
+        -------
+        self
+            The fitted scaler.
+
+        Raises
+        ------
+        ValueError
+            If the values of a column spread so wide that their differences are no finite numbers.
+        """
         refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS)
         if sparse.issparse(X):
@@ -92,7 +112,23 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The scaled and clipped columns, dense or sparse as X is."""
+        """Scale and clip the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            The scaled and clipped columns, dense or sparse as X is.
+
+        Raises
+        ------
+        ValueError
+            If X is sparse and the scaler was fitted on dense data, whose medians it subtracts.
+        """
         check_is_fitted(self)
         refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS, reset=False)
@@ -111,10 +147,20 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return scaled
 
     def inverse_transform(self, X: Any) -> Any:
-        """The columns in their own units.
+        """Bring scaled columns back to their own units.
 
         What was clipped is lost: values at the limits come back as the limits in the column's units, all
         others as they were, up to rounding.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Columns as ``transform`` returns them.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            The columns in their own units, dense or sparse as X is.
         """
         check_is_fitted(self)
         X = check_array(X, accept_sparse=["csc", "csr"], dtype=FLOATS)

@@ -56,6 +56,7 @@ from minimaxrisk.samples.validation import TrainingData, check_new_data, check_t
 from minimaxrisk.uncertainty.given import Multiple
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of, without_coverage
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
 ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
@@ -165,8 +166,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     worst_case_error_ : float
         A certified upper bound on the error of the average over the uncertainty set of all samples.
     worst_case_error_lower_ : float
-        A certified lower bound on the same: a distribution of the set on which the average errs so often.
-        (The classifier's is a bound for all rules; this one is about the rule at hand.)
+        A certified lower bound on the same: a distribution of the set on which the average errs so often. The
+        classifier's is a bound for all rules; this one is about the rule at hand.
     optimality_gap_ : float
         The difference of the two.
     deterministic_error_bound_ : float
@@ -176,10 +177,28 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         The distribution that proves ``worst_case_error_lower_``.
     worst_case_proof_ : LinearRule
         The affine function above the loss that proves ``worst_case_error_``.
-    tau_, lambda_, radius_, radius_seed_, coverage_, coverage_remarks_, coding_
-        What the set is, as for ``MinimaxRiskClassifier``.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the columns.
+    tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
+        Estimated means and radii of the features, which are the set, as for ``MinimaxRiskClassifier``.
+    radius_ : float or None
+        The factor s of the set; None where ``radius`` is an array.
+    radius_seed_ : int
+        The seed of the draws of ``radius="bootstrap"``.
+    coverage_ : float or None
+        The probability with which all true means lie within the radii of the set; None where no rule says.
+    coverage_remarks_ : tuple of str
+        What the sample visibly breaks of the rule's assumptions.
+    coding_ : str
+        The coding used by the members and by the set.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
+
+    See Also
+    --------
+    MinimaxRiskClassifier : What the members are.
+    error_bounds : The worst case of ``predict``.
+    holdout_bound : A bound on the error with a probability, from samples to spare.
 
     Notes
     -----
@@ -203,7 +222,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         "complementary": ["boolean"],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
-            StrOptions({"bonferroni", "bootstrap"}),
+            StrOptions(set(NAMED_RULES)),
             "array-like",
             None,
         ],
@@ -264,6 +283,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+            The fitted ensemble.
         """
         estimator = clone(MinimaxRiskClassifier() if self.estimator is None else self.estimator)
         estimator._validate_params()
@@ -318,21 +338,53 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     @lazy_on_dask
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The mean of the members' randomized rules, shape (n_samples, n_classes).
+        """The mean of the members' randomized rules.
 
         As those of ``MinimaxRiskClassifier`` these are probabilities of a decision: they do not estimate how
         probable the label is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``; lazy for a dask array.
         """
         return answer(X, np.ascontiguousarray(self._probabilities(X).T))
 
     @lazy_on_dask
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of ``predict_proba``; a warning tells where that is minus infinity."""
+        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The logarithms, in the order of ``classes_``; lazy for a dask array.
+        """
         return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
 
     @lazy_on_dask
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest mean probability, the first one of several."""
+        """The class with the largest mean probability, the first one of several.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels; lazy for a dask array.
+        """
         decided = rule.arg_max(self._probabilities(X))
         return answer(X, self.classes_[decided])
 
@@ -340,7 +392,15 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """``predict_proba``, or for two classes the second column less the first.
 
-        Positive where ``predict`` says ``classes_[1]``.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where ``predict`` says ``classes_[1]``; lazy for a dask array.
         """
         probabilities = self._probabilities(X)
         if len(self.classes_) > 2:

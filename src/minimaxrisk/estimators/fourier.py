@@ -29,7 +29,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     ----------
     n_components : int, default=100
         Number of output columns: as many cosines as sines, and one cosine more if it is odd.
-    gamma : "scale" or float, default="scale"
+    gamma : {"scale"} or float, default="scale"
         Variance of the entries of the u's. ``"scale"`` is 2/d, meant for standardised inputs.
         scikit-learn's ``RBFSampler`` calls half of this number gamma.
     random_state : int, RandomState instance or None, default=None
@@ -41,8 +41,10 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         The vectors u as columns.
     gamma_ : float
         The variance used.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the input columns.
+    n_features_in_ : int
+        Number of input columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
 
     Examples
     --------
@@ -72,7 +74,20 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
-        """Draw the random directions; of X only the number of columns is used."""
+        """Draw the random directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances, of which only the number of columns is used.
+        y : None, default=None
+            Not used; there for pipelines.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
         refuse_elsewhere(X, "RandomFourierFeatures")
         X = validate_data(self, X, accept_sparse=["csr", "csc"])
         n_features = X.shape[1]
@@ -83,7 +98,18 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Cosines and sines of the projections, shape (n_samples, n_components)."""
+        """Map instances to cosines and sines of their projections.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The cosines, then the sines.
+        """
         check_is_fitted(self)
         refuse_elsewhere(X, "RandomFourierFeatures")
         X = validate_data(self, X, accept_sparse=["csr", "csc"], reset=False)

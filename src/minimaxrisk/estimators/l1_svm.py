@@ -121,8 +121,14 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         ``upper`` and ``objective`` of that class, ``n_features``, ``n_added``, ``n_removed``,
         ``max_violation`` (as a fraction of the smallest penalty of a column), ``vertex`` (always
         ``"HiGHS"``), ``n_pivots``, ``seconds``.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the columns.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
+
+    See Also
+    --------
+    MinimaxRiskClassifier : The classifier with a worst-case error, by the same engines.
 
     Notes
     -----
@@ -206,6 +212,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         Returns
         -------
         self
+            The fitted classifier.
         """
         # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
         checked = copy(self)

@@ -15,11 +15,13 @@ class Reported:
 
         Parameters
         ----------
-        X, y
-            The training data: an array, a sparse matrix or a data frame, and the labels.
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            The instances that it was fitted on.
+        y : array-like of shape (n_samples,)
+            Their labels.
         path : str, Path or None, default=None
             Where to write the page, such as ``"report.html"``; None writes nothing.
-        options
+        **options
             As for ``minimaxrisk.report.report_of`` and ``gather_findings``: how many permutations, folds and
             repeats, names of features and samples.
 

@@ -78,8 +78,15 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     false_selection_bounds_ : FalseSelectionBounds
         With ``stability=True``: two bounds on the expected number of columns that are kept without being
         related to the label. Its docstring says what they assume.
-    n_features_in_, feature_names_in_
-        Number and, where known, names of the input columns.
+    n_features_in_ : int
+        Number of input columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had some.
+
+    See Also
+    --------
+    FalseSelectionBounds : What the two bounds are about.
+    minimaxrisk.inspection.StabilityDisplay : Draws how often columns were selected.
 
     Examples
     --------
@@ -127,9 +134,28 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskSelector:
-        """Fit the classifier that selects; ``sample_weight`` is passed on to it.
+        """Fit the classifier that selects.
 
-        With ``stability=True`` a sample is in one half of a pair with all of its weight.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training instances.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, passed on to the classifier. With ``stability=True`` a sample is in one half of a pair
+            with all of its weight.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no ``selected_features_`` after its fit, or if ``stability=True`` and the
+            samples cannot be halved.
         """
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
         # Before any fit, since samples that cannot be halved are refused here.
@@ -188,7 +214,18 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
                 setattr(self, f"{name}_", value)
 
     def transform(self, X: Any) -> Any:
-        """The selected columns; those of a dask array lazily."""
+        """Keep the selected columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array, sparse matrix or dask array of shape (n_samples, n_kept)
+            The selected columns; those of a dask array lazily.
+        """
         if not is_dask_array(X):
             return super().transform(X)
         check_is_fitted(self, "estimator_")

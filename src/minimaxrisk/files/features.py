@@ -189,7 +189,18 @@ def _empty_columns(X: DataMatrix) -> np.ndarray:
 
 
 def are_generated(features: Sequence[str]) -> bool:
-    """Whether the features had no names, so that they are matched by position."""
+    """Whether the features had no names, so that they are matched by position.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Names of features.
+
+    Returns
+    -------
+    bool
+        Whether all of them are names that reading a file gives: ``column_1``, ``column_2``, ...
+    """
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 

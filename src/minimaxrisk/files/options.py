@@ -21,18 +21,56 @@ ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # what --duplicates
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """All fields but the last are command-line options; None leaves the matter to what the file shows."""
+    """What a user says about a data file that does not speak for itself.
 
-    delimiter: str | None = None  # --delimiter
-    header: bool | None = None  # --header, --no-header
-    samples: str | None = None  # --samples, the column with the names of the samples
-    transpose: bool | None = None  # --transpose, --no-transpose
-    sheet: str | None = None  # --sheet of a workbook
-    labels_sheet: str | None = None  # --labels-sheet, of the workbook with the labels
-    layer: str | None = None  # --layer of an .h5ad file; the variable of .npz and .mat
-    skip_lines: int = 0  # --skip-lines above the table, of text files and workbooks
-    duplicates: str = ERROR  # --duplicates, what features of the same name become
-    as_text: frozenset[str] = frozenset()  # columns to keep as they are written, 01 and 1 apart; EVERY: all
+    All but ``as_text`` are options of the command line, by the same names. None leaves the matter to what the
+    file shows.
+
+    Parameters
+    ----------
+    delimiter : str or None, default=None
+        What stands between the cells of a text file: one character, or a word such as ``"tab"``.
+    header : bool or None, default=None
+        Whether the first line names the columns.
+    samples : str or None, default=None
+        The column with the names of the samples.
+    transpose : bool or None, default=None
+        Whether the file has features in rows and samples in columns.
+    sheet : str or None, default=None
+        The sheet of a workbook.
+    labels_sheet : str or None, default=None
+        The sheet with the labels.
+    layer : str or None, default=None
+        The layer of an ``.h5ad`` file, or the variable of an ``.npz`` or ``.mat`` file.
+    skip_lines : int, default=0
+        Lines above the table, of text files and workbooks.
+    duplicates : {"error", "mean", "max", "suffix"}, default="error"
+        What features of the same name become.
+    as_text : frozenset of str, default=frozenset()
+        Columns to keep as they are written, so that 01 and 1 are two values; ``"*"`` means all.
+
+    Raises
+    ------
+    ValueError
+        If ``delimiter`` is neither one character nor a known word.
+
+    Examples
+    --------
+    >>> from minimaxrisk.files import ReadOptions
+    >>> ReadOptions(delimiter="tab").delimiter
+    '\\t'
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    samples: str | None = None
+    transpose: bool | None = None
+    sheet: str | None = None
+    labels_sheet: str | None = None
+    layer: str | None = None
+    skip_lines: int = 0
+    duplicates: str = ERROR
+    as_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.delimiter is None:

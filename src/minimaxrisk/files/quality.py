@@ -12,6 +12,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.files.problems import counted, listed
 from minimaxrisk.files.study import Study
 
+IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
@@ -44,23 +45,44 @@ def _shown(study: Study, rows: np.ndarray, columns: np.ndarray, most: int = 3) -
 
 
 def count_missing(study: Study) -> int:
-    """How many values are missing."""
+    """How many values are missing.
+
+    Parameters
+    ----------
+    study : Study
+        As read from a file.
+
+    Returns
+    -------
+    int
+        The number of cells without a value.
+    """
     return int(np.isnan(study.values).sum())
 
 
-def refuse_missing(
-    study: Study,
-    *,
-    advice: str = "pass --impute median to fill each with the median of its column, or --ignore the columns",
-) -> None:
-    """Raise ValueError if a value is missing, telling how many are, the first places and what to do."""
+def refuse_missing(study: Study, *, advice: str | None = None) -> None:
+    """Refuse a study in which a value is missing.
+
+    Parameters
+    ----------
+    study : Study
+        As read from a file.
+    advice : str or None, default=None
+        What to do, for the message; None names the options of the command line.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, telling how many are, the first places and what to do.
+    """
     wrong = np.isnan(study.values)
     if not wrong.any():
         return
     rows, columns = _places(study, wrong)
     raise ValueError(
         f"{study.source}: the data must have no missing values, got {len(rows)} in {len(np.unique(columns))} "
-        f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; {advice}."
+        f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; "
+        f"{advice or IMPUTE_OR_IGNORE}."
     )
 
 
@@ -78,7 +100,18 @@ def refuse_infinite(
 
 
 def looks_like_counts(study: Study) -> str | None:
-    """A remark if all values are whole numbers, none negative, and some large; else None."""
+    """A remark if all values are whole numbers, none negative, and some large.
+
+    Parameters
+    ----------
+    study : Study
+        As read from a file.
+
+    Returns
+    -------
+    str or None
+        The remark, which says what is usual with counts; None where values are something else.
+    """
     values = study.values
     if not values.size or not np.nanmax(values, initial=0.0) > LARGE_COUNT or np.nanmin(values) < 0:
         return None

@@ -20,35 +20,92 @@ class FirstColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table whose columns are numbers or text; transposed, its rows are."""
+    """A table as a file has it: columns of numbers and of text, before it is known which are features.
 
-    numbers: DataMatrix  # float64 ndarray or CSR matrix, NaN where a value is missing
-    names: list[str]  # of the columns of numbers
-    texts: dict[str, TextArray] = field(default_factory=dict)  # columns that are not numbers
-    lines: dict[str, TextArray] = field(default_factory=dict)  # rows that are not: one text per name
-    annotations: dict[str, TextArray] = field(default_factory=dict)  # of the rows, beside the table
-    samples: TextArray | None = None  # names of the rows, if the format has a place for them
+    ``read_raw_table`` makes it.
+
+    Attributes
+    ----------
+    numbers : ndarray or CSR matrix of shape (n_rows, n_names)
+        The columns of numbers, float64, NaN where a value is missing.
+    names : list of str
+        Their names.
+    texts : dict of str to ndarray of str
+        Columns that are not numbers, by name.
+    lines : dict of str to ndarray of str
+        Rows that are not numbers, by name: one text for each column of numbers.
+    annotations : dict of str to ndarray of str
+        What the file tells of the rows beside the table.
+    samples : ndarray of str or None
+        Names of the rows, if the format has a place for them.
+    first : FirstColumn or None
+        Name and cells of the first column as it is written, since it may name the rows.
+    named : bool
+        Whether the names come from the file.
+    settled : bool
+        Whether the format says that samples are in rows.
+    label : str or None
+        The annotation that the format itself calls the label.
+    zeros_left_out : bool
+        Whether an absent column is one of zeros.
+    elsewhere : str
+        Where else in the file to look for what is not here, for messages.
+    remarks : tuple of str
+        What a user should be told.
+    """
+
+    numbers: DataMatrix
+    names: list[str]
+    texts: dict[str, TextArray] = field(default_factory=dict)
+    lines: dict[str, TextArray] = field(default_factory=dict)
+    annotations: dict[str, TextArray] = field(default_factory=dict)
+    samples: TextArray | None = None
     first: FirstColumn | None = None
-    named: bool = True  # whether the names come from the file
-    settled: bool = False  # whether the format says that samples are in rows
-    label: str | None = None  # the annotation that the format itself calls the label
-    zeros_left_out: bool = False  # whether an absent column is one of zeros
-    elsewhere: str = ""  # where else in the file to look for what is not here
+    named: bool = True
+    settled: bool = False
+    label: str | None = None
+    zeros_left_out: bool = False
+    elsewhere: str = ""
     remarks: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return int(self.numbers.shape[0])
 
     def columns(self) -> list[str]:
-        """Names of all columns of the table, those of text first since they are few."""
+        """Names of all columns of the table, those of text first since they are few.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         return [*self.texts, *self.names]
 
     def columns_after_first(self) -> list[str]:
+        """Names of all columns but the first one of the file.
+
+        Returns
+        -------
+        list of str
+            The names, in the order of ``columns``.
+        """
         return [name for name in self.columns() if self.first is None or name != self.first.name]
 
     def column(self, name: str) -> TextArray | None:
-        """A column or annotation as text, or None if there is none so named."""
+        """A column or an annotation as text.
+
+        Parameters
+        ----------
+        name : str
+            Its name. Annotations come before columns.
+
+        Returns
+        -------
+        ndarray of str or None
+            Its cells; None if there is none so named.
+        """
         # What a format tells beside its table was written to be a label; a gene may have the same name.
         if name in self.annotations:
             return self.annotations[name]
@@ -62,16 +119,40 @@ class RawTable:
         return None
 
     def said(self, *remarks: str) -> RawTable:
+        """The same table with more remarks.
+
+        Parameters
+        ----------
+        *remarks : str
+            What a user should be told besides.
+
+        Returns
+        -------
+        RawTable
+            A copy; the numbers are not copied.
+        """
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def row_names(self) -> TextArray | None:
-        """Names of the rows if something in the file may be that, unique or not."""
+        """Names of the rows if something in the file may be that, unique or not.
+
+        Returns
+        -------
+        ndarray of str or None
+            The names, or None.
+        """
         if self.samples is not None:
             return self.samples
         return None if self.first is None else self.first.cells
 
     def names_its_rows(self) -> bool:
-        """Whether the first column does nothing but name the rows: unique words, or a count."""
+        """Whether the first column does nothing but name the rows: unique words, or a count.
+
+        Returns
+        -------
+        bool
+            True if so.
+        """
         if self.first is None:
             return False
         name, cells = self.first

@@ -41,7 +41,40 @@ def read_training_study(
 ) -> Study:
     """Read what a model is to be made from: every column of numbers that is not set aside is a feature.
 
-    ``beside`` names columns about the samples, such as their patients, in the table or in the labels file.
+    Parameters
+    ----------
+    path : str or Path
+        The data file, of any format that ``read_raw_table`` knows.
+    target : str or None
+        The column (or the row, or the annotation) with the labels. None takes what the format itself calls
+        the label, or the only other column of the file ``labels``.
+    labels : str, Path or None, default=None
+        Another file with the labels, joined by the names of the samples, or in order where there are none.
+    ignore : sequence of str, default=()
+        Columns that are no features.
+    beside : sequence of str, default=()
+        Columns about the samples, such as their patients, in the table or in the file with the labels. They
+        are no features either, and come back in ``beside`` of the study.
+    options : ReadOptions, default=ReadOptions()
+        What the file does not say itself.
+
+    Returns
+    -------
+    Study
+        Features, names and labels.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file cannot be read, the labels cannot be found or are missing for a sample, or a value is
+        infinite. Values that are missing are left to ``refuse_missing`` or an imputer.
+
+    See Also
+    --------
+    read_study_for_model : Reads the columns that a model has.
+    refuse_missing : Refuses missing values.
     """
     path = Path(path)
     label_table = _label_table(path, labels, options)
@@ -148,7 +181,38 @@ def read_study_for_model(
 ) -> Study:
     """Read what a model is to be applied to: its columns by name, in its order.
 
-    ``used`` are those that have a coefficient, which an error about missing ones tells of.
+    Parameters
+    ----------
+    path : str or Path
+        The data file, of any format that ``read_raw_table`` knows.
+    feature_names : sequence of str
+        The columns of the model.
+    used : collection of str, default=()
+        Those that have a coefficient, which an error about missing ones tells of.
+    target : str or None, default=None
+        The column with the labels, if there are any.
+    labels : str, Path or None, default=None
+        Another file with the labels.
+    ignore : sequence of str, default=()
+        Columns to leave aside; none of the model's may be among them.
+    beside : sequence of str, default=()
+        Columns about the samples that come back in ``beside`` of the study.
+    options : ReadOptions, default=ReadOptions()
+        What the file does not say itself.
+    needs_labels : bool, default=False
+        Whether to refuse a file without labels.
+
+    Returns
+    -------
+    Study
+        Features in the order of ``feature_names``, names, and labels where the file has them.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file cannot be read, a column of the model is missing, or labels are needed and missing.
     """
     path = Path(path)
     features = [str(name) for name in feature_names]

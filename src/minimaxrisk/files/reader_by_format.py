@@ -41,12 +41,56 @@ SEVERAL = {"sheet": (".xlsx", ".xls", ".ods"), "layer": (".h5ad", ".npz", ".mat"
 
 
 def has_several(path: str | Path, option: str) -> bool:
-    """Whether files like this one hold several tables, of which ``--sheet`` or ``--layer`` names one."""
+    """Whether files like this one hold several tables, of which an option names one.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, which need not exist: its ending tells.
+    option : {"sheet", "layer"}
+        The option of ``ReadOptions``.
+
+    Returns
+    -------
+    bool
+        Whether the option is of use.
+
+    Examples
+    --------
+    >>> from minimaxrisk.files import has_several
+    >>> has_several("patients.xlsx", "sheet"), has_several("patients.csv", "sheet")
+    (True, False)
+    """
     return Path(path).suffix.lower() in SEVERAL[option]
 
 
 def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
-    """Read a data file of any format that this package knows."""
+    """Read a data file of any format that this package knows.
+
+    Parameters
+    ----------
+    path : str or Path
+        A text file (CSV and the like, GCT, a GEO series matrix), a workbook, or one of Parquet, Feather,
+        NumPy, MATLAB, svmlight and AnnData; the ending tells, and for text the first line.
+    options : ReadOptions
+        What the file does not say itself.
+
+    Returns
+    -------
+    RawTable
+        The table as it is, with remarks on what was noticed.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is damaged, empty, or of no known format.
+
+    See Also
+    --------
+    read_training_study : Goes on to features, names and labels.
+    """
     path = Path(path)
     try:
         if not path.exists():

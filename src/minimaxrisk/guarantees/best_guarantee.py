@@ -105,10 +105,10 @@ def best_guarantee(
     model : MinimaxRiskClassifier
         A fitted classifier, with any radius and marginal. Statements by radii are about its own rules, over
         radii that are chosen here.
-    X, y, sample_weight, X_unlabeled
-        What it was fitted on. Errors are those of samples as they are: class weights of the fit do not weigh
-        here. Weights that are no counts make errors of another population, of which only statements by radii
-        can speak.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The instances that it was fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels. Errors are those of samples as they are: class weights of the fit do not weigh here.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
         New instances, without labels, from the law that the error is about. They tell what instances unlike
         those of the training data add to a worst case. Without any, models fitted on parts of the data are
@@ -117,6 +117,11 @@ def best_guarantee(
         What made the features of the model from ``X``, such as a ``ClippedScaler`` before it in a pipeline;
         ``X`` and ``X_new`` are then as they were before it. It must not have used labels. The hold-out fits
         it anew, to the part that its model learns from; statements by radii take it as given.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        The weights that ``fit`` was given. Weights that are no counts make errors of another population, of
+        which only statements by radii can speak.
+    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
+        The instances without a label that ``fit`` was given.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the replicates of a patient, are not independent. Errors are then those
         on a sample drawn from a new group. Statements by radii need a model that was fitted with the groups,
@@ -138,6 +143,23 @@ def best_guarantee(
     Returns
     -------
     BestGuarantee
+        All statements, the smallest with a probability first, and what was left out and why.
+
+    Raises
+    ------
+    ValueError
+        If the data are not those that the model was fitted on, if the model is an ensemble, or if an argument
+        is not what it must be.
+
+    See Also
+    --------
+    holdout_bound : The limit of a hold-out alone, for any classifier.
+    MinimaxRiskClassifier.guaranteed_error : The statement by the model's own radii alone.
+
+    Notes
+    -----
+    The probability that a statement fails is split over the kinds before any outcome is known. By
+    Bonferroni's inequality all of them hold at once with probability ``confidence``, the smallest among them.
 
     Examples
     --------

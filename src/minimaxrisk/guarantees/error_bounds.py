@@ -36,8 +36,13 @@ STARTS_PER_INSTANCE = 4
 class ErrorBounds:
     """Smallest and largest error probability of a fixed rule over the uncertainty set.
 
-    ``lower`` and ``upper`` are valid whatever the solver did; the true extremes lie within
-    ``lower_gap`` above and ``upper_gap`` below them.
+    Attributes
+    ----------
+    lower, upper : float
+        Certified bounds on the error, valid whatever the solver did.
+    lower_gap, upper_gap : float
+        The smallest error of the set is at most ``lower + lower_gap``, the largest at least
+        ``upper - upper_gap``.
     """
 
     lower: float
@@ -58,20 +63,45 @@ def error_bounds(
 ) -> ErrorBounds:
     """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
 
-    Two linear programs over the same set as the fit, solved by the same constraint generation.
+    Two linear programs over the uncertainty set of the fit, with the rule as it is: what the adversary can do
+    to this rule, and what the kindest distribution would do.
 
     Parameters
     ----------
     model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
         A fitted classifier or ensemble.
-    X, y, sample_weight, X_unlabeled, groups
-        The data that define the uncertainty set, normally those that the model was fitted on.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Instances that define the uncertainty set, normally those that the model was fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels.
     rule : {"randomized", "argmax"}, default="randomized"
         The rule of ``predict_proba`` or that of ``predict``.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights, as for ``fit``.
+    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
+        Instances without a label, as for ``fit``.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples that belong together, as for ``fit``.
 
     Returns
     -------
     ErrorBounds
+        The smallest and the largest error, and how near to the true extremes they are proven to be.
+
+    See Also
+    --------
+    verify : Confirms the bounds that the fit itself has proven, without a solver.
+    best_guarantee : Bounds on the error that hold with a probability, instances to come included.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier, error_bounds
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> found = error_bounds(model, X, y, rule="argmax")
+    >>> bool(found.upper < model.deterministic_error_bound_)
+    True
     """
     check_model(model)
     check_rule(rule)

@@ -11,6 +11,8 @@ from typing import Any
 class ErrorStatement:
     """One upper bound on an error probability, and what it is about.
 
+    ``float(...)`` of it is the bound; printed, it is a sentence.
+
     Attributes
     ----------
     value : float
@@ -66,6 +68,8 @@ class ErrorStatement:
 @dataclass(frozen=True)
 class BestGuarantee:
     """Statements about the error on new samples, the best first.
+
+    ``float(...)`` of it is the best bound; printed, it lists all statements with what is left out.
 
     Attributes
     ----------

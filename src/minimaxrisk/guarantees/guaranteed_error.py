@@ -90,6 +90,9 @@ class Exceedance:
 class GuaranteedError:
     """A bound on the error of a rule on new instances, its parts, and what is claimed about it.
 
+    ``MinimaxRiskClassifier.guaranteed_error`` makes it. ``float(...)`` of it is the bound; printed, it is the
+    statement.
+
     Attributes
     ----------
     value : float

@@ -31,6 +31,8 @@ from minimaxrisk.samples.validation import check_label_values, codes_of_groups
 class HoldoutBound:
     """An upper limit on the error of a model, from samples that it has not seen.
 
+    ``float(...)`` of it is the limit; printed, it is the statement.
+
     Attributes
     ----------
     value : float
@@ -79,8 +81,10 @@ def holdout_bound(
     ----------
     estimator : scikit-learn classifier
         Any one, pipelines and searches included; it is cloned.
-    X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
-        The data. Samples must be independent; where several belong together, say so with ``groups``.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Instances. Samples must be independent; where several belong together, say so with ``groups``.
+    y : array-like of shape (n_samples,)
+        Their labels.
     test_size : float or int, default=0.5
         The part that is held out, as a fraction of the samples (or groups) or as their number. It is drawn at
         random, without regard to the labels, since the limit is exact then.
@@ -95,6 +99,21 @@ def holdout_bound(
     Returns
     -------
     HoldoutBound
+        The limit, what it rests on, and the model that it is about.
+
+    Raises
+    ------
+    ValueError
+        If nothing is left to fit on or to count on, or if the part to fit on lacks a class.
+
+    See Also
+    --------
+    best_guarantee : Puts such a limit beside those that need no samples to spare.
+
+    Notes
+    -----
+    The limit is that of Clopper and Pearson: the p at which so few errors among the samples held out, or
+    fewer, have probability ``1 - confidence``. It is exact for every classifier and every distribution.
 
     References
     ----------

@@ -68,7 +68,7 @@ class ScaleComparison:
 
     @property
     def statement(self) -> str:
-        """In words; empty where all samples are on the scale of the training data."""
+        """The outcome in words; empty where all samples are on the scale of the training data."""
         n, n_differing = len(self.differs), int(self.differs.sum())
         if not n_differing:
             return ""
@@ -105,7 +105,7 @@ class TrainingScale:
     lowest, highest : ndarray of shape (n_used,)
         Their ranges.
     largest_distance : float
-        Beyond it a sample differs.
+        A sample whose mean distance from the nearest class, in standard deviations, is beyond it differs.
     profile : ndarray of shape (2,)
         Between these logarithms the columns of one sample differ from each other.
     """
@@ -127,6 +127,16 @@ class TrainingScale:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All columns, in their order, as the training data had them before any scaling; those that the
             model does not use may hold anything.
+
+        Returns
+        -------
+        ScaleComparison
+            Which samples differ, and what would explain it.
+
+        Raises
+        ------
+        ValueError
+            If X has another number of columns.
         """
         used = self._used(X)
         differs, outside = self._differs(used), np.mean((used < self.lowest) | (used > self.highest), axis=1)
@@ -198,10 +208,12 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
     Parameters
     ----------
     model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
-        Fitted.
-    X, y : {array-like, sparse matrix} of shape (n_samples, n_features), array-like of shape (n_samples,)
-        Its training data.
-    before_scaling : ndarray, sparse matrix or None, default=None
+        A fitted classifier or ensemble.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The instances that it was fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
         The same columns before a scaler, where new samples are to be compared before it: behind one that
         clips, all scales look alike.
 

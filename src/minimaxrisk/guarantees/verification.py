@@ -38,11 +38,21 @@ class Certificate:
 
     Of an ensemble they are bounds on the worst case of its own rule.
 
-    ``valid`` is True when everything is finite, the stored distribution is one, ``lower <= upper``, and the
-    stored bounds, radii, coverage and all that is derived from them are confirmed; ``problems`` says what is
-    wrong otherwise. A bound that cannot be computed (the data have other labels or another number of rows) is
-    NaN. What the solver did on its way (``solver_``, ``converged_``, ``n_passes_``, ``history_``) no data can
+    What the solver did on its way (``solver_``, ``converged_``, ``n_passes_``, ``history_``) no data can
     confirm, and no claim rests on it.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The recomputed bounds. One that cannot be computed, since the data have other labels or another number
+        of rows, is NaN.
+    gap : float
+        The difference of the two.
+    valid : bool
+        True when everything is finite, the stored distribution is one, ``lower <= upper``, and the stored
+        bounds, radii, coverage and all that is derived from them are confirmed.
+    problems : tuple of str
+        What is wrong where ``valid`` is False.
     """
 
     lower: float
@@ -66,12 +76,36 @@ def verify(
         A fitted classifier or ensemble. Of an ensemble's members no more is asked than that all it states
         follows from them; that they have not seen the samples which ``in_bag_`` leaves out, no data can
         confirm.
-    X, y, sample_weight, X_unlabeled, groups
-        The data that it was fitted on. With other data the certificate is not valid.
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+        The instances that it was fitted on. With other data the certificate is not valid.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        The weights that ``fit`` was given.
+    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
+        The instances without a label that it was given.
+    groups : array-like of shape (n_samples,) or None, default=None
+        The groups that it was given.
 
     Returns
     -------
     Certificate
+        The recomputed bounds, and whether all is as the model says.
+
+    See Also
+    --------
+    error_bounds : The smallest and the largest error of the rule over the same set, by a solver.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier, verify
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> verify(model, X, y).valid
+    True
+    >>> verify(model, X[:-1], y[:-1]).valid
+    False
     """
     check_model(model)
     data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)

@@ -40,12 +40,18 @@ class BoundPathDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
-    n_features_ax_
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
+    n_features_ax_ : Axes
         The axes with the scale on the right.
     upper_line_, lower_line_, n_features_line_ : Line2D
         The lines.
+
+    See Also
+    --------
+    minimaxrisk.minimax_risk_path : Computes a path.
     """
 
     x: FloatArray
@@ -57,7 +63,24 @@ class BoundPathDisplay:
 
     @classmethod
     def from_result(cls, path: Any) -> BoundPathDisplay:
-        """From a path: ``radii``, ``worst_case_error``, ``lower`` and ``n_features``, in any order."""
+        """Bounds over the radii of a path.
+
+        Parameters
+        ----------
+        path : MinimaxRiskPath
+            What ``minimax_risk_path`` returned, or anything with ``radii``, in any order,
+            ``worst_case_error``, ``lower`` and ``n_features``.
+
+        Returns
+        -------
+        BoundPathDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``path`` lacks an attribute that is drawn.
+        """
         check_attributes(
             "path", path, "a path of bounds over radii", ("radii", "worst_case_error", "lower", "n_features")
         )
@@ -73,7 +96,23 @@ class BoundPathDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> BoundPathDisplay:
-        """From a fitted classifier, or a pipeline: the best bounds that each iteration had proven."""
+        """The best bounds that each iteration of a fit had proven.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
+            Fitted.
+
+        Returns
+        -------
+        BoundPathDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        """
         model = last_step(model)
         check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("history_", "worst_case_error_"))
         records = model.history_
@@ -87,7 +126,18 @@ class BoundPathDisplay:
         )
 
     def plot(self, ax: Any = None) -> BoundPathDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax)
         self._plot_bounds()
         self._plot_n_features()

@@ -31,8 +31,10 @@ class ErrorComparisonDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
     worst_case_line_, majority_line_ : Line2D
         R* and the error of always naming the most common class.
     mean_points_ : ErrorbarContainer
@@ -58,14 +60,59 @@ class ErrorComparisonDisplay:
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> ErrorComparisonDisplay:
-        """From a fitted classifier or pipeline and its training data, by stratified cross-validation."""
+        """Cross-validate a fitted classifier on its training data.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
+            Fitted.
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            The instances that it was fitted on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        n_folds : int, default=10
+            Number of stratified folds.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the folds.
+        n_jobs : int or None, default=None
+            Processes among which the folds are shared, as in joblib.
+
+        Returns
+        -------
+        ErrorComparisonDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        """
         _check_model(last_step(model))
         result = cross_validated_error(model, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
         return cls.from_result(model, result)
 
     @classmethod
     def from_result(cls, model: Any, result: Any) -> ErrorComparisonDisplay:
-        """From a fitted classifier or pipeline and a ``CrossValidatedError``."""
+        """From a fitted classifier and errors that were cross-validated before.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
+            Fitted.
+        result : object
+            With ``fold_errors``, ``errors``, ``fold_deviations`` and ``majority_error`` as above, such as
+            ``cross_validation`` of ``minimaxrisk.report.Findings``.
+
+        Returns
+        -------
+        ErrorComparisonDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` or ``result`` lacks an attribute that is drawn.
+        """
         model = last_step(model)
         _check_model(model)
         check_attributes(
@@ -83,7 +130,18 @@ class ErrorComparisonDisplay:
         )
 
     def plot(self, ax: Any = None) -> ErrorComparisonDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax, height=3.2)
         self.worst_case_line_ = self.ax_.axvline(
             self.worst_case_error, color=ORANGE, linewidth=2.5, label=f"R*: {self.worst_case_error:.3f}"

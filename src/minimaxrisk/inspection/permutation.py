@@ -40,17 +40,34 @@ class PermutationTestDisplay:
         Its p-value.
     null_distribution : ndarray of shape (n_permutations,)
         R* of permuted labels.
-    noise_floor : float or None
+    noise_floor : float or None, default=None
         The 5% quantile of the null distribution; None draws no line.
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
     bars_ : BarContainer
         The histogram.
     statistic_line_, noise_floor_line_ : Line2D
         The two lines; the second is None without a noise floor.
+
+    See Also
+    --------
+    minimaxrisk.permutation_test : Computes what is drawn.
+
+    Examples
+    --------
+    >>> from minimaxrisk import MinimaxRiskClassifier, permutation_test
+    >>> from minimaxrisk.datasets import make_expression
+    >>> from minimaxrisk.inspection import PermutationTestDisplay
+    >>> study = make_expression(40, 100, n_informative=10, effect=1.5, random_state=0)
+    >>> test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 39, random_state=0)
+    >>> display = PermutationTestDisplay.from_result(test)
+    >>> display.pvalue
+    0.025
     """
 
     statistic: float
@@ -60,7 +77,23 @@ class PermutationTestDisplay:
 
     @classmethod
     def from_result(cls, result: Any) -> PermutationTestDisplay:
-        """From what ``minimaxrisk.permutation_test`` returned."""
+        """From the outcome of a permutation test.
+
+        Parameters
+        ----------
+        result : PermutationTestResult
+            What ``minimaxrisk.permutation_test`` returned.
+
+        Returns
+        -------
+        PermutationTestDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``result`` lacks an attribute that is drawn.
+        """
         check_attributes(
             "result",
             result,
@@ -76,12 +109,31 @@ class PermutationTestDisplay:
         )
 
     def histogram(self) -> tuple[IntArray, FloatArray]:
-        """Counts of the permutations, and the edges of the bins."""
+        """What the bars show.
+
+        Returns
+        -------
+        counts : ndarray of int of shape (n_bins,)
+            Permutations in each bin.
+        edges : ndarray of shape (n_bins + 1,)
+            Edges of the bins.
+        """
         counts, edges = np.histogram(self.null_distribution, bins=_bin_edges(self.null_distribution))
         return counts, edges
 
     def plot(self, ax: Any = None) -> PermutationTestDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax)
         n_permutations = len(self.null_distribution)
         _, _, self.bars_ = self.ax_.hist(

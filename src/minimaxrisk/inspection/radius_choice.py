@@ -42,9 +42,11 @@ class RadiusChoiceDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
-    n_features_ax_
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
+    n_features_ax_ : Axes
         The axes with the scale on the right.
     loss_line_, n_features_line_, radius_line_, limit_line_ : Line2D
         Mean loss, number of features, the chosen radius, and the smallest mean loss plus its standard error,
@@ -62,7 +64,23 @@ class RadiusChoiceDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> RadiusChoiceDisplay:
-        """From a ``MinimaxRiskClassifierCV`` fitted by cross-validation."""
+        """From a classifier that has chosen its radius by cross-validation.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifierCV
+            Fitted with ``criterion="cross-validation"``.
+
+        Returns
+        -------
+        RadiusChoiceDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        """
         check_fitted(
             "model",
             model,
@@ -86,7 +104,18 @@ class RadiusChoiceDisplay:
         )
 
     def plot(self, ax: Any = None) -> RadiusChoiceDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax)
         logarithmic(self.ax_)
         self._plot_loss()

@@ -45,8 +45,10 @@ class SelectedFeaturesDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
     bars_ : list of BarContainer
         One per class, with a bar per feature.
     """
@@ -62,7 +64,24 @@ class SelectedFeaturesDisplay:
     ) -> SelectedFeaturesDisplay:
         """The features with the largest ``feature_importances_`` of a fitted classifier that selects.
 
-        Or of a pipeline that ends with one.
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier or L1SVMClassifier, or Pipeline that ends with one
+            Fitted.
+        max_features : int, default=20
+            How many to draw at most.
+        feature_names : sequence of str or None, default=None
+            Names of all columns; None takes those of the frame that the model was fitted on, or numbers.
+
+        Returns
+        -------
+        SelectedFeaturesDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
         """
         classifier = sources.last_step(model)
         check_fitted(
@@ -84,7 +103,18 @@ class SelectedFeaturesDisplay:
         )
 
     def plot(self, ax: Any = None) -> SelectedFeaturesDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax, height=height_of_rows(len(self.names)))
         pieces = self._pieces()
         self.bars_ = [

@@ -43,10 +43,14 @@ class SelectedValuesDisplay:
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
     image_ : AxesImage
         The heat map.
+    border_lines_ : list of Line2D
+        The lines between classes.
     """
 
     names: list[str]
@@ -71,10 +75,35 @@ class SelectedValuesDisplay:
         feature_names: Any = None,
         sample_names: Any = None,
     ) -> SelectedValuesDisplay:
-        """From a fitted classifier that selects, or a pipeline that ends with one, and its training data.
+        """From a fitted classifier that selects, and its training data.
 
-        Of a pipeline the values after its other steps are drawn. Of too many samples evenly spaced ones are
-        drawn, so that each class keeps its share.
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier or L1SVMClassifier, or Pipeline that ends with one
+            Fitted. Of a pipeline the values after its other steps are drawn.
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Instances.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        max_features : int, default=60
+            How many features to draw at most, the most important ones.
+        max_samples : int, default=200
+            How many samples to draw at most. Of more, evenly spaced ones are drawn, so that each class keeps
+            its share.
+        feature_names : sequence of str or None, default=None
+            Names of all columns; None takes those of the frame that the model was fitted on, or numbers.
+        sample_names : sequence of str or None, default=None
+            Names of all samples; None takes their numbers.
+
+        Returns
+        -------
+        SelectedValuesDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
         """
         classifier = sources.last_step(model)
         check_fitted(
@@ -103,7 +132,18 @@ class SelectedValuesDisplay:
         )
 
     def plot(self, ax: Any = None) -> SelectedValuesDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax, width=8.0, height=height_of_rows(len(self.names)))
         self.image_ = self.ax_.imshow(
             self.values,

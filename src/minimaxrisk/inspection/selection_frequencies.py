@@ -38,12 +38,14 @@ class StabilityDisplay:
     n_selected : int
         How many reach the threshold, drawn or not.
     meinshausen_buhlmann, shah_samworth : float
-        Bounds on the expected number of false selections; infinite where there is none.
+        Bounds on the expected number of false selections; NaN where a theorem does not apply.
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
     bars_ : BarContainer
         A bar per feature.
     threshold_line_ : Line2D
@@ -62,7 +64,29 @@ class StabilityDisplay:
     def from_estimator(
         cls, selector: Any, *, max_features: int = 30, feature_names: Any = None
     ) -> StabilityDisplay:
-        """From a fitted ``MinimaxRiskSelector(stability=True)``: the features that were ever selected."""
+        """The features that a stability selection has ever selected.
+
+        Parameters
+        ----------
+        selector : MinimaxRiskSelector or MinimaxRiskEnsembleClassifier
+            Fitted with ``stability=True``, or with ``complementary=True``.
+        max_features : int, default=30
+            How many to draw at most.
+        feature_names : sequence of str or None, default=None
+            Names of all columns; None takes those that the selector knows, else their numbers.
+
+        Returns
+        -------
+        StabilityDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``selector`` lacks an attribute that is drawn.
+        ValueError
+            If ``feature_names`` are not as many as columns.
+        """
         check_fitted(
             "selector",
             selector,
@@ -83,7 +107,18 @@ class StabilityDisplay:
         )
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax, height=height_of_rows(len(self.names)))
         colours = np.where(self.frequencies >= self.threshold, BLUE, PALE)
         self.bars_ = self.ax_.barh(range(len(self.names)), self.frequencies, color=colours)

@@ -51,13 +51,15 @@ class WorstCaseDistributionDisplay:
         Number of instances without a label, which are not drawn.
     unlabeled_mass : float
         Their mass.
-    names : list of str or None
+    names : list of str or None, default=None
         Names of the drawn samples, where there are any.
 
     Attributes
     ----------
-    ax_, figure_
-        Axes and figure, after ``plot``.
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
     other_bars_, own_bars_ : BarContainer
         The lower and the upper part of the bars.
     """
@@ -76,9 +78,30 @@ class WorstCaseDistributionDisplay:
     def from_estimator(
         cls, model: Any, y: Any, *, max_samples: int = 40, sample_names: Any = None
     ) -> WorstCaseDistributionDisplay:
-        """From a fitted classifier, or a pipeline that ends with one, and the labels that it was fitted on.
+        """From a fitted classifier and the labels that it was fitted on.
 
-        Rows of ``worst_case_distribution_`` beyond the end of ``y`` are instances without a label.
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
+            Fitted.
+        y : array-like of shape (n_samples,)
+            The labels. Rows of ``worst_case_distribution_`` beyond their end are instances without a label.
+        max_samples : int, default=40
+            How many samples to draw at most.
+        sample_names : sequence of str or None, default=None
+            Names of all samples; None takes their numbers.
+
+        Returns
+        -------
+        WorstCaseDistributionDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        ValueError
+            If ``y`` does not hold the labels that the model was fitted on.
         """
         model = last_step(model)
         check_fitted(
@@ -105,7 +128,18 @@ class WorstCaseDistributionDisplay:
         )
 
     def plot(self, ax: Any = None) -> WorstCaseDistributionDisplay:
-        """Draw on ``ax``, or on a figure of its own."""
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
         self.figure_, self.ax_ = figure_and_axes(ax, width=8.0)
         places = range(len(self.samples))
         self.other_bars_ = self.ax_.bar(places, self.other_mass, color=VERMILION, label="on other labels")

@@ -80,7 +80,57 @@ class FitSummary:
 
 @dataclass(frozen=True)
 class Findings:
-    """All numbers of a report. Parts that were not computed are None, with the reason where there is one."""
+    """All numbers of a report; parts that were not computed are None, with the reason where there is one.
+
+    ``gather_findings`` makes it. The parts are plain records; ``to_dict`` shows all that is in them.
+
+    Attributes
+    ----------
+    data : DataSummary
+        Samples, features, classes and their sizes.
+    fit : FitSummary
+        The certified bounds, whether they were confirmed, and how the model was found.
+    radius : RadiusSummary
+        How the radii were chosen, and whether they cover.
+    settings : mapping of str to str
+        Parameters of the classifier.
+    features : FeatureTable
+        The selected features, the most important first, with coefficients and contrasts of the classes.
+    volcano : Volcano
+        Differences between classes and their p-values, feature by feature.
+    values : SelectedValuesDisplay
+        Values of the selected features.
+    history : BoundPathDisplay
+        Bounds by iteration of the fit.
+    path : BoundPathDisplay or None
+        Bounds over radii around that of the model.
+    path_skipped : str or None
+        Why there is no path.
+    permutation : PermutationTestDisplay or None
+        R* with permuted labels.
+    worst_case : WorstCaseDistributionDisplay
+        Where the adversary puts its mass.
+    suspects : tuple of SuspectSample
+        Samples with weight on other labels in the worst case.
+    classes : tuple of ClassSummary
+        How the samples of each class fare.
+    cross_validation : CrossValidatedError or None
+        What models fitted without a fold did on it.
+    cross_validation_skipped : str or None
+        Why there are no folds.
+    left_out : LeftOut or None
+        Confusion, errors and ROC curves of left-out samples.
+    comparison : ErrorComparisonDisplay or None
+        The cross-validated error beside R*.
+    rivals : Rivals or None
+        Other classifiers on the same folds.
+    rivals_skipped : str or None
+        Why there are none although they were asked for.
+    guarantee : BestGuarantee or None
+        Bounds on the error for new samples, without the models that they are about.
+    seconds : mapping of str to float
+        What each part took.
+    """
 
     data: DataSummary
     fit: FitSummary
@@ -103,10 +153,16 @@ class Findings:
     rivals: Rivals | None
     rivals_skipped: str | None
     guarantee: BestGuarantee | None
-    seconds: Mapping[str, float]  # by part
+    seconds: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionaries, lists, numbers and strings, ready for JSON; what is not finite becomes None."""
+        """All numbers as dictionaries and lists, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Dictionaries, lists, numbers and strings; what is not finite becomes None.
+        """
         numbers: dict[str, Any] = json_ready(self)
         return numbers
 
@@ -138,8 +194,10 @@ def gather_findings(
     ----------
     model : MinimaxRiskClassifier, or Pipeline that ends with one
         Fitted on ``X`` and ``y``, without sample weights. Folds fit all steps of a pipeline anew.
-    X, y
-        An array, a CSR matrix or a data frame of pandas or polars, without NaN, and the labels.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Instances, without NaN; a data frame is one of pandas or polars.
+    y : array-like of shape (n_samples,)
+        Their labels.
     feature_names, sample_names : sequence of str or None, default=None
         Names to print; None takes those of the frame that the model was fitted on, and the index of a pandas
         frame, or numbers.
@@ -149,13 +207,18 @@ def gather_findings(
         What the model was fitted with: samples of one patient stay together everywhere.
     batch : array-like of shape (n_samples,) or None, default=None
         Labels are permuted among samples of the same batch only.
-    n_permutations, n_folds, n_radii : int
-        Size of the permutation test, of the cross-validation and of the path; 0 leaves that part out. The
-        folds are those of the guarantee's comparisons as well.
+    n_permutations : int, default=199
+        Size of the permutation test; 0 leaves it out.
+    n_folds : int, default=10
+        Folds of the cross-validation, and of the guarantee's comparisons; 0 leaves both out.
     n_repeats : int, default=1
         How often the folds of the cross-validation are drawn, to see which samples are wrong again and again.
-    n_jobs, random_state
-        For the permutation test, the cross-validation and the hold-out.
+    n_radii : int, default=12
+        Size of the path over radii; 0 leaves it out.
+    n_jobs : int or None, default=None
+        Processes for the permutation test and the cross-validation, as in joblib.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the permutations, the folds and the hold-out.
     permutation_result : PermutationTestResult or None, default=None
         The outcome of a permutation test that was done before, instead of a new one.
     guarantee : bool or BestGuarantee, default=True
@@ -166,6 +229,21 @@ def gather_findings(
         rest.
     progress : callable or None, default=None
         Told in a few words what is being computed.
+
+    Returns
+    -------
+    Findings
+        All numbers of the report.
+
+    Raises
+    ------
+    ValueError
+        If the model cannot have been fitted on these data, or if ``has_rivals`` is asked for without folds.
+
+    See Also
+    --------
+    render_report : Makes a page of them.
+    report_of : Does both.
     """
     subject = Subject.of(
         model,

@@ -36,7 +36,18 @@ class Report:
     html: str = field(repr=False)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page, whole or not at all."""
+        """Write the page, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to, such as ``"report.html"``.
+
+        Returns
+        -------
+        Path
+            The same as a ``Path``.
+        """
         write_whole(path, self.html)
         return Path(path)
 
@@ -62,26 +73,40 @@ def report_of(
     sample_names: Any = None,
     **options: Any,
 ) -> Report:
-    """The report of a fitted classifier, or of a pipeline that ends with one.
+    """The report of a fitted classifier, or of a pipeline that ends with one; needs the extra ``app``.
 
     Parameters
     ----------
     model : MinimaxRiskClassifier, or Pipeline that ends with one
         Fitted on ``X`` and ``y``.
-    X, y
-        An array, a sparse matrix or a data frame of pandas or polars, and the labels.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Instances; a data frame is one of pandas or polars.
+    y : array-like of shape (n_samples,)
+        Their labels.
     path : str, Path or None, default=None
         Where to write the page; None writes nothing.
-    source, target : str
-        Names of the data and of what is predicted, for the title; None takes that of ``y``, if it has one.
+    source : str, default="data"
+        What the data are called, for the title.
+    target : str or None, default=None
+        What is predicted, for the title; None takes the name of ``y``, if it has one.
     links : {"ncbi", "genecards"} or None, default=None
         A site that names of genes link to.
-    scaler, feature_names, sample_names, options
-        As for ``gather_findings``.
+    scaler : ClippedScaler or None, default=None
+        Fitted on ``X``: what clipped the columns before the model saw them, where the model is no pipeline.
+    feature_names, sample_names : sequence of str or None, default=None
+        Names to print; None takes those of a data frame, or numbers.
+    **options
+        As for ``gather_findings``: ``n_permutations``, ``n_folds``, ``has_rivals`` and so on.
 
     Returns
     -------
     Report
+        The page and its numbers.
+
+    See Also
+    --------
+    MinimaxRiskClassifier.report : The same as a method.
+    gather_findings : Computes the numbers.
     """
     if path is not None:
         checked_destination(path)  # asked before the work

@@ -30,9 +30,28 @@ MOST_ROWS = 1000
 class Provenance:
     """Where the findings come from, and what else the page is to show.
 
-    ``imputed`` says what was done about missing values, if anything; ``annotations`` are columns with an
-    entry for every feature; ``links`` names a site of ``gene_links.SITES`` that names of features link to;
-    ``seconds`` tells what the parts took that were computed before.
+    Parameters
+    ----------
+    command : str
+        How the report was made.
+    source : str
+        The data, for the title.
+    target : str
+        What is predicted.
+    fingerprint : str
+        Digest of the training data.
+    versions : mapping of str to str
+        Versions of Python and of packages.
+    remarks : sequence of str, default=()
+        What readers should be told about the data.
+    imputed : str or None, default=None
+        What was done about missing values, if anything.
+    annotations : mapping of str to sequence of str, default={}
+        Further columns for the table of features, with an entry for every feature of the data.
+    links : {"ncbi", "genecards"} or None, default=None
+        A site that names of features link to.
+    seconds : mapping of str to float, default={}
+        What the parts took that were computed before.
     """
 
     command: str
@@ -57,7 +76,20 @@ class Tile:
 
 
 def render_report(findings: Findings, provenance: Provenance) -> str:
-    """The page as one string of HTML. The same input gives the same page, to the letter."""
+    """Make the page; needs the extra ``app``.
+
+    Parameters
+    ----------
+    findings : Findings
+        The numbers.
+    provenance : Provenance
+        Where they come from.
+
+    Returns
+    -------
+    str
+        The page as one string of HTML. The same input gives the same page, to the letter.
+    """
     figures = {
         figure.key: figure
         for figure in (

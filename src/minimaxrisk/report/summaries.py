@@ -58,7 +58,7 @@ class RadiusSummary:
     the true means lie outside the radii on average, both for normal features; zero where there is no factor.
     """
 
-    rule: str  # "number", "bootstrap", "bonferroni" or "array"
+    rule: str  # "number", "array" or a name of NAMED_RULES
     factor: float | None
     coverage: float | None
     remarks: tuple[str, ...]

@@ -36,12 +36,8 @@ from minimaxrisk.report.verdicts import (
     selected_nothing,
     standing,
 )
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
-RULE_NAMES = {
-    "bootstrap": "a multiplier bootstrap",
-    "bonferroni": "a union bound",
-    "number": "a plain number",
-}
 NOISE_WORDS = {
     "signal": "If labels and features were unrelated, an R* as small as this would occur with a probability "
     "of at most {p}. That is evidence of a relation and nothing more: it does not say how large the error "
@@ -286,7 +282,7 @@ def what_to_try(findings: Findings) -> list[str]:
     """Advice where nothing was learned, or nothing selected."""
     radius = findings.radius
     advice = []
-    if radius.rule in ("bootstrap", "bonferroni"):
+    if radius.rule in NAMED_RULES:
         advice.append(
             "A smaller radius, such as --radius 1, selects features; R* is then a score, to be compared with "
             "its noise floor by the permutation test, and no longer a bound."
@@ -364,8 +360,9 @@ def _about_radius(findings: Findings) -> Entry:
         return Entry("Radius", "given", text)
     value = f"s = {radius.factor:.4g}"
     if radius.coverage is not None:
+        rule = NAMED_RULES[radius.rule].in_words
         text = (
-            f"Chosen by {RULE_NAMES[radius.rule]} such that all true means lie within s standard errors of "
+            f"Chosen by {rule} such that all true means lie within s standard errors of "
             f"the observed ones at once with {percent(radius.coverage)} confidence. {_assumption(findings)}"
         )
     elif radius.covers:
@@ -388,9 +385,7 @@ def _assumption(findings: Findings) -> str:
     if radius.remarks:
         broken = " ".join(f"{remark[0].upper()}{remark[1:].rstrip('.')}." for remark in radius.remarks)
         return f"That confidence is in doubt, since the sample visibly breaks what the rule assumes. {broken}"
-    if radius.rule == "bonferroni":
-        return "That is exact for normal features, and cautious for correlated ones."
-    return "That is an approximation, which the sample does not visibly contradict."
+    return NAMED_RULES[radius.rule].coverage
 
 
 def _about_noise(findings: Findings) -> Entry:

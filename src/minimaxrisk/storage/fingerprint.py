@@ -18,6 +18,29 @@ def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) 
     """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns.
 
     The same for all ways to store the numbers: of each row the places and values of those that are not 0.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The numbers.
+    y : ndarray of shape (n_samples,) or None
+        The labels; None for data without.
+    feature_names : ndarray of str of shape (n_features,)
+        Names of the columns.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from minimaxrisk.storage import fingerprint
+    >>> X, y, names = np.eye(2), np.array([0, 1]), np.array(["a", "b"])
+    >>> fingerprint(X, y, names) == fingerprint(sparse.csr_array(X), y, names)
+    True
     """
     described = [X.shape, None if y is None else np.asarray(y).tolist(), list(map(str, feature_names))]
     digest = hashlib.sha256(json.dumps(described).encode())
@@ -43,6 +66,21 @@ def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def fingerprint_of_used(classifier: Any, X: DataMatrix, feature_names: np.ndarray) -> str:
-    """Of the selected columns alone: by this the training data are known without labels or other columns."""
+    """Fingerprint of the selected columns alone, by which training data are known without their labels.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Fitted, with ``selected_features_``.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The numbers, all columns.
+    feature_names : ndarray of str of shape (n_features,)
+        Names of all columns.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
     used = classifier.selected_features_
     return fingerprint(X[:, used], None, feature_names[used])

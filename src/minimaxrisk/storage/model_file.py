@@ -54,7 +54,7 @@ PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 class SavedModel:
     """A fitted classifier with what is needed to use it on a table with named columns.
 
-    Attributes
+    Parameters
     ----------
     classifier : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
         Fitted on an array whose columns are ``feature_names``, after the imputer and the scaler.
@@ -64,23 +64,46 @@ class SavedModel:
         What the labels are called in the training data.
     fingerprint : str
         Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
-    fingerprint_of_used : str
+    fingerprint_of_used : str, default=""
         The same of their selected columns without labels.
-    imputer : SimpleImputer or None
+    imputer : SimpleImputer or None, default=None
         Fills missing values with what they were replaced by in training; None refuses them.
-    scaler : ClippedScaler or None
+    scaler : ClippedScaler or None, default=None
         What clipped the columns before the classifier saw them; None for columns as they are.
-    training_scale : TrainingScale or None
+    training_scale : TrainingScale or None, default=None
         What the columns that the model uses were like in training, filled and not yet scaled; new samples are
         compared with it. None for a model that uses no column, and in files of older releases.
-    groups, batch : str or None
+    groups, batch : str or None, default=None
         The columns of the training data that say which samples are of one patient, and of one batch.
-    reading : mapping of str to str
+    reading : mapping of str to str, default={}
         The layer or sheet of the file that the training data come from, as options of reading.
-    command : str
+    command : str, default=""
         How the model was made.
-    versions : mapping of str to str
-        With which versions it was made.
+    versions : mapping of str to str, default={}
+        With which versions of Python and of packages it was made.
+
+    See Also
+    --------
+    save_model : Writes it to a file.
+    load_model : Reads it from one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> from minimaxrisk.datasets import make_expression
+    >>> from minimaxrisk.storage import SavedModel, fingerprint, load_model, save_model
+    >>> study = make_expression(40, 50, effect=1.5, random_state=0)
+    >>> X, y, names = study.data, study.target, study.feature_names
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> saved = SavedModel(model, names, target="class", fingerprint=fingerprint(X, y, names))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(saved, Path(folder) / "model.skops")
+    ...     again = load_model(Path(folder) / "model.skops")
+    >>> bool(np.array_equal(again.classifier.predict(X), model.predict(X)))
+    True
     """
 
     classifier: MinimaxRiskClassifier | MinimaxRiskEnsembleClassifier
@@ -98,31 +121,96 @@ class SavedModel:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def prepared(self, X: DataMatrix) -> DataMatrix:
-        """The table as the classifier saw it in training: filled and scaled, if the model does either."""
+        """The table as the classifier saw it in training: filled and scaled, if the model does either.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            What ``classifier`` takes.
+        """
         return self.scaled(self.filled(X))
 
     def filled(self, X: DataMatrix) -> DataMatrix:
-        """With missing values filled, if the model fills any."""
+        """The table with missing values filled, if the model fills any.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Without gaps, or X as it is where there is no imputer.
+        """
         return X if self.imputer is None else self.imputer.transform(X)
 
     def scaled(self, X: DataMatrix) -> DataMatrix:
-        """A table without gaps with its columns clipped, if the model clips them."""
+        """A table without gaps with its columns scaled and clipped, if the model does that.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, without gaps.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Scaled and clipped, or X as it is where there is no scaler.
+        """
         return X if self.scaler is None else self.scaler.transform(X)
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
-    """Write the file, whole or not at all. A ``callback`` is not part of it."""
+    """Write a model file, whole or not at all; needs the extra ``app``.
+
+    A ``callback`` of the classifier is not part of it.
+
+    Parameters
+    ----------
+    model : SavedModel
+        The classifier with what belongs to it.
+    path : str or Path
+        Where to write it; ``.skops`` is the usual ending.
+
+    See Also
+    --------
+    load_model : Reads the file.
+    """
     write_whole(path, _packed(model))
 
 
 def load_model(path: str | Path) -> SavedModel:
-    """Read a file that ``save_model`` or ``minimaxrisk fit --out`` wrote.
+    """Read a file that ``save_model`` or ``minimaxrisk fit --out`` wrote; needs the extra ``app``.
+
+    Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+
+    Returns
+    -------
+    SavedModel
+        The classifier with what belongs to it.
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        If there is no such file, or it is no model file, damaged, changed, written by a newer version, or
-        holds objects that a model has no need of. Nothing in it is executed.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no model file, damaged, changed, written in another version of the format, or holds objects
+        that a model has no need of.
+
+    See Also
+    --------
+    minimaxrisk.verify : Tells from the training data whether the bounds are right.
     """
     path = Path(path)
     if not path.exists():

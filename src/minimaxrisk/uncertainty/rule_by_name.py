@@ -10,6 +10,7 @@ import numpy as np
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.given import GivenRadii, Multiple
 from minimaxrisk.uncertainty.radius import RadiusRule
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 from minimaxrisk.uncertainty.union_bound import UnionBound
 
 
@@ -34,14 +35,17 @@ def make_radius_rule(
 ) -> RadiusRule:
     """A number is a factor, an array the radii themselves, a name a rule with coverage."""
     if isinstance(radius, np.ndarray) and radius.ndim == 0:
+        names = ", ".join(map(repr, NAMED_RULES))
         raise ValueError(
-            f"radius must be a number, 'bonferroni', 'bootstrap' or an array of lambda, got {radius!r}, an "
+            f"radius must be a number, one of {names} or an array of lambda, got {radius!r}, an "
             "array without dimensions; pass radius.item()."
         )
     if isinstance(radius, str):
-        if radius == "bonferroni":
-            return UnionBound(confidence)
-        return MultiplierBootstrap(confidence, n_bootstrap, seed)
+        by_name: dict[str, RadiusRule] = {
+            "bootstrap": MultiplierBootstrap(confidence, n_bootstrap, seed),
+            "bonferroni": UnionBound(confidence),
+        }
+        return by_name[radius]
     if np.ndim(radius) == 0:
         return Multiple(float(radius), confidence)
     return GivenRadii(radius, is_standardized)

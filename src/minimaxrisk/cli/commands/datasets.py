@@ -42,7 +42,11 @@ def list_command(*, folder: Folder = None) -> None:
 
 
 @app.command("info")
-def info_command(name: Annotated[str, typer.Argument(metavar="NAME")], *, folder: Folder = None) -> None:
+def info_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As the command list shows it.")],
+    *,
+    folder: Folder = None,
+) -> None:
     """Print what is known about a data set: size, source, licence, study and file."""
     entries = {entry.name: entry for entry in minimaxrisk.datasets.dataset_status(folder)}
     if name not in entries:
@@ -60,7 +64,9 @@ def info_command(name: Annotated[str, typer.Argument(metavar="NAME")], *, folder
 @app.command("fetch")
 def fetch_command(
     context: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="As the command list shows them.")
+    ] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="All thirteen.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Download again what is there.")] = False,

@@ -43,6 +43,7 @@ from minimaxrisk.cli.options import (
     with_reading_options,
 )
 from minimaxrisk.cli.page_file import check_page_file
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
 if TYPE_CHECKING:
     from minimaxrisk.files import ReadOptions
@@ -136,8 +137,8 @@ def fit_command(
         str,
         typer.Option(
             metavar="S|RULE",
-            help="Radius of the uncertainty set: a number of standard errors, or bootstrap or bonferroni for "
-            "one that contains all true means with the given confidence: --radius bootstrap",
+            help=f"Radius of the uncertainty set: a number of standard errors, or {' or '.join(NAMED_RULES)} "
+            "for one that contains all true means with the given confidence: --radius bootstrap",
             rich_help_panel=FITTING,
         ),
     ] = "1",
@@ -270,13 +271,13 @@ def fit_command(
 
 
 def _radius(text: str) -> float | str:
-    if text in ("bootstrap", "bonferroni"):
+    if text in NAMED_RULES:
         return text
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not 0.0 < number < math.inf:
-        message = f"expected a positive number, bootstrap or bonferroni, got {text!r}."
+        message = f"expected a positive number, {' or '.join(NAMED_RULES)}, got {text!r}."
         raise typer.BadParameter(message, param_hint="--radius")
     return number

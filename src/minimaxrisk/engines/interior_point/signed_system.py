@@ -22,7 +22,7 @@ FEW = 0.8
 class SignedSystem:
     """``min sum(p + q)`` with ``u = p - q`` in the moments: the signed coding.
 
-    Only u = w_0 - w_1 enters the moments, and the Bayes error is (1 - sum |u|)/2. x = (p, q), and the
+    Only u = w_0 - w_1 enters the moments, and the Bayes error is ``(1 - sum |u|)/2``. x = (p, q), and the
     multipliers of p, q >= 0 are z = 1 -+ score. With e = z/x the part p + q is diagonal, and
 
         (E + G) du = right,   E = e_p e_q / (e_p + e_q).

@@ -55,7 +55,7 @@ class Kept:
 
 
 class SmallSide:
-    """Factors of size |Q| and a few times |Q|; ``inverse`` holds H^-1 (B x B x n)."""
+    """Factors of size ``|Q|`` and a few times that; ``inverse`` holds H^-1 (B x B x n)."""
 
     def __init__(self, working: WorkingSet, weights: FloatArray, inverse: FloatArray, kept: Kept) -> None:
         self._working, self._kept = working, kept

@@ -20,7 +20,7 @@ def by_correlation(problem: Problem, objective: SmoothableObjective, n_component
     """The components that depart most from independence of the label.
 
     That is, those whose constraint the adversary's answer to mu = 0 violates most. For the minimax risk
-    this is the uniform distribution; with the signed coding these are the largest |tau| - lambda.
+    this is the uniform distribution; with the signed coding these are the largest ``|tau| - lambda``.
     """
     nothing = np.zeros_like(problem.centre)
     violation = _violation(problem, objective.respond(nothing, TEMPERATURE))
