@@ -36,7 +36,7 @@ STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
 # five honest ones differed less than exp(-2.3) times as much as training samples in the median of 8 columns
 # or more; logarithms do exp(-5.6) times. The limit between the two is judgement.
 FEWEST_FOR_SPREAD, SMALLEST_SPREAD = 5, np.exp(-3.0)
-# Judgement, not measured: the next three decide about words and memory, not about which samples are suspected.
+# Judgement, not measured: the next three decide about words and memory, not which samples are suspected.
 SMALLEST_FACTOR = 3.0  # a smaller one is not called another unit: arrays and days differ by as much
 BASES = {"base-2": 2.0, "natural": np.e, "base-10": 10.0}
 CELLS_AT_ONCE = 2_000_000  # 16 MB of differences from the means of a class

@@ -73,7 +73,7 @@ class StabilityDisplay:
         max_features : int, default=30
             How many to draw at most.
         feature_names : sequence of str or None, default=None
-            Names of all columns; None takes those of the frame that the selector was fitted on, or numbers.
+            Names of all columns; None takes those that the selector knows, else their numbers.
 
         Returns
         -------
@@ -84,6 +84,8 @@ class StabilityDisplay:
         ------
         TypeError
             If ``selector`` lacks an attribute that is drawn.
+        ValueError
+            If ``feature_names`` are not as many as columns.
         """
         check_fitted(
             "selector",
