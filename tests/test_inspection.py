@@ -378,6 +378,18 @@ def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
     assert display.values.shape == (len(display.names), 10)
 
 
+@pytest.mark.parametrize("wrong", [2, "1"])
+def test_labels_that_the_model_has_not_learned_are_not_drawn(wrong):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    y = np.arange(20) % 2
+    model = MinimaxRiskClassifier().fit(X, y)
+    labels = y.astype(type(wrong)).astype(object)
+    labels[3] = wrong
+    at = 3 if isinstance(wrong, int) else 0
+    with pytest.raises(ValueError, match=rf"y must hold labels of the model.*\[0, 1\].*at position {at}"):
+        SelectedValuesDisplay.from_estimator(model, X, labels)
+
+
 @pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
 def test_values_where_nothing_is_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)

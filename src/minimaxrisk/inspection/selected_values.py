@@ -104,6 +104,8 @@ class SelectedValuesDisplay:
         ------
         TypeError
             If ``model`` lacks an attribute that is drawn.
+        ValueError
+            If ``y`` holds a label that the model has not learned.
         """
         classifier = sources.last_step(model)
         check_fitted(
@@ -117,7 +119,7 @@ class SelectedValuesDisplay:
             check_number_of_names("sample_names", sample_names, len(labels))
         selected = sources.by_importance(classifier)
         columns = selected[: check_limit("max_features", max_features)]
-        codes = np.argmax(labels[:, None] == classifier.classes_, axis=1)
+        codes = sources.positions_of_labels(labels, classifier.classes_)
         drawn = _evenly(np.argsort(codes, kind="stable"), check_limit("max_samples", max_samples))
         return cls(
             names=sources.feature_names(model, columns, feature_names),
