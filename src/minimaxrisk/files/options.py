@@ -36,8 +36,8 @@ class ReadOptions:
     samples : str or None, default=None
         The column with the names of the samples.
     transpose : bool, "auto" or None, default=None
-        Whether the file has features in rows and samples in columns; ``"auto"`` goes by what the file shows, as
-        None does, and says what it decided.
+        Whether the file has features in rows and samples in columns; ``"auto"`` goes by what the file shows,
+        as None does, and says what it decided.
     sheet : str or None, default=None
         The sheet of a workbook.
     labels_sheet : str or None, default=None
