@@ -98,8 +98,9 @@ def check(wheel: Path, python: str, constraint: Path | None, folder: Path) -> st
     for page in ("report.html", "minimaxrisk-demo/report.html"):
         expect((environment.work / page).read_text(encoding="utf-8"), "</html>")
     names = ("numpy", "scipy", "scikit-learn", "highspy")
-    script = f"from importlib.metadata import version; print([f'{{n}} {{version(n)}}' for n in {names}])"
-    return environment.run("python", "-c", script).strip()
+    script = f"from importlib.metadata import version; print(*map(version, {names}))"
+    found = environment.run("python", "-c", script).split()
+    return ", ".join(f"{name} {number}" for name, number in zip(names, found, strict=True))
 
 
 def expect(text: str, part: str) -> None:

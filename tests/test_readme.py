@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.cli import main
 from minimaxrisk.datasets import make_expression
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +56,39 @@ def test_guide_examples_run(n_classes, coding):
     # The new instances of this test are the training instances, where the bound is whole.
     assert names["bound"].value == pytest.approx(names["model"].worst_case_error_)
     assert names["test"].statistic == pytest.approx(names["model"].worst_case_error_, abs=1e-3)
+
+
+def test_commands_of_the_readme_run_on_tables_as_it_describes_them(tmp_path, monkeypatch):
+    lines = [line for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("minimaxrisk fit")]
+    study = make_expression(24, 12, n_informative=3, effect=3.0, random_state=0)
+    patients = [f"p{i}" for i in range(24)]
+    diagnosis = [("ill", "well")[label] for label in study.target]
+    values = [[f"{value:.2f}" for value in row] for row in study.data]
+    in_rows = [["patient", "diagnosis", *study.feature_names]]
+    in_rows += [[*names, *row] for *names, row in zip(patients, diagnosis, values, strict=True)]
+    genes = [["gene", *patients]]
+    genes += [[name, *row] for name, *row in zip(study.feature_names, *values, strict=True)]
+    told = [["patient", "sex", "diagnosis"]]
+    told += [[name, "f", word] for name, word in zip(patients[::-1], diagnosis[::-1], strict=True)]
+    for name, delimiter, rows in (
+        ("expression.csv", ",", in_rows),
+        ("genes_in_rows.csv", ";", genes),
+        ("patients.csv", ";", told),
+    ):
+        text = "\n".join(delimiter.join(row) for row in rows)
+        # As a European spreadsheet exports it.
+        (tmp_path / name).write_text(
+            text.replace(".", ",") if delimiter == ";" else text, encoding="utf-8-sig"
+        )
+    monkeypatch.chdir(tmp_path)
+    assert len(commands) == 2
+    for command in commands:
+        assert main(command) == 0
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "24" in page
+        (tmp_path / "report.html").unlink()
+        (tmp_path / "model.skops").unlink()
 
 
 def test_two_commands_are_makefile_targets():
