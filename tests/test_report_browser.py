@@ -34,7 +34,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 # Milliseconds after which something is not slow but absent, also on a machine with much else to do.
-PATIENCE = 120_000
+PATIENCE = 240_000
 PLOTS = {
     "plot-permutations-0",
     "plot-roc-0",
@@ -64,6 +64,13 @@ def browser():
         playwright.expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
+
+
+def new_page(browser, **options):
+    """Patient: where many processes share a core, pages take long to load."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(PATIENCE)
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +129,7 @@ def visit(browser, address, windows):
         if key in pages and not fresh:
             pages[key].evaluate("scrollTo(0, 0)")
             return pages[key]
-        page = browser.new_page(**options)
-        page.set_default_timeout(PATIENCE)
+        page = new_page(browser, **options)
         page.on("console", lambda message: troubles.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -248,9 +254,9 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
     axe = os.environ.get("AXE_CORE")
     if axe is None:
         pytest.skip("needs AXE_CORE, the path of axe.min.js")
-    page = browser.new_page(color_scheme=scheme, bypass_csp=True)
+    page = new_page(browser, color_scheme=scheme, bypass_csp=True)
     page.goto(request.getfixturevalue(which))
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    page.wait_for_selector("html[data-ready]", state="attached")
     page.evaluate(Path(axe).read_text(encoding="utf-8"))
     found = page.evaluate(
         "axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.help]))"
@@ -261,7 +267,7 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
 
 def test_headers_of_many_classes_break_between_words(browser, many_address):
     """Names of ten letters stay whole in the table of classes taken for others."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = new_page(browser, viewport={"width": 1280, "height": 900})
     page.goto(many_address)
     lines = page.locator("table.confusion thead th bdi").evaluate_all(
         "names => Object.fromEntries(names.map(name => [name.textContent, name.getClientRects().length]))"
@@ -273,7 +279,7 @@ def test_headers_of_many_classes_break_between_words(browser, many_address):
 
 
 def test_columns_for_many_classes_are_not_cut_off_on_paper(browser, many_address):
-    page = browser.new_page(java_script_enabled=False)
+    page = new_page(browser, java_script_enabled=False)
     page.goto(many_address)
     page.emulate_media(media="print")
     page.add_style_tag(content="body { width: 690px }")
@@ -288,8 +294,7 @@ def test_columns_for_many_classes_are_not_cut_off_on_paper(browser, many_address
 
 def test_many_features_of_many_classes(browser, many, many_address):
     """Rows beyond a thousand come when asked for, a class can be chosen, and eleven classes have colours."""
-    page, troubles = browser.new_page(viewport={"width": 390, "height": 900}), []
-    page.set_default_timeout(PATIENCE)
+    page, troubles = new_page(browser, viewport={"width": 390, "height": 900}), []
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("request", lambda request: _note_request(request.url, many_address, troubles))
