@@ -114,7 +114,7 @@ def permutation_test(
         Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used. Steps of a pipeline that
         are known not to look at labels, as ``ClippedScaler`` and the scalers of scikit-learn, are fitted
         once; if there is any other step, all of them are fitted again for every permutation.
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features)
         Instances.
     y : array-like of shape (n_samples,)
         Their labels.

@@ -565,7 +565,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
+        X : {array-like, sparse matrix, dask array} of shape (n_new, n_features) or None, default=None
             New instances, without labels, from the law that the error is about; ones that took part in the
             fit, with or without a label, would show no excess. None estimates the exceedance by
             cross-fitting on ``training_data``.
@@ -591,6 +591,17 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         ------
         ValueError
             If ``training_data`` is needed and missing, or is not what the model was fitted on.
+
+        Examples
+        --------
+        >>> from minimaxrisk import MinimaxRiskClassifier
+        >>> from minimaxrisk.datasets import make_expression
+        >>> study = make_expression(100, 50, effect=1.5, random_state=0)
+        >>> model = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
+        >>> X_new, _ = study.law.sample(500, random_state=1)
+        >>> bound = model.guaranteed_error(X_new)
+        >>> bool(bound.value >= model.worst_case_error_), bound.exceedance.n_instances
+        (True, 500)
         """
         return guaranteed_error(
             self,

@@ -269,7 +269,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
             Training instances.
         y : array-like of shape (n_samples,)
             Their labels.

@@ -138,7 +138,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
             Training instances.
         y : array-like of shape (n_samples,)
             Their labels.

@@ -75,6 +75,19 @@ def read_training_study(
     --------
     read_study_for_model : Reads the columns that a model has.
     refuse_missing : Refuses missing values.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from minimaxrisk.files import read_training_study
+    >>> lines = ["patient,class,TP53,MYC", "a,ill,1.5,2.5", "b,well,0.5,3.1", "c,ill,1.7,2.2", "d,well,0,3.3"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "genes.csv")
+    ...     n_written = path.write_text("\\n".join(lines))
+    ...     study = read_training_study(path, target="class")
+    >>> study.feature_names.tolist(), study.sample_names.tolist(), study.y.tolist()
+    (['TP53', 'MYC'], ['a', 'b', 'c', 'd'], ['ill', 'well', 'ill', 'well'])
     """
     path = Path(path)
     label_table = _label_table(path, labels, options)

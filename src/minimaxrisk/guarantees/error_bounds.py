@@ -70,7 +70,7 @@ def error_bounds(
     ----------
     model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
         A fitted classifier or ensemble.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         Instances that define the uncertainty set, normally those that the model was fitted on.
     y : array-like of shape (n_samples,)
         Their labels.
