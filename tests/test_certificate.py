@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.problem.certificate import lower_bound, upper_bound, upper_bound_of_some
 from minimaxrisk.problem.objective import BayesError, ExpectedLoss
 from problems import problem_of
 
@@ -51,6 +51,33 @@ def test_upper_bound_is_the_optimum_at_the_optimum(seed):
     risk, mu = reference_risk(X, labels, 3, "one-hot", 1.0)
     problem, _ = problem_of(X, labels, 3, radius=1.0)
     assert upper_bound(problem, BayesError(), mu.reshape(problem.tau.shape)) == pytest.approx(risk, abs=1e-10)
+
+
+def test_coefficients_that_are_zero_need_not_be_given():
+    rng = np.random.default_rng(5)
+    X, labels = reference.random_problem(rng, 12, 4, 3)
+    problem, _ = problem_of(X, labels, 3)
+    components, values = np.array([0, 3, 11]), rng.standard_normal(3)
+    mu = np.zeros(problem.n_components)
+    mu[components] = values
+    whole = upper_bound(problem, BayesError(), mu.reshape(problem.shape))
+    assert upper_bound_of_some(problem, BayesError(), components, values) == pytest.approx(whole, abs=1e-12)
+
+
+def test_what_is_known_costs_no_pass():
+    rng = np.random.default_rng(5)
+    X, labels = reference.random_problem(rng, 12, 4, 3)
+    problem, _ = problem_of(X, labels, 3)
+    mu = rng.standard_normal(problem.shape)
+    w = rng.dirichlet(np.ones(problem.centre.size)).reshape(problem.centre.shape)
+    scores, moments = problem.scores_of(mu), problem.moments_of(w)
+    n_passes = problem.features.n_passes
+    upper = upper_bound(problem, BayesError(), mu, scores)
+    lower = lower_bound(problem, BayesError(), w, moments).bound
+    assert problem.features.n_passes == n_passes
+    assert upper == upper_bound(problem, BayesError(), mu)
+    assert lower == lower_bound(problem, BayesError(), w).bound
+    assert problem.features.n_passes == n_passes + 2
 
 
 def test_no_coefficients_is_guessing():

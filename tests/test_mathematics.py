@@ -12,6 +12,7 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem import rule
+from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.validation import check_training_data
 from problems import distinct_instances, problem_of
@@ -175,6 +176,39 @@ def test_without_a_threshold_every_instance_has_its_own():
     np.testing.assert_allclose(
         rule.probabilities(scores, None), [[1.0, 0.55], [0.0, 0.45], [0.0, 0.0]], atol=1e-15
     )
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("coding", "n_classes"), [("signed", 2), ("one-hot", 3)])
+def test_coefficients_on_the_columns_of_the_caller_give_the_same_scores(
+    coding, n_classes, fit_intercept, known
+):
+    """From all components or from some, the first of which is that of the intercept if there is one."""
+    rng = np.random.default_rng(7)
+    X, labels = reference.random_problem(rng, 20, 6, n_classes)
+    X = 3.0 * X + rng.standard_normal(6)
+    problem, instances = problem_of(
+        X, labels, n_classes, coding=coding, fit_intercept=fit_intercept, marginal_is_known=known
+    )
+    components = np.append(0, 1 + rng.choice(problem.n_components - 1, 4, replace=False))
+    values = rng.standard_normal(5)
+    values[4] = 0.0
+    mu = np.zeros(problem.n_components)
+    mu[components] = values
+    mu = mu.reshape(problem.shape)
+    expected = problem.scores_of(mu)
+    for found in (LinearRule.of_problem(mu, problem), LinearRule.of_some(components, values, problem)):
+        assert found.n_features == 6
+        np.testing.assert_allclose(found.scores(X[instances.rows]), expected, atol=1e-12)
+        np.testing.assert_allclose(found.to_mu(problem.scale), mu, atol=1e-12)
+        np.testing.assert_array_equal(found.columns, np.flatnonzero(mu[:, fit_intercept:].any(axis=0)))
+        # Zeros have no sign.
+        assert not np.signbit(found.full_coef[found.full_coef == 0.0]).any()
+        if known:
+            assert found.threshold is None
+        else:
+            assert found.threshold == pytest.approx(rule.threshold(expected), abs=1e-12)
 
 
 def test_a_subnormal_excess_is_as_good_as_none():
