@@ -53,6 +53,7 @@ from minimaxrisk.report.tables import (
     probability_table,
     suspect_table,
 )
+from minimaxrisk.report.volcano_figure import volcano_figure
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -928,6 +929,12 @@ def test_long_names_are_cut_in_the_middle():
     assert phrases.shortened("a long name of probe number 178") == "a long name…number 178"
     assert len(phrases.shortened("x" * 100)) == 22
     assert phrases.shortened("x" * 22) == "x" * 22
+
+
+def test_the_axis_of_the_volcano_is_as_narrow_as_a_phone(findings):
+    named = replace(findings.data, classes=("adenocarcinoma of the lung", "normal tissue of the lung"))
+    figure = volcano_figure(replace(findings, data=named, volcano=replace(findings.volcano, is_ratio=True)))
+    assert '"log2 ratio of means, normal\\u2026 lung less adenoc\\u2026 lung"' in json.dumps(figure.specs)
 
 
 def test_data_for_scripts_cannot_end_them():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minimaxrisk.report.findings import Findings
-from minimaxrisk.report.phrases import count, quoted
+from minimaxrisk.report.phrases import count, quoted, shortened
 from minimaxrisk.report.vega import LEFT, NOISE, SECOND, Figure, Legend, layer, plot, quantitative, tip
 
 # Selected features that are drawn, the most important ones; more would hide each other.
@@ -26,7 +26,8 @@ def volcano_figure(findings: Findings) -> Figure | None:
             {"k": k, "x": _short(x), "y": _short(y), "s": 1, "n": found.names[int(j)]} for j, x, y in marked
         ]
     what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
-    x, y = f"{what}, {_sides(findings)}", "\u2212log10 p, Welch"
+    x = f"{'log2 ratio' if found.is_ratio else 'difference'} of means, {_sides(findings)}"
+    y = "\u2212log10 p, Welch"
     # One layer for both, since a layer without points would have no extent.
     cloud = layer(
         points,
@@ -62,8 +63,11 @@ def volcano_figure(findings: Findings) -> Figure | None:
 
 
 def _sides(findings: Findings) -> str:
-    classes = findings.data.classes
-    return f"{classes[1]} less {classes[0]}" if len(classes) == 2 else "the class less all others"
+    """For the axis, which is as narrow as a phone."""
+    if findings.data.n_classes > 2:
+        return "the class less all others"
+    first, second = (shortened(name, 12) for name in findings.data.classes)
+    return f"{second} less {first}"
 
 
 def _caption(findings: Findings, what: str) -> str:
