@@ -61,7 +61,7 @@ print(f"{stopped.worst_case_error_lower_:.4f} <= R* <= {stopped.worst_case_error
 # The band between the two bounds closes from both sides, for each solver in its own way, and ends at the same
 # number.
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.8), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(8.8, 3.8), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, solvers.items(), strict=True):
     iterations = [record["iteration"] for record in model.history_]
     upper = [record["upper"] for record in model.history_]

@@ -54,7 +54,7 @@ truly_different = set(study.informative).intersection(model.selected_features_)
 print(f"{len(truly_different)} of them truly differ between the classes")
 
 figure, (left_ax, right_ax) = plt.subplots(
-    1, 2, figsize=(10.5, 4.8), layout="constrained", width_ratios=[1, 1.3]
+    1, 2, figsize=(9.2, 4.8), layout="constrained", width_ratios=[1, 1.3]
 )
 names = study.feature_names
 SelectedFeaturesDisplay.from_estimator(model, feature_names=names).plot(left_ax)

@@ -48,7 +48,7 @@ for name, model in models.items():
 
 side = np.linspace(-1.8, 2.8, 200), np.linspace(-1.3, 1.8, 160)
 grid = np.stack(np.meshgrid(*side), axis=-1)
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.8, 4), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     probability = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
     image = ax.pcolormesh(*side, probability, cmap="cividis", vmin=0, vmax=1, shading="auto", rasterized=True)

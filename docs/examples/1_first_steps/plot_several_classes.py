@@ -50,7 +50,7 @@ for digit in model.classes_:
 middle = weight[0].reshape(8, 8)[3:5, 3:5]
 print(f"sum of the coefficients of the four pixels in the middle, for 0: {middle.sum():.2f}")
 end = np.abs(weight).max()
-figure, axes = plt.subplots(2, len(model.classes_), figsize=(10, 3.6), layout="constrained")
+figure, axes = plt.subplots(2, len(model.classes_), figsize=(8.8, 3.6), layout="constrained")
 for digit, (above, below) in zip(model.classes_, axes.T, strict=True):
     above.imshow(X_train[y_train == digit].mean(axis=0).reshape(8, 8), cmap="Greys")
     image = below.imshow(weight[digit].reshape(8, 8), cmap="RdBu_r", vmin=-end, vmax=end)

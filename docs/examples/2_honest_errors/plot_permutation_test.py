@@ -43,7 +43,7 @@ for name, study in studies.items():
 # The orange line is R* of the study. Left of the dashed line it is better than 95% of the shuffled labels. So
 # R* has to be read beside its noise floor: the same number can be a finding or nothing.
 
-figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained", sharex=True, sharey=True)
 for ax, (name, result) in zip(axes, results.items(), strict=True):
     PermutationTestDisplay.from_result(result).plot(ax)
     ax.set_title(f"{name}: p = {result.pvalue:.3f}", loc="left", fontsize="medium")

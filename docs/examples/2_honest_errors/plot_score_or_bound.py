@@ -58,7 +58,7 @@ for name, study in studies.items():
 # selecting genes, and not a statement about errors. On noise that is so up to radii of several standard
 # errors. At the radius of the bootstrap R* keeps its promise, as it does in about 95 of 100 such studies.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.8, 4.2), layout="constrained", sharey=True)
 for ax, name in zip(axes, studies, strict=True):
     below = bounds[name] < errors[name]
     ax.plot(radii, bounds[name], color="#0072B2", marker="o", markersize=4, label="R*, what is promised")

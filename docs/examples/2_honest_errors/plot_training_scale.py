@@ -46,8 +46,8 @@ for name, X in tables.items():
 # %%
 # Look
 # ----
-# Each dot is a patient, and shows in how many of the used genes the value lies outside the range of the
-# training data. Blue patients are on the scale of the training data, red ones are not.
+# Each mark is a patient, and shows in how many of the used genes the value lies outside the range of the
+# training data. Patients drawn as crosses are told to be on another scale.
 
 random = np.random.default_rng(0)
 figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
@@ -61,6 +61,6 @@ ax.set_yticks(range(len(found)), labels=list(found))
 ax.invert_yaxis()
 ax.set_xlim(-3, 103)
 ax.set_xlabel("share of the used genes outside the range of the training data, in percent")
-ax.set_title("Blue: on the scale of the training data; red: not", loc="left", fontsize="medium")
+ax.set_title("Dots: on the scale of the training data; crosses: not", loc="left", fontsize="medium")
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

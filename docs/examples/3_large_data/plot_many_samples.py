@@ -50,7 +50,7 @@ print(f"sizes at which the limit of the hold-out is too small: {too_small}")
 # samples tell the means better but nothing else. So with many samples take the hold-out; with few, or where
 # the worst case is the question, R*.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.8, 4.2), layout="constrained", sharey=True)
 panels = (
     ("predict, learned from half of the samples", held_out, of_predict, "limit of the hold-out"),
     ("randomized rule, learned from all samples", worst_case, of_randomized, "worst-case error R*"),

@@ -66,7 +66,7 @@ with tempfile.TemporaryDirectory() as folder:
 # numbers per column and the blocks that are read. Times are of this one run; they stay close as long as the
 # system keeps the file in its cache.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.8, 4), layout="constrained")
 thousands = np.array(widths) / 1000
 left.plot(thousands, 4e-6 * 100 * np.array(widths), color="0.5", linestyle=":", label="size of the file")
 for copy, colour, marker, label in (

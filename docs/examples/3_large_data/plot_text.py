@@ -54,7 +54,7 @@ print(f"the sign of the coefficient is that of the truth for {agree:.0%} of thes
 # in topic 1 have positive coefficients, less frequent ones negative ones. The few at zero were selected by
 # chance.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.8, 4.2), layout="constrained")
 iterations = [record["iteration"] for record in model.history_]
 for bound, colour in (("upper", "#0072B2"), ("lower", "#E69F00")):
     left.plot(iterations, [record[bound] for record in model.history_], color=colour, label=f"{bound} bound")
