@@ -59,7 +59,7 @@ def cluster():
     """Two processes on loopback, as a cluster elsewhere would be; the current one in ``on_cluster`` alone."""
     with warnings.catch_warnings(action="ignore"):
         workers = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit="2GB"
         )
         client = distributed.Client(workers, set_as_default=False)
         yield client

@@ -123,7 +123,8 @@ def test_the_page_about_clusters_runs_on_one_of_threads(tmp_path, monkeypatch):
     X = da.from_array(study.data, chunks=(40, 10))
     X.to_zarr("variants.zarr")
     fitting, many = examples("clusters.md")
-    here = "Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)"
+    # Any port will do: None would be the usual one, which another cluster may have.
+    here = "Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address='127.0.0.1:0')"
     names = {"y": study.target, "X_new": X}
     exec(fitting.replace("Client()", here), names)
     try:
