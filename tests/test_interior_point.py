@@ -9,7 +9,13 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import engine, one_hot_system, predictor_corrector, signed_system
+from minimaxrisk.engines.interior_point import (
+    engine,
+    one_hot_system,
+    predictor_corrector,
+    rough_factor,
+    signed_system,
+)
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
 from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.one_hot_system import OneHotSystem
@@ -141,6 +147,7 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
     # With the smaller number many instances have w - r in place of w.
     monkeypatch.setattr(one_hot_system, "STIFF", stiff)
     monkeypatch.setattr(one_hot_system, "FEW", few)
+    monkeypatch.setattr(rough_factor, "MISSED", -1.0)  # single precision is never accurate enough
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
     working = all_constraints(problem)
@@ -368,6 +375,7 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, syst
 
     original = getattr(system, name)
     monkeypatch.setattr(system, name, sometimes)
+    monkeypatch.setattr(rough_factor, "MISSED", -1.0)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.solver == "constraint-generation"
     assert "stuck" in solution.remark

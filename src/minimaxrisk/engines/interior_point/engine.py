@@ -159,6 +159,7 @@ class _Search:
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
+        self._offer_one_class()
         self._vertices = VertexSearch(self.point)
         self._way, self._n_pivots = "", 0  # of the iteration at hand
         self._gaps: list[float] = []
@@ -238,6 +239,20 @@ class _Search:
         if not self.problem.coding.encode(indifferent).any():
             inside = lower_bound(self.iterated, self.objective, indifferent, 0.0)
             self._offer_distribution(inside.distribution, inside.bound)
+
+    def _offer_one_class(self) -> None:
+        """Always naming the most common class, where an intercept per class can say so.
+
+        Its bound is one minus the class's smallest mass in the set. Unequal classes and labels that are noise
+        leave nothing better, and then the iterates need only prove the bound from below.
+        """
+        problem = self.problem
+        if problem.coding.name != "one-hot" or not problem.scale.has_intercept:
+            return
+        largest = int(np.argmax(problem.centre.sum(axis=1)))
+        stage = Stage(np.array([largest * problem.shape[1]]), np.ones(1))
+        upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
+        self._offer_stage(stage, upper, is_vertex=True)
 
     def _certify(self) -> float:
         """Offer the iterate's own pair; returns the bound of its coefficients."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
@@ -13,6 +16,8 @@ from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 REGULARISATIONS = (0.0, 1e-13, 1e-11, 1e-9, 1e-7)
 # Rows up to which a triangle is inverted in one piece.
 SMALL_TRIANGLE = 64
+
+Real = TypeVar("Real", np.float32, np.float64)
 
 
 class FactorisationError(ArithmeticError):
@@ -53,7 +58,7 @@ def _inverse_of_triangle(lower: FloatArray) -> FloatArray:
     return inverse
 
 
-def diagonal_of(matrix: FloatArray) -> FloatArray:
+def diagonal_of(matrix: NDArray[Real]) -> NDArray[Real]:
     """A writable view of the diagonal of a square matrix that is contiguous in either order."""
     return matrix.ravel(order="K")[:: matrix.shape[0] + 1]
 

@@ -17,6 +17,7 @@ from minimaxrisk.engines.interior_point.factors import (
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 from minimaxrisk.engines.interior_point.newton import OFFSET, InstanceStep
 from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, PlainSide
+from minimaxrisk.engines.interior_point.rough_factor import RoughEpigraphFactor
 from minimaxrisk.engines.interior_point.small_side import Kept, SmallSide, pays, softest
 from minimaxrisk.problem.rule import threshold
 
@@ -65,16 +66,24 @@ class OneHotSystem:
         self._mass_residual = 1.0 - z[1].sum(axis=0)
         lower, upper = self._ratio
 
+        small_side_pays = pays(n, len(working), len(working.parts))
+
         def plain() -> EpigraphPlainSide:
             return EpigraphPlainSide(working, weights, lower, upper)
 
+        def rough() -> RoughEpigraphFactor:
+            return RoughEpigraphFactor(working, weights, lower, upper)
+
         def careful() -> EpigraphSmallSide | EpigraphFactor:
-            if pays(n, len(working), len(working.parts)):
+            if small_side_pays:
                 return EpigraphSmallSide(working, weights, lower, upper)
             grams = [gram(working, block, weights) for block in range(len(working.parts))]
             return EpigraphFactor(grams, lower, upper)
 
-        self._factor.factorise(plain if len(working) < FEW * n else None, careful)
+        if len(working) < FEW * n:
+            self._factor.factorise(plain, careful)
+        else:
+            self._factor.factorise(None if small_side_pays else rough, careful)
         # A second right-hand side, by which sum w is kept.
         self._unit: tuple[FloatArray, FloatArray | None]
         self._unit = self._factor.solve(np.ones(self._shape), np.zeros(n))

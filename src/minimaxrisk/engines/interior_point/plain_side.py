@@ -19,7 +19,12 @@ from typing import Generic, ParamSpec, Protocol
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.engines.interior_point.factors import cholesky, cholesky_solve, diagonal_of
+from minimaxrisk.engines.interior_point.factors import (
+    FactorisationError,
+    cholesky,
+    cholesky_solve,
+    diagonal_of,
+)
 from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
 
 # How far apart the two values of R u may be, relative to the largest of them. They reach it at gaps of 1e-5
@@ -89,7 +94,13 @@ class CautiousFactor(Generic[Right]):
         """``plain`` is None where it would not pay."""
         self._careful = careful
         self._is_plain = plain is not None and not self.has_lost_digits
-        self._factor = plain() if plain is not None and self._is_plain else careful()
+        if plain is not None and self._is_plain:
+            try:
+                self._factor = plain()
+            except (DigitsLostError, FactorisationError):
+                self.has_lost_digits, self._is_plain = True, False
+        if not self._is_plain:
+            self._factor = careful()
 
     def solve(self, *right: Right.args, **named: Right.kwargs) -> tuple[FloatArray, FloatArray | None]:
         if self._is_plain:

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dgemm, dsyrk
+from scipy.linalg.blas import dgemm, dsyrk, ssyrk
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray
 from minimaxrisk.features.matrix import FeatureMatrix
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
@@ -50,6 +50,10 @@ class Rows(Protocol):
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
         """Lower triangle of ``sum_j weights_j psi_j psi_j'`` (n x n), weights being positive."""
+        ...
+
+    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
+        """``gram`` in single precision."""
         ...
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
@@ -91,6 +95,13 @@ class DenseRows:
         if part.start == part.stop:
             return np.zeros((self.shape[1],) * 2, order="F")
         return dsyrk(1.0, (self.values[part] * np.sqrt(weights)[:, None]).T, lower=1)
+
+    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
+        if part.start == part.stop:
+            return np.zeros((self.shape[1],) * 2, dtype=np.float32, order="F")
+        scaled = np.empty((part.stop - part.start, self.shape[1]), dtype=np.float32)
+        np.multiply(self.values[part], np.sqrt(weights)[:, None], out=scaled, casting="same_kind")
+        return ssyrk(1.0, scaled.T, lower=1)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         if part.start == part.stop or other.start == other.stop:
@@ -136,6 +147,9 @@ class SparseRows:
         product -= shared
         product -= shared[:, None]
         return product
+
+    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
+        return self.gram(part, weights).astype(np.float32)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         first, second = self._part(part), self._part(other)
