@@ -176,4 +176,5 @@ bench-gpu:
 	$(BIN)/python -m experiments.accelerators $(BENCH_FLAGS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-nightly $(VENV)-release $(VENV)-mrcpy dist docs/_build docs/auto_examples docs/reference/generated
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-nightly $(VENV)-release $(VENV)-mrcpy dist \
+		docs/_build docs/auto_examples docs/reference/generated docs/sg_execution_times.rst

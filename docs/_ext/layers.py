@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
-WIDTH, HEIGHT, GAP = 640, 34, 12
+WIDTH, HEIGHT, GAP = 440, 34, 12  # of a phone, so that names can be read there
 
 
 def layers_of(contract: str) -> list[list[str]]:
