@@ -65,7 +65,7 @@ for name, model in models.items():
 # The error on left-out samples by radius, with a band of one standard error. With clipped values it is far
 # lower, and the chosen radius (orange) keeps more genes, because there is more to learn from them.
 
-figure, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     display = RadiusChoiceDisplay.from_estimator(model[-1]).plot(ax)
     display.n_features_ax_.set_ylim(0, 160)

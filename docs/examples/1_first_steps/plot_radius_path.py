@@ -45,7 +45,7 @@ named = np.argsort(-np.abs(coefficients).sum(axis=0))[:4]
 print("columns with the largest coefficients:", ", ".join(names[named]))
 print("selected at the largest radius that selects anything:", *names[path.selected_features[-2]])
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 BoundPathDisplay.from_result(path).plot(left)
 left.set_xscale("log")
 left.xaxis.set_major_formatter("{x:g}")

@@ -76,7 +76,7 @@ for copy, colour, marker, label in (
     left.plot(thousands, megabytes[copy], color=colour, marker=marker, label=label)
     right.plot(thousands, seconds[copy], color=colour, marker=marker, label=label)
 left.set_ylabel("memory of the fit, in megabytes")
-right.set_ylabel("time of the fit, in seconds of the processor")
+right.set_ylabel("processor time of the fit, in seconds")
 for ax in (left, right):
     ax.set_xlabel("thousands of columns")
     ax.set_ylim(bottom=0)

@@ -65,7 +65,7 @@ left.legend(frameon=False)
 right.axhline(0, color="0.6", linewidth=1)
 right.axvline(0, color="0.6", linewidth=1)
 right.scatter(log_ratio, coefficient, s=20, color="#0072B2", alpha=0.7)
-right.set_xlabel("log2 of how much more probable the word is in topic 1")
+right.set_xlabel("log2 of P(word | topic 1) / P(word | topic 0)")
 right.set_ylabel("coefficient, at unit variance")
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)
