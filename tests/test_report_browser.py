@@ -257,6 +257,8 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
     page = new_page(browser, color_scheme=scheme, bypass_csp=True)
     page.goto(request.getfixturevalue(which))
     page.wait_for_selector("html[data-ready]", state="attached")
+    # All rows are alike, and axe takes minutes for a thousand.
+    page.evaluate("document.querySelectorAll('tbody tr:nth-child(n + 15)').forEach(row => row.remove())")
     page.evaluate(Path(axe).read_text(encoding="utf-8"))
     found = page.evaluate(
         "axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.help]))"
