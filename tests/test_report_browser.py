@@ -281,10 +281,9 @@ def test_headers_of_many_classes_break_between_words(browser, many_address):
 
 
 def test_columns_for_many_classes_are_not_cut_off_on_paper(browser, many_address):
-    page = new_page(browser, java_script_enabled=False)
+    page = new_page(browser, java_script_enabled=False, viewport={"width": 690, "height": 900})
     page.goto(many_address)
     page.emulate_media(media="print")
-    page.add_style_tag(content="body { width: 690px }")
     headers = page.locator("#feature-table thead th:visible").all_inner_texts()
     inside = page.locator("#feature-table").bounding_box()["width"] <= 691
     told = page.get_by_text("a sheet has no room for them").is_visible()
