@@ -69,7 +69,7 @@ def _measure(
 
 def _warm_up(fit: Callable[[Any, np.ndarray], Fitted], X: Any, n_classes: int) -> None:
     """Fit a small problem with the same kind of X: imports and compilation are over when the clock starts."""
-    y = np.arange(20 * n_classes) % n_classes
+    y = np.arange(max(40, 3 * n_classes)) % n_classes
     small = np.random.default_rng(0).standard_normal((len(y), max(30, n_classes)))
     small[:, :n_classes] += 2.0 * (y[:, None] == np.arange(n_classes))
     if sparse.issparse(X):
