@@ -97,6 +97,22 @@ def test_losses_name_who_is_better_and_nobody_else(study):
     assert [table.lines for table in tables(study[:1])[3:]] == [[["none", "-", "-"]]] * 3
 
 
+def test_losses_name_problems_on_which_we_were_stopped(study):
+    """Whoever has a time is faster than a fit that was killed; of accuracy and memory nothing is known."""
+    ours = {"problem": "larger", "status": TIME_LIMIT, "limit": 60.0, "detail": "", "median_seconds": None}
+    unknown = dict.fromkeys(("accuracy", "peak_bytes"))
+    larger = [row | {"problem": "larger"} for row in study]
+    larger[0] = larger[0] | ours | unknown
+    faster, accurate, leaner = (table.lines for table in tables([*study, *larger])[3:])
+    assert [line[:2] for line in faster] == [
+        ["study-1000 (50 x 1000)", "100 ms"],
+        ["larger (50 x 1000)", "> 60.0 s"],
+    ]
+    assert "`liblinear-svm`† 20.0 ms" in faster[1][2]
+    assert "highs-full-lp" not in faster[1][2]
+    assert len(accurate) == len(leaner) == 1
+
+
 def test_another_solver_of_ours_stands_in_as_baseline(study):
     assert "divided by that of `full-lp`" in tables(study[1:])[0].caption
 

@@ -55,7 +55,7 @@ def losses(rows: Sequence[Row]) -> list[TextTable]:
     """Problems on which a rival is faster, more accurate or leaner than the baseline."""
     baseline = baseline_of(rows)
     return [
-        _loss_table(f"**Faster than `{baseline}`**", rows, "median_seconds", as_time, lt),
+        _loss_table(f"**Faster than `{baseline}`**", rows, "median_seconds", as_time, lt, ends=_time_cell),
         _loss_table(
             f"**More accurate than `{baseline}` in cross-validation**", rows, "accuracy", as_share, gt
         ),
@@ -66,15 +66,28 @@ def losses(rows: Sequence[Row]) -> list[TextTable]:
 
 
 def _loss_table(
-    title: str, rows: Sequence[Row], column: str, words: Callable[[float], str], better: Callable[..., bool]
+    title: str,
+    rows: Sequence[Row],
+    column: str,
+    words: Callable[[float], str],
+    better: Callable[..., bool],
+    *,
+    ends: Callable[[Row], str] | None = None,
 ) -> TextTable:
+    """``ends`` says how our fit ended where it was stopped: whoever has a number is better then."""
     lines = []
     for group in _by_problem(rows):
         ours = _row_of(group, baseline_of(rows)) or {}
-        known = [row for row in group if row.get(column) is not None and ours.get(column) is not None]
-        beaten = [f"{_name(row)} {words(row[column])}" for row in known if better(row[column], ours[column])]
-        if beaten:
-            lines.append([_problem(group), words(ours[column]), ", ".join(beaten)])
+        known = [row for row in group if row.get(column) is not None]
+        if ours.get(column) is not None:
+            known, own = [row for row in known if better(row[column], ours[column])], words(ours[column])
+        elif ends is not None and ours.get("status") in (TIME_LIMIT, SKIPPED):
+            own = ends(ours)
+        else:
+            continue
+        if known:
+            beaten = [f"{_name(row)} {words(row[column])}" for row in known]
+            lines.append([_problem(group), own, ", ".join(beaten)])
     return TextTable(title, ["problem", "ours", "theirs"], lines or [["none", NOTHING, NOTHING]])
 
 
