@@ -181,8 +181,11 @@ def test_the_readme_leads_somewhere_away_from_the_repository():
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
     assert pictures
     assert all(one.startswith(raw) for one in pictures)
-    for path in [*below, *(one.removeprefix(raw) for one in pictures)]:
+    for target in [*below, *(one.removeprefix(raw) for one in pictures)]:
+        path, _, section = target.partition("#")
         assert (ROOT / path).exists(), path
+        headings = re.findall(r"^#+ (.+)$", text_of(path), flags=re.MULTILINE) if section else []
+        assert section in ["", *(re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings)]
 
 
 def test_the_public_packages_and_extras_are_documented():
