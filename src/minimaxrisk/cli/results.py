@@ -17,7 +17,7 @@ from minimaxrisk.cli.stored import filled_gaps
 from minimaxrisk.cli.training import Trained
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.report import Findings
-from minimaxrisk.report.findings import bound_of_named_class
+from minimaxrisk.report.gathering import bound_of_named_class
 from minimaxrisk.report.phrases import certain, clipping, outward, shortened
 from minimaxrisk.report.section_wording import about_rivals
 from minimaxrisk.report.summaries import FeatureTable, summarise_radius, tabulate_features

@@ -19,7 +19,7 @@ from minimaxrisk.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
-from minimaxrisk.report.findings import guarantee_of_model
+from minimaxrisk.report.gathering import guarantee_of_model
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
 from minimaxrisk.storage.model_file import SavedModel, current_versions
 

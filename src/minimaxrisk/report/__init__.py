@@ -4,7 +4,8 @@
 numbers, ``render_report`` makes the page. It needs the extra ``app``.
 """
 
-from minimaxrisk.report.findings import Findings, gather_findings
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.gathering import gather_findings
 from minimaxrisk.report.one_call import Report, report_of
 from minimaxrisk.report.page import Provenance, render_report
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.report.colours import class_colour
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.phrases import isolate, share
@@ -93,21 +94,7 @@ def reliability_figure(findings: Findings) -> Figure | None:
     folds = findings.cross_validation
     if folds is None:
         return None
-    rows: list[dict[str, Any]] = []
-    for band in folds.by_stated_probability():
-        if band.mean_stated is None:
-            continue
-        interval = stats.binomtest(band.n_right, band.n_samples).proportion_ci()
-        rows.append(
-            {
-                "x": round(band.mean_stated, 4),
-                "y": band.n_right / band.n_samples,
-                "a": float(interval.low),
-                "b": float(interval.high),
-                "n": band.n_samples,
-                "w": f"{band.n_right} of {band.n_samples}",
-            }
-        )
+    rows = _right_by_stated(folds)
     x, y = "probability stated for the named class", "share that was right"
     low = min(0.5, max(0.0, min(one["x"] for one in rows) - 0.05))
     scale = {"domain": [low, 1.02], "nice": False}
@@ -152,3 +139,23 @@ def reliability_figure(findings: Findings) -> Figure | None:
             Legend("soft", "dash", "as often right as stated"),
         ],
     )
+
+
+def _right_by_stated(folds: CrossValidatedError) -> list[dict[str, Any]]:
+    """How often the named class was right by stated probability, with Clopper and Pearson's interval."""
+    rows: list[dict[str, Any]] = []
+    for band in folds.by_stated_probability():
+        if band.mean_stated is None:
+            continue
+        interval = stats.binomtest(band.n_right, band.n_samples).proportion_ci()
+        rows.append(
+            {
+                "x": round(band.mean_stated, 4),
+                "y": band.n_right / band.n_samples,
+                "a": float(interval.low),
+                "b": float(interval.high),
+                "n": band.n_samples,
+                "w": f"{band.n_right} of {band.n_samples}",
+            }
+        )
+    return rows

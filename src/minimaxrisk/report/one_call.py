@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.atomic import checked_destination, write_whole
-from minimaxrisk.report.findings import Findings, gather_findings
+from minimaxrisk.report.findings import Findings
+from minimaxrisk.report.gathering import gather_findings
 from minimaxrisk.report.page import Provenance, render_report
 from minimaxrisk.report.subject import Subject
 from minimaxrisk.storage.fingerprint import fingerprint
