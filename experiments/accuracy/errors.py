@@ -218,7 +218,6 @@ ITEM = Item(
     },
     fallback=("breast_cancer", "wine"),
     is_timed=False,
-    relevant=(),
     plan=plan,
     work=work,
     report=report,

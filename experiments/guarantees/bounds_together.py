@@ -165,7 +165,6 @@ ITEM = Item(
     replacements={"GLI_85": "GLI_85_Freije_genes", "Lung": "Lung_1543"},
     fallback=("breast_cancer",),
     is_timed=False,
-    relevant=(),
     plan=plan,
     work=work,
     report=report,

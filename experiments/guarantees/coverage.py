@@ -355,11 +355,7 @@ ITEM = Item(
         "Many data sets from laws whose true means are known: do the radii hold all of them at once, and is "
         "the true error below the guaranteed one?"
     ),
-    wanted=(),
-    replacements={},
-    fallback=(),
     is_timed=False,
-    relevant=(),
     plan=plan,
     work=work,
     report=report,

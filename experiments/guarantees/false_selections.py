@@ -252,10 +252,8 @@ ITEM = Item(
         "where that is known."
     ),
     wanted=("Colon", "Leukemia", "Prostate_GE", "Arcene"),
-    replacements={},
     fallback=("breast_cancer",),
     is_timed=True,
-    relevant=(),
     plan=plan,
     work=work,
     report=report,

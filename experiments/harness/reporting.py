@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,14 +63,14 @@ class Item:
     name: str
     title: str
     what: str  # the experiment in a sentence or two
-    wanted: Sequence[str]  # the paper's data sets; none where the data are simulated
-    replacements: Mapping[str, str]
-    fallback: Sequence[str]
     is_timed: bool  # then its cells run one at a time, unless the caller wants otherwise
-    relevant: tuple[str, ...]  # names of the settings that matter to it
     plan: Callable[[Settings, Sources], list[Cell]]
     work: Callable[[Mapping[str, Any]], list[dict[str, Any]]]
     report: Callable[[Settings, Sources, Sequence[Row]], Report]
+    wanted: Sequence[str] = ()  # the paper's data sets; none where the data are simulated
+    replacements: Mapping[str, str] = field(default_factory=dict)
+    fallback: Sequence[str] = ()
+    relevant: tuple[str, ...] = ()  # names of the settings that matter to it
     needs_dense: bool = False  # sparse data would have to be made dense
     wanted_quickly: Sequence[str] = ()  # the data sets of a quick run, if not all of them
     remarks: Callable[[Settings], Sequence[str]] = lambda settings: ()  # what a run cannot do here

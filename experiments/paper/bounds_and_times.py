@@ -290,7 +290,6 @@ ITEM = Item(
     title="Table 2: worst-case errors, cross-validated errors and training times",
     what="Stratified cross-validation; scaling is part of every fit, so that it happens inside the folds.",
     wanted=tuple(data.name for data in paper.TABLE_1.values()),
-    replacements={},
     fallback=("simulated", "breast_cancer", "wine"),
     is_timed=True,
     relevant=("n_max", "epsilon", "k_max", "folds"),

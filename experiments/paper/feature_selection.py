@@ -227,7 +227,6 @@ ITEM = Item(
     title="Table 3: feature selection",
     what="Two learners on the features that each method selects, in stratified cross-validation.",
     wanted=tuple(PRINTED_ROWS),
-    replacements={},
     fallback=("simulated", "breast_cancer"),
     is_timed=False,
     needs_dense=True,

@@ -236,7 +236,6 @@ ITEM = Item(
     title="Figure 2: the number of features per iteration, n_max",
     what="Training times on random parts of the data. They begin with the raw features: fits do the scaling.",
     wanted=("Prostate_GE", "Arcene", "Ovarian", "SMK_CAN_187"),
-    replacements={},
     fallback=("simulated",),
     is_timed=True,
     relevant=(

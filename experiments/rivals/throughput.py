@@ -102,7 +102,6 @@ ITEM = Item(
     title="Many fits on the same data",
     what="Permutations, ensembles and paths in units of one fit.",
     wanted=("Colon", "Leukemia", "Prostate_GE", "MLL", "TOX_171", "Arcene"),
-    replacements={},
     fallback=("simulated",),
     is_timed=True,
     relevant=("data_permutations",),
