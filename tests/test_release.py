@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,9 @@ def test_the_recipe_asks_for_what_the_project_asks_for():
     assert f">={recipe['context']['python_min']}" == PROJECT["requires-python"]
     (entry,) = PROJECT["scripts"].items()
     assert recipe["build"]["python"]["entry_points"] == [" = ".join(entry)]
+    assert recipe["about"]["license"] == PROJECT["license"]
+    assert [recipe["about"]["license_file"]] == PROJECT["license-files"]
+    assert all(find_spec(name) for name in recipe["tests"][0]["python"]["imports"])
 
 
 def test_the_oldest_versions_are_the_lower_bounds():
@@ -196,10 +201,15 @@ def test_the_public_packages_and_extras_are_documented():
 
 
 def test_the_container_gets_what_the_wheel_is_built_of():
-    ignored = text_of(".containerignore").splitlines()
+    # Docker does not read .containerignore, and podman would read it instead.
+    assert not (ROOT / ".containerignore").exists()
+    ignored = text_of(".dockerignore").splitlines()
     assert "*" in ignored
     assert {"!LICENSE", "!README.md", "!pyproject.toml", "!src"} <= set(ignored)
     lines = text_of("Containerfile").splitlines()
+    (made,) = re.findall(r'python -c "(.+)"', text_of("Containerfile"))
+    module, function = re.fullmatch(r"from ([\w.]+) import (\w+); \2\(\)", made).groups()
+    assert callable(getattr(import_module(module), function))
     assert 'CMD ["demo"]' in lines
     assert 'ENTRYPOINT ["minimaxrisk"]' in lines
     assert lines.index("USER minimaxrisk") < lines.index("WORKDIR /data")
