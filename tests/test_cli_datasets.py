@@ -40,12 +40,21 @@ def test_version_and_help(capsys):
     assert all(word in out for word in ("list", "info", "fetch"))
 
 
-def test_as_a_module(tmp_path):
-    line = [sys.executable, "-m", "minimaxrisk", "datasets", "list", "--folder", str(tmp_path / "none")]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+def test_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "minimaxrisk", "--version"], capture_output=True, check=False
+    )
     assert done.returncode == 0
-    assert "none (does not exist yet)" in done.stdout
-    assert "13 of 13 missing: minimaxrisk datasets fetch NAME" in done.stderr
+    assert done.stdout.decode().split() == ["minimaxrisk", __version__]
+    refused = [sys.executable, "-m", "minimaxrisk", "datasets", "forget"]
+    assert subprocess.run(refused, capture_output=True, check=False).returncode == 2
+
+
+def test_list_of_a_folder_that_does_not_exist(tmp_path, capsys):
+    status, out, err = run(capsys, "datasets", "list", "--folder", str(tmp_path / "none"))
+    assert status == 0
+    assert "none (does not exist yet)" in out
+    assert "13 of 13 missing: minimaxrisk datasets fetch NAME" in err
 
 
 def test_list(home, capsys):

@@ -17,8 +17,8 @@ SECTIONS = ("SIMULATED STUDY:", "PURE NOISE:", "REAL DATA:", "FROM A FILE TO A R
 
 
 @pytest.fixture
-def few_genes(monkeypatch):
-    """Studies of the same patients with a tenth of the genes."""
+def small_studies(monkeypatch):
+    """The same patients with a tenth of the genes, and a third of those with real data."""
     real = datasets.make_expression
 
     def make_expression(n_samples, n_features, **options):
@@ -26,6 +26,8 @@ def few_genes(monkeypatch):
 
     monkeypatch.setattr(datasets, "make_expression", make_expression)
     monkeypatch.setattr(tour, "make_expression", make_expression)
+    X, y = tour.load_breast_cancer(return_X_y=True)
+    monkeypatch.setattr(tour, "load_breast_cancer", lambda *, return_X_y: (X[::3], y[::3]))
 
 
 def check_tour(said, folder):
@@ -48,7 +50,7 @@ def check_tour(said, folder):
     assert main(["verify", str(folder / "model.skops"), str(folder / "expression.csv")]) == 0
 
 
-def test_demo_confirms_its_certificates_and_leaves_a_model_that_verifies(tmp_path, capsys, few_genes):
+def test_demo_confirms_its_certificates_and_leaves_a_model_that_verifies(tmp_path, capsys, small_studies):
     folder = tmp_path / "new" / "tour"
     status = main(["demo", "--out", str(folder)])
     said, errors = capsys.readouterr()

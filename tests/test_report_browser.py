@@ -66,11 +66,23 @@ def browser():
         browser.close()
 
 
-def new_page(browser, **options):
-    """Patient: where many processes share a core, pages take long to load."""
-    page = browser.new_page(**options)
+def new_page(browser, address, troubles, **options):
+    """Patient: where many processes share a core, pages take long to load; and without animations."""
+    page = browser.new_page(reduced_motion="reduce", **options)
     page.set_default_timeout(PATIENCE)
+    page.on("console", lambda message: troubles.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: _note_request(request.url, address, troubles))
+    page.goto(address)
+    if options.get("java_script_enabled", True):
+        page.wait_for_selector("html[data-ready]", state="attached")
     return page
+
+
+def _note_request(url, address, troubles):
+    if url.split("#")[0] != address and not url.startswith(("data:", "blob:")):
+        troubles.append(f"request: {url}")
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +116,12 @@ def address(study, tmp_path_factory):
     return path.as_uri()
 
 
+DESKTOP = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+TABLET = {"viewport": {"width": 820, "height": 844}, "color_scheme": "dark"}
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"}
+WITHOUT_SCRIPTS = DESKTOP | {"java_script_enabled": False}
+
+
 @pytest.fixture(scope="module")
 def windows():
     """Pages by the options of their windows, and what went wrong on any of them."""
@@ -117,43 +135,21 @@ def windows():
 def visit(browser, address, windows):
     """Opens the report; at the end nothing may have gone wrong on any page.
 
-    Drawing all figures takes seconds, so that tests share a page per kind of window, and leave it as it was.
-    Those that do not ask for a fresh one.
+    Loading it takes seconds, so that tests share a page per window, and leave it as it was.
     """
     pages, troubles = windows
-    own = []
 
-    def open_page(*, fresh=False, **options):
-        options = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | options
-        key = repr(sorted(options.items()))
-        if key in pages and not fresh:
-            pages[key].evaluate("scrollTo(0, 0)")
-            return pages[key]
-        page = new_page(browser, **options)
-        page.on("console", lambda message: troubles.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: _note_request(request.url, address, troubles))
-        page.goto(address)
-        if options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready]", state="attached")
-        if fresh:
-            own.append(page)
-        else:
-            pages[key] = page
-        return page
+    def open_page(window=DESKTOP):
+        key = repr(window)
+        if key not in pages:
+            pages[key] = new_page(browser, address, troubles, **window)
+        pages[key].evaluate("scrollTo(0, 0)")
+        return pages[key]
 
     yield open_page
-    for page in own:
-        page.close()
     found = troubles.copy()
     troubles.clear()
     assert found == []
-
-
-def _note_request(url, address, troubles):
-    if url.split("#")[0] != address and not url.startswith(("data:", "blob:")):
-        troubles.append(f"request: {url}")
 
 
 def colour(page, selector, what):
@@ -202,8 +198,8 @@ def test_every_figure_is_drawn(visit):
 
 
 def test_labels_are_inside_their_figures(visit):
-    for width, height in ((1280, 900), (390, 844)):
-        page = visit(viewport={"width": width, "height": height})
+    for window in (DESKTOP, PHONE):
+        page = visit(window)
         outside = page.evaluate(
             """[...document.querySelectorAll('.plot svg')].flatMap(svg => {
                 const frame = svg.getBoundingClientRect();
@@ -232,18 +228,21 @@ def test_all_genes_are_saved_to_a_file(visit, study):
 
 @pytest.fixture(scope="module")
 def many():
-    """Findings of eleven classes, as if all of 1200 features were selected."""
+    """Findings of eleven classes, as if all of 120 features were selected."""
     random = np.random.default_rng(0)
-    X, y = random.standard_normal((44, 1200)), np.array(ELEVEN)[np.arange(44) % 11]
+    X, y = random.standard_normal((44, 120)), np.array(ELEVEN)[np.arange(44) % 11]
     model = MinimaxRiskClassifier(solver="first-order", gap_tol=0.5).fit(X, y)
-    model.selected_features_ = np.arange(1200)
+    model.selected_features_ = np.arange(120)
     return gather_findings(model, X, y, n_permutations=0, n_folds=2, n_radii=0, guarantee=False)
 
 
 @pytest.fixture(scope="module")
 def many_address(many, tmp_path_factory):
+    """A page that begins with 100 of the features: a thousand by eleven classes take a browser seconds."""
     path = tmp_path_factory.mktemp("many") / "many.html"
-    path.write_text(render_report(many, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minimaxrisk.report.page.MOST_ROWS", 100)
+        path.write_text(render_report(many, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
     return path.as_uri()
 
 
@@ -254,9 +253,7 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
     axe = os.environ.get("AXE_CORE")
     if axe is None:
         pytest.skip("needs AXE_CORE, the path of axe.min.js")
-    page = new_page(browser, color_scheme=scheme, bypass_csp=True)
-    page.goto(request.getfixturevalue(which))
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page = new_page(browser, request.getfixturevalue(which), [], color_scheme=scheme, bypass_csp=True)
     # All rows are alike, and axe takes minutes for a thousand.
     page.evaluate("document.querySelectorAll('tbody tr:nth-child(n + 15)').forEach(row => row.remove())")
     page.evaluate(Path(axe).read_text(encoding="utf-8"))
@@ -267,45 +264,35 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
     assert [fault for fault in found if fault[0] in ("serious", "critical")] == []
 
 
-def test_headers_of_many_classes_break_between_words(browser, many_address):
-    """Names of ten letters stay whole in the table of classes taken for others."""
-    page = new_page(browser, viewport={"width": 1280, "height": 900})
-    page.goto(many_address)
+def test_tables_of_many_classes_on_the_screen_and_on_paper(browser, many_address):
+    """Names of ten letters stay whole in the table of classes; a sheet cuts off no column."""
+    page = new_page(browser, many_address, [], **WITHOUT_SCRIPTS)
     lines = page.locator("table.confusion thead th bdi").evaluate_all(
         "names => Object.fromEntries(names.map(name => [name.textContent, name.getClientRects().length]))"
     )
-    page.close()
-    assert {name: lines[name] for name in ELEVEN if " " not in name and len(name) <= 10} == dict.fromkeys(
-        ["ovary", "bladder", "breast", "colorectal", "kidney", "liver", "prostate", "pancreas"], 1
-    )
-
-
-def test_columns_for_many_classes_are_not_cut_off_on_paper(browser, many_address):
-    page = new_page(browser, java_script_enabled=False, viewport={"width": 690, "height": 900})
-    page.goto(many_address)
+    page.set_viewport_size({"width": 690, "height": 900})
     page.emulate_media(media="print")
     headers = page.locator("#feature-table thead th:visible").all_inner_texts()
     inside = page.locator("#feature-table").bounding_box()["width"] <= 691
     told = page.get_by_text("a sheet has no room for them").is_visible()
     page.close()
+    assert {name: lines[name] for name in ELEVEN if " " not in name and len(name) <= 10} == dict.fromkeys(
+        ["ovary", "bladder", "breast", "colorectal", "kidney", "liver", "prostate", "pancreas"], 1
+    )
     assert headers == ["feature", "larger values speak", "importance"]
     assert inside
     assert told
 
 
 def test_many_features_of_many_classes(browser, many, many_address):
-    """Rows beyond a thousand come when asked for, a class can be chosen, and eleven classes have colours."""
-    page, troubles = new_page(browser, viewport={"width": 390, "height": 900}), []
-    page.on("console", lambda message: troubles.append(message.text))
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: _note_request(request.url, many_address, troubles))
-    page.goto(many_address)
-    page.wait_for_selector("html[data-ready]", state="attached")
-    assert page.locator("#feature-table tbody tr").count() == 1000
+    """Rows beyond the first come when asked for, a class can be chosen, and eleven classes have colours."""
+    troubles = []
+    page = new_page(browser, many_address, troubles, **PHONE)
+    assert page.locator("#feature-table tbody tr").count() == 100
     last = many.features.names[-1]
     page.locator("#feature-search").fill(last)
     assert last in names_in_table(page)
-    assert page.locator("#feature-table tbody tr").count() == 1200
+    assert page.locator("#feature-table tbody tr").count() == 120
     assert page.locator("#all-genes").count() == 0
     title = "#plot-volcano-0 svg .mark-symbol path"
     before = page.locator(title).first.get_attribute("transform")
@@ -327,7 +314,7 @@ def test_many_features_of_many_classes(browser, many, many_address):
 
 
 def test_table_sorts_by_click_and_by_key(visit):
-    page = visit(fresh=True)
+    page = visit()
     names = names_in_table(page)
     header = page.locator("#feature-table th", has_text="importance")
     assert header.get_attribute("aria-sort") == "descending"
@@ -343,6 +330,8 @@ def test_table_sorts_by_click_and_by_key(visit):
     values = [float(text.replace("\u2212", "-")) for text in texts]
     assert values == sorted(values, reverse=True)
     assert min(values) < 0 < max(values)
+    header.get_by_role("button").click()
+    assert names_in_table(page) == names
 
 
 def test_table_filters(visit):
@@ -369,16 +358,21 @@ def test_hover_tells_the_sample(visit, study):
     tooltip.wait_for(state="hidden")
 
 
+def button_of(page, feature):
+    """What a reader presses to choose a feature; looked for in the table, since a role is slow to find."""
+    return page.locator("#feature-table tbody").get_by_role("button", name=feature, exact=True)
+
+
 def frames(page):
     """Opacity of the frames around the rows of the heat map."""
     shapes = page.locator("#plot-heatmap-0 svg g.mark-rect.role-mark.layer_2_marks path")
-    return [shape.get_attribute("stroke-opacity") for shape in shapes.all()]
+    return shapes.evaluate_all("shapes => shapes.map(shape => shape.getAttribute('stroke-opacity'))")
 
 
 def test_choosing_a_row_shows_it_in_the_heat_map(visit, study):
     page = visit()
     assert set(frames(page)) == {"0"}
-    button = page.get_by_role("button", name=study.values.names[3], exact=True)
+    button = button_of(page, study.values.names[3])
     button.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('#plot-heatmap-0 [stroke-opacity=\"1\"]')")
@@ -397,16 +391,16 @@ def test_choosing_a_cell_finds_its_row(visit, study):
     assert chosen.count() == 1
     assert chosen.locator("th").inner_text() == study.values.names[4]
     playwright.expect(chosen).to_be_in_viewport()
-    page.get_by_role("button", name=study.values.names[4], exact=True).press("Enter")
+    button_of(page, study.values.names[4]).press("Enter")
     playwright.expect(chosen).to_have_count(0)
 
 
 def test_print_has_all_figures_in_light_colours(visit):
-    page = visit(fresh=True, color_scheme="dark")
+    page = visit(TABLET)
     assert colour(page, "body", "backgroundColor") == "rgb(22, 24, 27)"
     page.emulate_media(media="print")
     # A printer tells nobody how wide its paper is.
-    page.add_style_tag(content="body { width: 690px }")
+    paper = page.add_style_tag(content="body { width: 690px }")
     assert colour(page, "body", "backgroundColor") == "rgb(253, 253, 251)"
     for key in PLOTS:
         box = page.locator(f"#{key} svg").bounding_box()
@@ -422,21 +416,27 @@ def test_print_has_all_figures_in_light_colours(visit):
     assert page.locator(".scroll.tall").evaluate("box => box.scrollHeight - box.clientHeight") <= 1
     document = page.pdf(format="A4")
     assert document.startswith(b"%PDF")
+    paper.evaluate("style => style.remove()")
+    page.emulate_media(media="screen")
+    assert colour(page, "body", "backgroundColor") == "rgb(22, 24, 27)"
 
 
 def test_dark_follows_the_system_and_the_button(visit):
-    light, dark = visit(fresh=True), visit(color_scheme="dark")
+    light, dark = visit(DESKTOP), visit(TABLET)
     for selector, what in [("body", "backgroundColor"), ("body", "color"), (".plot svg text", "fill")]:
         assert colour(light, selector, what) != colour(dark, selector, what)
     before = colour(light, ".plot svg text", "fill")
-    light.get_by_role("button", name="Light / dark").click()
+    button = light.get_by_role("button", name="Light / dark")
+    button.click()
     assert colour(light, "body", "backgroundColor") == colour(dark, "body", "backgroundColor")
     assert colour(light, ".plot svg text", "fill") == colour(dark, ".plot svg text", "fill") != before
+    button.click()
+    assert colour(light, ".plot svg text", "fill") == before
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_contrast(visit, scheme):
-    page = visit(color_scheme=scheme)
+@pytest.mark.parametrize("window", [DESKTOP, TABLET], ids=["light", "dark"])
+def test_text_has_contrast(visit, window):
+    page = visit(window)
     for selector in ("p.lead", "figcaption", ".tiles dt", "nav a", "summary", ".legend", "button.name"):
         back = page.locator(selector).first.evaluate(
             """element => {
@@ -460,10 +460,9 @@ def contrast(first, second):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 844), (1280, 900)])
-def test_nothing_is_wider_than_the_page(visit, width, height):
-    page = visit(viewport={"width": width, "height": height})
-    assert overflow(page) <= 0
+@pytest.mark.parametrize("window", [PHONE, TABLET, DESKTOP], ids=["phone", "tablet", "desktop"])
+def test_nothing_is_wider_than_the_page(visit, window):
+    assert overflow(visit(window)) <= 0
 
 
 def edge(page, box):
@@ -477,7 +476,8 @@ def edge(page, box):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("section", ["#classes", "#features"])
 def test_wide_tables_show_that_they_scroll(visit, scheme, section):
-    page = visit(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = visit(PHONE)
+    page.emulate_media(color_scheme=scheme)
     box = page.locator(f"{section} .scroll").last
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 50
     name = box.locator("tbody th").first
@@ -497,6 +497,7 @@ def test_wide_tables_show_that_they_scroll(visit, scheme, section):
         page, "body", "backgroundColor"
     )
     box.evaluate("box => { box.scrollLeft = 0 }")
+    page.emulate_media(color_scheme="light")
 
 
 def test_notes_are_a_click_away(visit):
@@ -522,7 +523,8 @@ def test_hostile_names_are_text(visit):
 
 
 def test_skip_link_and_landmarks(visit):
-    page = visit(fresh=True)
+    page = visit()
+    page.mouse.click(2, 2)  # the margin, from where the first Tab leads to the first link
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
     page.keyboard.press("Enter")
@@ -532,7 +534,7 @@ def test_skip_link_and_landmarks(visit):
 
 
 def test_without_scripts_the_text_and_tables_are_there(visit):
-    page = visit(java_script_enabled=False)
+    page = visit(WITHOUT_SCRIPTS)
     assert "The figures need JavaScript" in page.locator("noscript").inner_text()
     assert len(names_in_table(page)) > 10
     assert page.get_by_text("What the numbers mean").first.is_visible()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
@@ -27,6 +30,23 @@ except ImportError:  # scikit-learn before 1.9
     CALLER_OF_FIT = 3
 
 
+@contextmanager
+def array_libraries_not_imported() -> Iterator[None]:
+    """For what asks scikit-learn for all of its estimators, as skops does once.
+
+    On the way it imports its adapters too, and they PyTorch, dask and CuPy where those are installed: three
+    seconds for what is used nowhere. With None in its place Python takes a module for not installed.
+    """
+    adapters = [f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")]
+    hidden = [name for name in adapters if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
 __all__ = [
     "CALLER_OF_FIT",
     "CallbackSupportMixin",
@@ -34,6 +54,7 @@ __all__ = [
     "Interval",
     "LinearClassifierMixin",
     "StrOptions",
+    "array_libraries_not_imported",
     "check_sample_weight",
     "fit_context",
     "num_samples",

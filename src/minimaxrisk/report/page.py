@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from minimaxrisk.report import section_wording, tables, verdicts, wording
@@ -108,16 +109,8 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
     }
     rows = tables.feature_rows(findings)
     scripts = {"theme": asset("theme.js"), "vega": vega_bundle(), "report": asset("report.js")}
-    jinja2 = require("jinja2")
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=unbroken,
-    )
     markup = require("markupsafe").Markup
-    page: str = environment.from_string(asset("page.html")).render(
+    page: str = _template().render(
         findings=findings,
         provenance=provenance,
         words=_words(findings, provenance),
@@ -144,6 +137,20 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         island=markup(json_island(_drawings(findings, figures, rows, provenance))),
     )
     return page
+
+
+@cache
+def _template() -> Any:
+    """Compiled once for all pages of a process, since that takes longer than to fill it in."""
+    jinja2 = require("jinja2")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=unbroken,
+    )
+    return environment.from_string(asset("page.html"))
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
