@@ -11,8 +11,9 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
+from sklearn.datasets import load_wine
 
-from experiments.harness import runner, worker
+from experiments.harness import runner, sources, summary, worker
 from experiments.harness.child import Story
 
 
@@ -43,7 +44,31 @@ def cells_in_this_process():
         yield
 
 
-def module_in_this_process(module, *arguments, files=(), interpreter=None):
+def few_wines():
+    """Every tenth sample of scikit-learn's wine data: 18 x 13 in 3 classes."""
+    X, y = load_wine(return_X_y=True)
+    return X[::10], y[::10]
+
+
+@contextmanager
+def wine_with_few_samples():
+    """Experiments on the wine data get a tenth of them; only this process does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "load_wine", lambda return_X_y: few_wines())
+        sources.load_source.cache_clear()
+        yield
+    sources.load_source.cache_clear()
+
+
+@contextmanager
+def without_figures():
+    """For runs that are asked about other things; drawing takes longer than all else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "write_figure", lambda folder, figure: None)
+        yield
+
+
+def module_in_this_process(module, *arguments, files=(), interpreter=None, python_path=None):
     """What ``run_module`` returns of a module that measures something and ends well, without time limits."""
     events, measuring = [], importlib.import_module(module)
 
