@@ -15,6 +15,7 @@ from sklearn.datasets import load_wine
 
 from experiments.harness import runner, sources, summary, worker
 from experiments.harness.child import Story
+from minimaxrisk.cli import main
 
 
 class Here:
@@ -66,6 +67,13 @@ def without_figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(summary, "write_figure", lambda folder, figure: None)
         yield
+
+
+def command_in_this_process(command, stdout=None, check=False):
+    """For ``subprocess.run`` of ``python -m minimaxrisk``, if that ends well."""
+    *start, arguments = *command[:3], command[3:]
+    assert (start, check) == ([sys.executable, "-m", "minimaxrisk"], True)
+    assert main(arguments) == 0
 
 
 def module_in_this_process(module, *arguments, files=(), interpreter=None, python_path=None):
