@@ -49,7 +49,7 @@ TINY = overridden(
 # All items, as small as the command lets them be.
 SMALL = (
     "--quick --set folds=2 --set datasets=wine --set n_max_values=5,100 --set sizes=50,100 "
-    "--set n_max_repetitions=1 --set subsample=0.8 --set scalability_repetitions=1 --jobs 2"
+    "--set n_max_repetitions=1 --set scalability_repetitions=1 --jobs 2"
 )
 
 
