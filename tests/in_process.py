@@ -11,16 +11,21 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
+from sklearn.datasets import load_wine
 
-from experiments.harness import runner, worker
+from experiments.harness import runner, sources, summary, worker
 from experiments.harness.child import Story
+from minimaxrisk.cli import main
 
 
 class Here:
-    """A pool that does its work when it is asked to; nobody keeps a time limit."""
+    """A pool that does its work when it is asked to; nobody keeps a time limit, unless it is next to none."""
 
     def submit(self, function, limit, *arguments):
         future = Future()
+        if limit is not None and limit < 0.1:
+            future.set_exception(TimeoutError())
+            return future
         with warnings.catch_warnings():
             # A worker would show them, and pytest makes errors of them.
             warnings.simplefilter("default")
@@ -43,7 +48,38 @@ def cells_in_this_process():
         yield
 
 
-def module_in_this_process(module, *arguments, files=(), interpreter=None):
+def few_wines():
+    """Every fourth sample of scikit-learn's wine data, 44 x 13 in 3 classes: enough to learn something."""
+    X, y = load_wine(return_X_y=True)
+    return X[2::4], y[2::4]
+
+
+@contextmanager
+def wine_with_few_samples():
+    """Experiments on the wine data get a quarter of them; only this process does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "load_wine", lambda return_X_y: few_wines())
+        sources.load_source.cache_clear()
+        yield
+    sources.load_source.cache_clear()
+
+
+@contextmanager
+def without_figures():
+    """For runs that are asked about other things; drawing takes longer than all else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "write_figure", lambda folder, figure: None)
+        yield
+
+
+def command_in_this_process(command, stdout=None, check=False):
+    """For ``subprocess.run`` of ``python -m minimaxrisk``, if that ends well."""
+    *start, arguments = *command[:3], command[3:]
+    assert (start, check) == ([sys.executable, "-m", "minimaxrisk"], True)
+    assert main(arguments) == 0
+
+
+def module_in_this_process(module, *arguments, files=(), interpreter=None, python_path=None):
     """What ``run_module`` returns of a module that measures something and ends well, without time limits."""
     events, measuring = [], importlib.import_module(module)
 

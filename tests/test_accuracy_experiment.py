@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.__main__ import default_folder
-from experiments.accuracy import errors
+from experiments.accuracy import errors, methods
 from experiments.accuracy.methods import MAKERS, OURS, make_method
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
@@ -42,7 +42,8 @@ def test_errors_are_those_of_fits_by_hand():
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("clip", [False, True])
-def test_methods_differ_in_their_first_step_alone(name, clip):
+def test_methods_differ_in_their_first_step_alone(name, clip, monkeypatch):
+    monkeypatch.setattr(methods, "TREES", 20)
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, ::5]
     method = make_method(name, 2, clip=clip, is_sparse=False, seed=0)

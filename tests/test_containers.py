@@ -381,15 +381,15 @@ def test_what_takes_many_fits(container, study, expected):
     np.testing.assert_allclose(found.null_distribution, wanted.null_distribution, atol=2e-3)
     found, wanted = (error_bounds(expected, data, y) for data in (X, plain))
     assert found.upper == pytest.approx(wanted.upper, abs=1e-6)
-    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0}
+    options = {"n_estimators": 2, "complementary": True, "subsample": 0.5, "random_state": 0}
     ensemble = MinimaxRiskEnsembleClassifier(model, **options).fit(X, y)
     plain_ensemble = MinimaxRiskEnsembleClassifier(**options).fit(plain, y)
     np.testing.assert_allclose(ensemble.predict_proba(X), plain_ensemble.predict_proba(plain), atol=0.05)
     assert verify(ensemble, X, y).valid
-    chosen = MinimaxRiskClassifierCV(model, radii=[0.5, 1.0], cv=3).fit(X, y)
+    chosen = MinimaxRiskClassifierCV(model, radii=[0.5, 1.0], cv=2).fit(X, y)
     assert (
         chosen.estimator_.radius
-        == MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=3).fit(plain, y).estimator_.radius
+        == MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2).fit(plain, y).estimator_.radius
     )
 
 
@@ -538,8 +538,8 @@ for copy in (False, True):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak is that of the whole process")
 def test_peak_memory(tmp_path):
-    """In a process of its own, beside the size of the data (104 MB)."""
-    X = np.random.default_rng(0).standard_normal((130, 100_000))
+    """In a process of its own, beside the size of the data (52 MB)."""
+    X = np.random.default_rng(0).standard_normal((130, 50_000))
     X[::2, :20] += 2.0
     np.save(tmp_path / "x.npy", X)
 

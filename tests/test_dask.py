@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 import tracemalloc
 import warnings
+from contextlib import contextmanager
 
 import joblib
 import numpy as np
@@ -49,15 +51,32 @@ CHUNKS = {
 }
 
 
+# Of two chunks by two, as few as there can be in both directions; each costs dask more than the work on it.
+FOUR = (35, 300)
+# What workers run.
+PRELOADED = ["distributed", "minimaxrisk.features.dask_blocks", "minimaxrisk.analysis.permutation_test"]
+
+
 @pytest.fixture(scope="module")
 def in_memory():
     return MinimaxRiskClassifier().fit(X, Y)
 
 
+@contextmanager
+def forked_workers():
+    """On Linux workers are forks of one process that has imported what they need, which takes seconds."""
+    if sys.platform != "linux":
+        yield
+        return
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        distributed.utils.get_mp_context().set_forkserver_preload(PRELOADED)
+        yield
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two processes on loopback, as a cluster elsewhere would be; the current one in ``on_cluster`` alone."""
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings(action="ignore"), forked_workers():
         workers = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit="2GB"
         )
@@ -107,7 +126,7 @@ def test_the_optimum_is_that_in_memory(in_memory, chunks, dtype):
 )
 def test_every_setting_gives_what_it_gives_in_memory(parameters):
     of_chunks, of_array = (
-        MinimaxRiskClassifier(**parameters).fit(data, Y) for data in (da.from_array(X, chunks=(40, 200)), X)
+        MinimaxRiskClassifier(**parameters).fit(data, Y) for data in (da.from_array(X, chunks=FOUR), X)
     )
     assert of_chunks.worst_case_error_ == pytest.approx(of_array.worst_case_error_, abs=1e-7)
     np.testing.assert_allclose(of_chunks.lambda_, of_array.lambda_, rtol=1e-12)
@@ -117,7 +136,7 @@ def test_every_setting_gives_what_it_gives_in_memory(parameters):
 def test_labels_weights_and_groups_may_be_dask_arrays():
     labels, weights, groups = Y[::2].repeat(2), np.arange(60) % 3 + 0.5, np.arange(60) // 2
     chunked = MinimaxRiskClassifier().fit(
-        da.from_array(X, chunks=(25, 170)),
+        da.from_array(X, chunks=FOUR),
         da.from_array(labels, chunks=7),
         sample_weight=da.from_array(weights, chunks=20),
         groups=da.from_array(groups, chunks=30),
@@ -134,7 +153,7 @@ def test_equal_rows_instances_without_label_and_weights_of_zero():
     )
     plain = MinimaxRiskClassifier().fit(X[rows], Y[rows], weights, more)
     for unlabeled in (more, da.from_array(more, chunks=(5, 300))):
-        data = da.from_array(X[rows], chunks=(25, 170))
+        data = da.from_array(X[rows], chunks=FOUR)
         chunked = MinimaxRiskClassifier().fit(data, Y[rows], weights, unlabeled)
         assert chunked.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=1e-9)
         np.testing.assert_allclose(
@@ -143,7 +162,7 @@ def test_equal_rows_instances_without_label_and_weights_of_zero():
 
 
 def test_what_is_asked_of_a_fitted_model_may_be_asked_with_chunks(in_memory):
-    data = da.from_array(X, chunks=(25, 170))
+    data = da.from_array(X, chunks=FOUR)
     certificate = verify(in_memory, data, Y)
     assert certificate.valid
     assert certificate.upper == pytest.approx(in_memory.worst_case_error_, abs=1e-9)
@@ -151,13 +170,13 @@ def test_what_is_asked_of_a_fitted_model_may_be_asked_with_chunks(in_memory):
         error_bounds(in_memory, X, Y).upper, abs=1e-9
     )
     new = np.random.default_rng(0).normal(8, 3, X.shape)
-    assert in_memory.exceedance(da.from_array(new, chunks=(25, 170))) == pytest.approx(
+    assert in_memory.exceedance(da.from_array(new, chunks=FOUR)) == pytest.approx(
         in_memory.exceedance(new), rel=1e-12
     )
 
 
 def test_other_estimators_and_analyses_take_chunks():
-    data = da.from_array(X, chunks=(60, 200))
+    data = da.from_array(X, chunks=(60, 300))
     path, expected = (minimax_risk_path(each, Y, [0.7, 1.0, 2.0]) for each in (data, X))
     np.testing.assert_allclose(path.worst_case_error, expected.worst_case_error, atol=1e-9)
     svm, expected = (L1SVMClassifier().fit(each, Y) for each in (data, X))

@@ -656,7 +656,7 @@ def test_pickles_are_small_and_whole():
 
 @pytest.mark.parametrize("parameters", [PAIRS, {"certify": False}, {"radius": "bootstrap"}])
 def test_model_files(wide, tmp_path, parameters):
-    pytest.importorskip("skops.io", reason="model files need skops")
+    pytest.importorskip("skops", reason="model files need skops")
     X, y = wide
     names = np.array([f"gene {j}" for j in range(300)], dtype=object)
     estimator = MinimaxRiskClassifier(callback=print) if "radius" in parameters else None
@@ -718,7 +718,7 @@ def test_an_interrupt_leaves_the_old_model(wide, monkeypatch):
 
 
 def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
-    pytest.importorskip("skops.io", reason="model files need skops")
+    pytest.importorskip("skops", reason="model files need skops")
     data = study(30, 20)
     names = np.array([f"gene_{j}" for j in range(20)], dtype=object)
     table = pd.DataFrame(data.data, columns=names).assign(kind=np.where(data.target, "ill", "well"))

@@ -25,6 +25,7 @@ from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
 from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
 from experiments.harness.cells import blocks
+from experiments.harness.child import Story
 from experiments.harness.settings import QUICK, Settings, overridden
 from experiments.harness.sources import Sources
 from experiments.harness.summary import item_text, read_csv, text_again, write_summary
@@ -39,7 +40,13 @@ from minimaxrisk import (
     permutation_test,
 )
 from minimaxrisk.datasets import make_expression
-from tests.in_process import cells_in_this_process
+from minimaxrisk.guarantees import guaranteed_error
+from tests.in_process import (
+    cells_in_this_process,
+    few_wines,
+    module_in_this_process,
+    wine_with_few_samples,
+)
 
 TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound")
 
@@ -49,14 +56,20 @@ SMALL = (
     "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
     "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
     "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --set "
-    "coverage_samples=30 --set coverage_features=40 --set stability_subsamples=4 --jobs 1"
+    "test_permutations=9 --set coverage_samples=20 --set coverage_features=20 --set stability_subsamples=4 "
+    "--jobs 1"
 )
 
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
+    """Within this process, on few samples, and with three folds wherever models are cross-fitted."""
     out = tmp_path_factory.mktemp("guarantees")
-    with cells_in_this_process():
+    with cells_in_this_process(), wine_with_few_samples(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(permutation_time, "run_module", module_in_this_process)
+        patch.setattr(
+            guaranteed_error, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
+        )
         assert main(["guarantees", "--out", str(out), *SMALL.split()]) == 0
     return out
 
@@ -90,7 +103,7 @@ def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
     data_sets = [(row["law"], row["repetition"], row["rule"]) for row in rows_of("coverage")]
     assert sorted(data_sets) == sorted(product(coverage.CASES, range(1), ("bootstrap", "bonferroni")))
     tests = [(row["part"], row["test"], row["n_permutations"]) for row in rows_of("noise-floor")]
-    simulated = [(part, test, 39) for part in ("noise", "signal") for test in range(2)]
+    simulated = [(part, test, 9) for part in ("noise", "signal") for test in range(2)]
     assert tests == [*simulated, ("data", None, 9)]
     (timed,) = rows_of("permutation-time")
     assert {"fit_seconds", "cold_seconds", "warm_seconds", "alone_seconds"} <= set(timed)
@@ -175,21 +188,22 @@ def test_the_sizes_are_no_difference_from_the_paper():
 
 
 def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
-    X, y = load_wine(return_X_y=True)
+    X, y = few_wines()
     rows = [
         row for row in read_csv(small_run / "bounds" / "bounds.csv") if row["bound"] != "cross-validation"
     ]
     found = {row["bound"]: row for row in rows}
     assert list(found) == list(bounds_together.BOUNDS)
     assert {(row["dataset"], row["confidence"], row["seed"]) for row in rows} == {("wine", 0.95, 0)}
-    # 71 of 178 samples are of the largest of three classes.
-    assert stats.binom.cdf(107, 178, found["majority class"]["value"]) == pytest.approx(0.05 / 3)
+    # 17 of 44 samples are of the largest of three classes.
+    assert stats.binom.cdf(27, 44, found["majority class"]["value"]) == pytest.approx(0.05 / 3)
     logistic = found["hold-out, L1 logistic"]
-    assert stats.binom.cdf(logistic["n_errors"], 89, logistic["value"]) == pytest.approx(0.05)
+    assert stats.binom.cdf(logistic["n_errors"], 22, logistic["value"]) == pytest.approx(0.05)
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.975, marginal="empirical")
     with pytest.warns(CoverageWarning):
         model.fit(X, y)
-    assert found["randomized, empirical"]["value"] == model.guaranteed_error(training_data=(X, y)).value
+    by_hand = model.guaranteed_error(training_data=(X, y), n_folds=3)
+    assert found["randomized, empirical"]["value"] == by_hand.value
     report = bounds_together.report(Settings(), Sources(("wine",)), rows)
     smallest = min(found, key=lambda name: found[name]["value"])
     assert report.claims[1].evidence == f"Smallest: wine: {smallest}."
@@ -197,9 +211,9 @@ def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
 
 
 def test_the_smallest_bound_is_held_against_the_error_of_its_own_model():
-    settings = {"law": "independent", "n_samples": 60, "fit": "s = 1", "count": 3, "seed": 0}
+    settings = {"law": "independent", "n_samples": 60, "fit": "s = 1", "count": 2, "seed": 0}
     (row,) = smallest_bound.work({**settings, "confidence": 0.9})
-    assert (row["hold-out"], row["radii"], row["majority class"]) == (3, 0, 0)
+    assert (row["hold-out"], row["radii"], row["majority class"]) == (2, 0, 0)
     assert 0.0 < row["error"] < row["bound"] < 0.5
     # A level of nearly nothing makes the limit of a hold-out zero where no error was counted.
     (row,) = smallest_bound.work({**settings, "confidence": 1e-9})
@@ -405,9 +419,14 @@ def test_the_noise_floor_of_data_is_that_of_the_permutation_test():
     assert (row["null_05"], row["null_50"]) == (test.noise_floor[0.05], test.noise_floor[0.5])
 
 
-def test_a_measurement_that_fails_says_why():
-    with pytest.raises(RuntimeError, match=r"the measuring process ended with 1: \S*Error: .*nowhere"):
-        permutation_time.work({"dataset": "nowhere", "n_permutations": 1, "seed": 0})
+def test_a_measurement_that_fails_says_why(monkeypatch):
+    def fail(module, *arguments):
+        return Story([], 1, f"ValueError: {module} {' '.join(arguments)}")
+
+    monkeypatch.setattr(permutation_time, "run_module", fail)
+    reason = r"ended with 1: ValueError: experiments\.guarantees\.permutation_clock nowhere 9 4"
+    with pytest.raises(RuntimeError, match=reason):
+        permutation_time.work({"dataset": "nowhere", "n_permutations": 9, "seed": 4})
 
 
 def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.impute import SimpleImputer
+from sklearn.utils import all_estimators
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, verify
 from minimaxrisk._utils.atomic import checked_destination, whole_file, write_whole
+from minimaxrisk._utils.sklearn_private import ARRAY_ADAPTERS, without_array_adapters
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.storage.fingerprint import fingerprint
 from minimaxrisk.storage.model_file import (
@@ -30,7 +32,8 @@ from minimaxrisk.storage.model_file import (
     save_model,
 )
 
-skops = pytest.importorskip("skops.io", reason="model files need skops")
+with without_array_adapters():
+    skops = pytest.importorskip("skops.io", reason="model files need skops")
 
 NAMES = ["a, b", 'quo"te', "<script>alert(1)</script>", "🧬", "שלום", "line\nbreak", "", "null"]
 
@@ -375,3 +378,11 @@ def test_pickles_of_the_first_version_say_what_to_do():
     pickled = b"cminimaxrisk.estimators\nMinimaxRiskClassifier\n."
     with pytest.raises(ImportError, match=r"pickled by minimaxrisk 0\.1 .* fit the model again"):
         pickle.loads(pickled)
+
+
+def test_listing_estimators_loads_no_other_array_library(monkeypatch):
+    for name in ARRAY_ADAPTERS:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with without_array_adapters():
+        assert len(all_estimators()) > 100
+    assert not set(ARRAY_ADAPTERS) & set(sys.modules)

@@ -254,18 +254,8 @@ def test_bad_input(noise, changes, message):
         permutation_test(**arguments)
 
 
-def square(x):
-    return x * x
-
-
-def fail_at_seven(x):
-    if x == 7:
-        raise RuntimeError("seven")
-    return x
-
-
-def process(_):
-    return os.getpid()
+# By value, so that processes need not import this module.
+square, process = (lambda x: x * x), (lambda _: os.getpid())
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -275,8 +265,6 @@ def test_work_of_several_processes_keeps_its_order(n_jobs):
     assert parallel_map(square, range(50), n_jobs=n_jobs, progress=done.append) == [x * x for x in range(50)]
     assert sum(done) == 50
     assert parallel_map(square, [], n_jobs=n_jobs) == []
-    with pytest.raises(RuntimeError, match="seven"):
-        parallel_map(fail_at_seven, range(10), n_jobs=n_jobs)
 
 
 def test_processes_are_started_only_for_work_that_is_worth_it(monkeypatch):
@@ -301,19 +289,27 @@ def test_bar_is_silent_unless_asked_for(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_processes_need_no_main_guard(tmp_path):
-    """A plain script without ``if __name__ == "__main__"`` runs its processes once, not in a circle."""
+def test_processes_need_no_main_guard_and_pass_on_errors(tmp_path):
+    """A plain script without ``if __name__ == "__main__"`` runs its processes once, not in a circle.
+
+    An error ends the processes, which other tests would have to start again: so it is raised here.
+    """
     script = tmp_path / "study.py"
     script.write_text(
         "from minimaxrisk._utils import parallel\n"
         "parallel.START_UP = -1.0\n"
         "squares = parallel.parallel_map(lambda x: x * x, range(40), n_jobs=2)\n"
         "print('sum', sum(squares))\n"
+        "for n_jobs in (1, 2):\n"
+        "    try:\n"
+        "        parallel.parallel_map(lambda x: 1 // (x - 7), range(10), n_jobs=n_jobs)\n"
+        "    except ZeroDivisionError as error:\n"
+        "        print(error)\n"
     )
     ran = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, check=True, env=os.environ, timeout=120
     )
-    assert ran.stdout == "sum 20540\n"
+    assert ran.stdout.splitlines() == ["sum 20540", *["integer division or modulo by zero"] * 2]
 
 
 def replicated(seed, n_patients=20, n_each=3, d=30):
@@ -340,15 +336,15 @@ def test_labels_move_from_patient_to_patient():
 def test_replicates_of_noise_are_not_taken_for_a_signal():
     """Permuted one by one they are: the labels of a patient's copies then contradict each other."""
     small = {"one by one": 0, "by patient": 0}
-    for seed in range(40):
+    for seed in range(20):
         X, y, patients = replicated(seed)
         for name, replicates in (("one by one", None), ("by patient", patients)):
             test = permutation_test(
                 MinimaxRiskClassifier(), X, y, 19, replicates=replicates, random_state=seed, gap_tol=1e-2
             )
             small[name] += test.pvalue <= 0.05
-    assert small["by patient"] <= 7
-    assert small["one by one"] >= 30
+    assert small["by patient"] <= 4
+    assert small["one by one"] >= 15
 
 
 def test_weights_that_depend_on_the_label_are_told_of():

@@ -32,7 +32,7 @@ from experiments.paper import bounds_and_times, epsilon, feature_selection, fitt
 from experiments.paper.fitting import make_method
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
 from minimaxrisk.datasets import load_dataset, make_expression
-from tests.in_process import cells_in_this_process
+from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
 
 ROOT = Path(__file__).parents[1]
 TINY = overridden(
@@ -55,7 +55,13 @@ SMALL = (
 
 @pytest.fixture
 def in_this_process():
-    with cells_in_this_process():
+    with cells_in_this_process(), wine_with_few_samples():
+        yield
+
+
+@pytest.fixture
+def no_figures():
+    with without_figures():
         yield
 
 
@@ -178,9 +184,9 @@ def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path, capfd):
 
 
 def test_ctrl_c_ends_a_run_without_noise(tmp_path):
-    """The signal goes to all processes, as from a terminal, while workers may still be importing."""
+    """The signal goes to all processes, as from a terminal, while the worker is still importing."""
     command = [sys.executable, "-m", "experiments", "feature-selection", "--out", str(tmp_path)]
-    command += ["--set", "datasets=breast_cancer", "--jobs", "2"]
+    command += ["--set", "datasets=breast_cancer", "--jobs", "1"]
     run = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
@@ -196,7 +202,7 @@ def test_ctrl_c_ends_a_run_without_noise(tmp_path):
             for line in run.stderr:  # from here on the command is at work
                 if "breast_cancer is" in line:
                     break
-            time.sleep(1.0)
+            time.sleep(0.5)
             os.killpg(run.pid, signal.SIGINT)
             said = run.stderr.read()
         finally:
@@ -216,7 +222,7 @@ def _keys(path):
     return [json.loads(line)["key"] for line in lines]
 
 
-def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path, in_this_process):
+def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path, in_this_process, no_figures):
     said = []
     few = overridden(TINY, datasets=("wine",), epsilons=(0.01,))
     reproduce(["epsilon"], tmp_path, few, jobs=1, say=said.append)
@@ -226,7 +232,7 @@ def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path,
     assert len(keys) == len(set(keys)) == 3
 
 
-def test_every_environment_that_measured_something_is_named(tmp_path, in_this_process):
+def test_every_environment_that_measured_something_is_named(tmp_path, in_this_process, no_figures):
     """Also where the first item needs no new cell and the second one does."""
     few = overridden(TINY, datasets=("wine",), epsilons=(0.01,), sizes=(50,))
     reproduce(["epsilon"], tmp_path, few, jobs=1, say=lambda text: None)
@@ -242,7 +248,7 @@ def test_every_environment_that_measured_something_is_named(tmp_path, in_this_pr
     assert "More than one environment" in summary
 
 
-def test_times_have_a_limit_that_is_shown(tmp_path):
+def test_times_have_a_limit_that_is_shown(tmp_path, in_this_process, no_figures):
     settings = overridden(TINY, datasets=("simulated",), lp_limit=0.01, n_max_values=(100,))
     reproduce(["n-max"], tmp_path, settings, jobs=1, say=lambda text: None)
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
@@ -283,7 +289,7 @@ def test_a_quick_run_and_other_data_are_said_to_be_so():
     assert "**" not in whole.split("|")[0]
 
 
-def test_failed_cells_are_listed_and_tried_again(tmp_path, capsys, monkeypatch, in_this_process):
+def test_failed_cells_are_listed_and_tried_again(tmp_path, capsys, monkeypatch, in_this_process, no_figures):
     arguments = ["epsilon", "--out", str(tmp_path), "--set", "datasets=wine", "--set", "epsilons=0.01"]
     journal = tmp_path / "epsilon" / "cells.jsonl"
     # The cells look for the data in a folder where the table has been spoilt.

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,7 +32,13 @@ from experiments.rivals.page import PAGE, fill, fill_page
 from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
 from experiments.rivals.transfer import load_problem, save_problem
 from minimaxrisk import MinimaxRiskClassifier
-from tests.in_process import cells_in_this_process, module_in_this_process
+from tests.in_process import (
+    cells_in_this_process,
+    command_in_this_process,
+    module_in_this_process,
+    wine_with_few_samples,
+    without_figures,
+)
 
 TINY = overridden(QUICK, fit_repetitions=1, sample_sweep=(20,), problems=("expression-n*",))
 
@@ -203,48 +210,59 @@ def test_wrong_choices_are_explained_before_any_work(tmp_path, capsys, setting, 
 # Processes of the rivals; the cells that start them are in this one
 
 
+def in_process_unless_elsewhere(module, *arguments, interpreter=sys.executable, **options):
+    """Only the rivals of another interpreter get a process."""
+    run = module_in_this_process if interpreter == sys.executable else run_module
+    return run(module, *arguments, interpreter=interpreter, **options)
+
+
 @pytest.fixture
-def in_this_process():
+def in_this_process(monkeypatch):
+    """Even what the rivals do, for tests of what becomes of it."""
+    for module in (speed, reading, report_times):
+        monkeypatch.setattr(module, "run_module", in_process_unless_elsewhere)
+    command = SimpleNamespace(run=command_in_this_process, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr(reading, "subprocess", command)
     with cells_in_this_process():
         yield
 
 
 @pytest.fixture
-def all_in_this_process(in_this_process, monkeypatch):
-    """Even what the rivals do, for tests of what becomes of it."""
-    for module in (speed, reading):
-        monkeypatch.setattr(module, "run_module", module_in_this_process)
+def no_figures():
+    with without_figures():
+        yield
 
 
-def cell_of(rival, **settings):
-    (cell,) = speed.plan(overridden(TINY, rivals=(rival,)), Sources(()))
-    return dict(cell.settings) | {"limit": 60.0} | settings
+@pytest.fixture(scope="module")
+def growing_sweep(tmp_path_factory):
+    """The linear program of 20 samples gets through, that of 800 does not."""
+    out = tmp_path_factory.mktemp("sweep")
+    settings = overridden(TINY, rivals=("full-lp",), sample_sweep=(20, 800, 1600))
+    settings = replace(settings, sample_sweep_features=500, fit_limit=2.0)
+    with cells_in_this_process(), without_figures():
+        done = reproduce(["speed"], out, settings, say=lambda text: None)
+    assert done.failed == ()
+    return read_csv(out / "speed" / "speed.csv")
 
 
-def test_a_rival_is_measured_in_full():
-    (ours,) = speed.work(cell_of("constraint-generation"))
-    assert (ours["n_samples"], ours["n_features"], ours["n_classes"]) == (20, 200, 2)
-    assert (ours["n_fits"], ours["converged"], ours["detail"]) == (1, True, "")
+def test_a_rival_is_measured_in_full(growing_sweep):
+    ours = growing_sweep[0]
+    assert (ours["n_samples"], ours["n_features"], ours["n_classes"]) == (20, 500, 2)
+    assert (ours["n_fits"], ours["converged"], ours["detail"]) == (1, True, None)
     assert ours["gap"] < 1e-3
     assert ours["n_passes"] > 1
     assert ours["peak_bytes"] >= 0
     assert 0 <= ours["accuracy"] <= 1
-    assert ours["x_bytes"] == 20 * 200 * 8
+    assert ours["x_bytes"] == 20 * 500 * 8
 
 
-def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(tmp_path, in_this_process):
-    """The linear program of 20 samples gets through, that of 400 does not, and the next one is not tried."""
-    settings = overridden(TINY, rivals=("highs-full-lp",), sample_sweep=(20, 400, 800))
-    settings = replace(settings, sample_sweep_features=2000, fit_limit=4.0, accuracy_seconds=1e-3)
-    done = reproduce(["speed"], tmp_path, settings, say=lambda text: None)
-    assert done.failed == ()
-    rows = read_csv(tmp_path / "speed" / "speed.csv")
-    assert [one["status"] for one in rows] == [OK, TIME_LIMIT, SKIPPED]
-    assert rows[1]["detail"] == "stopped after 4 s"
-    assert rows[1]["n_features"] == 2000
+def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(growing_sweep):
+    assert [one["status"] for one in growing_sweep] == [OK, TIME_LIMIT, SKIPPED]
+    assert growing_sweep[1]["detail"] == "stopped after 2 s"
+    assert growing_sweep[1]["n_features"] == 500
 
 
-def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch, all_in_this_process):
+def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch, in_this_process, no_figures):
     monkeypatch.setenv("MINIMAXRISK_DATA", str(tmp_path / "empty"))
     arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
     arguments += ["--set", "fit_repetitions=1", "--set"]
@@ -275,7 +293,7 @@ def other_interpreter(tmp_path, monkeypatch):
 
 
 def test_a_rival_that_raises_is_a_failure_and_the_run_goes_on(
-    tmp_path, capsys, other_interpreter, in_this_process
+    tmp_path, capsys, other_interpreter, in_this_process, no_figures
 ):
     arguments = ["speed", "--quick", "--out", str(tmp_path), "--set", "problems=expression-n20"]
     assert main([*arguments, "--set", "rivals=mrcpy-gurobi,liblinear-svm"]) == 1
@@ -290,8 +308,9 @@ def test_a_rival_that_raises_is_a_failure_and_the_run_goes_on(
 def test_a_refusal_comes_from_another_interpreter_with_its_reason(monkeypatch, other_interpreter):
     X = sparse.csr_matrix(np.eye(20))
     monkeypatch.setattr(speed, "make_problem", lambda settings: (X, np.arange(20) % 2))
+    (cell,) = speed.plan(overridden(TINY, rivals=("mrcpy-gurobi",)), Sources(()))
     with pytest.raises(EndedError, match="no sparse input") as ended:
-        speed.work(cell_of("mrcpy-gurobi"))
+        speed.work(dict(cell.settings) | {"limit": 60.0})
     assert ended.value.status == REFUSED
     assert ended.value.rows[0]["n_features"] == 20
 
@@ -455,7 +474,7 @@ def test_what_a_rival_does_not_take_is_refused_in_words():
 # Reading, and the page
 
 
-def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, all_in_this_process):
+def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_this_process):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     out, docs = tmp_path / "out", tmp_path / "docs"
     (docs / "images").mkdir(parents=True)
@@ -463,10 +482,10 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, all_
     assert main(["page", "--out", str(out)]) == 2
     assert "there are no results of speed" in capsys.readouterr().err
     settings = overridden(TINY, rivals=("auto", "liblinear-svm"), table_features=30, data_permutations=9)
-    settings = replace(settings, report_wide=(20, 30))
+    settings = replace(settings, report_wide=(20, 30), datasets=("wine",))
     monkeypatch.setattr(report_times, "STUDIES", report_times.STUDIES[-1:])
-    settings = replace(settings, datasets=("simulated",))
-    done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
+    with wine_with_few_samples():
+        done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
     assert done.failed == ()
     found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
     assert set(found) == {*reading.READERS, reading.FIT, reading.COMMAND}

@@ -122,10 +122,10 @@ def test_the_estimator_is_fitted_on_all_samples(wide):
 @pytest.mark.usefixtures("eager_processes")
 def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
     X, y = wide
-    one = stable(n_jobs=1, n_subsamples=40).fit(X, y)
-    same_result(one, stable(n_jobs=2, n_subsamples=40).fit(X, y))
+    one = stable(n_jobs=1, n_subsamples=20).fit(X, y)
+    same_result(one, stable(n_jobs=2, n_subsamples=20).fit(X, y))
     same_result(one, clone(one).fit(X, y))
-    other = stable(n_subsamples=40, random_state=1).fit(X, y)
+    other = stable(n_subsamples=20, random_state=1).fit(X, y)
     assert (one.selection_frequencies_ != other.selection_frequencies_).any()
 
 
@@ -318,7 +318,7 @@ def test_where_the_theorem_says_nothing():
 
 def test_strong_columns_are_found_and_false_ones_are_within_the_bounds():
     false, bounds = [], []
-    for seed in range(8):
+    for seed in range(4):
         data = study(80, 150, n_informative=4, effect=2.0, random_state=seed)
         selector = stable(MinimaxRiskClassifier(radius=2.0), n_subsamples=20, threshold=0.6)
         selector.fit(data.data, data.target)
@@ -333,7 +333,7 @@ def test_strong_columns_are_found_and_false_ones_are_within_the_bounds():
 @pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
 def test_pure_noise_selects_next_to_nothing():
     found = []
-    for seed in range(6):
+    for seed in range(3):
         data = study(60, 300, n_informative=0, random_state=seed)
         selector = stable(max_features=10, n_subsamples=20).fit(data.data, data.target)
         assert selector.average_selected_ == 10.0

@@ -52,6 +52,10 @@ def _seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-if __name__ == "__main__":
+def main() -> None:
     with telling() as tell:
         tell(**measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+
+
+if __name__ == "__main__":
+    main()

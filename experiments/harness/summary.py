@@ -205,3 +205,5 @@ def write_figure(folder: Path, figure: Figure, formats: Iterable[str] = FORMATS)
     with mpl.rc_context({"svg.hashsalt": "minimaxrisk", "svg.fonttype": "path"}):
         for suffix in formats:
             canvas.savefig(folder / f"{figure.name}.{suffix}", **FORMATS[suffix])
+            # Its places are found; finding them again for the next file would take longer than drawing it.
+            canvas.set_layout_engine("none")

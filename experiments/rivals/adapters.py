@@ -1,8 +1,8 @@
 """One adapter of one signature per rival: raw X and labels in, what was reached out.
 
 Whatever a rival needs between the raw X and its answer happens inside ``fit`` and so inside the clock. The
-rivals' packages are imported where they are used: not every environment has them, and MRCpy lives in one of
-its own, in which this module is imported as well.
+rivals' packages, scikit-learn among them, are imported where they are used: not every environment has them,
+MRCpy lives in one of its own, in which this module is imported as well, and who refuses needs none.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from experiments.harness.child import ROOT
 from experiments.rivals.full_lp import solve_full_lp
@@ -103,6 +99,7 @@ def _mrcpy(X: Any, y: np.ndarray) -> Fitted:
     if sparse.issparse(X):
         raise RefusedError("no sparse input")
     from MRCpy import MRC  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
     scaler = StandardScaler()
     model = MRC(loss="0-1", solver="cg", s=1, phi="linear", n_max=100, k_max=100, eps1=1e-4)
@@ -129,6 +126,9 @@ def l1_learner(
     """
 
     def fit(X: Any, y: np.ndarray) -> Fitted:
+        from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+        from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+
         if by_columns:
             X = X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)
         learner = make_learner(len(y), len(np.unique(y)))
@@ -169,11 +169,15 @@ def _skglm(n_samples: int, n_classes: int) -> Any:
 
 
 def one_vs_rest(learner: Any, n_classes: int) -> Any:
+    from sklearn.multiclass import OneVsRestClassifier  # noqa: PLC0415
+
     return learner if n_classes == 2 else OneVsRestClassifier(learner)
 
 
-def _scaler(X: Any) -> StandardScaler:
+def _scaler(X: Any) -> Any:
     """scikit-learn's scaling; a sparse X stays sparse and so is not centred."""
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
     return StandardScaler(with_mean=not sparse.issparse(X))
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
 
 from experiments.harness.child import limit_time, telling
 from experiments.harness.memory import peak_memory, reset_peak, resident_memory
@@ -80,6 +79,8 @@ def _warm_up(fit: Callable[[Any, np.ndarray], Fitted], X: Any, n_classes: int) -
 
 def _accuracy(fit: Callable[[Any, np.ndarray], Fitted], X: Any, y: np.ndarray) -> float:
     """Share of correct labels in one stratified cross-validation whose folds are the same for every rival."""
+    from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415
+
     hits = 0
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
         hits += int(np.sum(fit(X[train], y[train]).predict(X[test]) == y[test]))

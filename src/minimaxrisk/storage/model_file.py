@@ -29,7 +29,7 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk._utils.extras import require
-from minimaxrisk._utils.sklearn_private import array_libraries_not_imported
+from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk._utils.versions import package_versions
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -378,5 +378,6 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def _skops() -> Any:
-    with array_libraries_not_imported():
+    """The package, which lists the estimators of scikit-learn when it is imported."""
+    with without_array_adapters():
         return require("skops.io", extra="app", purpose="Model files need")
