@@ -321,6 +321,18 @@ def test_first_order_start_finds_many_of_the_final_features():
     assert len(found) > 0.5 * final.n_features_selected_
 
 
+@pytest.mark.parametrize("start", [starts.by_correlation, starts.by_first_order])
+def test_whoever_starts_with_all_features_does_not_look_for_the_best(wide, start):
+    X, y = wide
+    problem, _ = posed_machine(X, y == "alpha")
+    assert np.array_equal(start(problem, None, 300), np.arange(300))
+
+
+def test_first_order_start_without_any_information():
+    problem, loss = posed_machine(np.ones((6, 4)), np.arange(6) % 2)
+    assert len(starts.by_first_order(problem, loss, 2)) == 2
+
+
 def test_selector_takes_it_and_constant_columns_are_never_selected(wide):
     X, y = wide
     X = np.column_stack([np.ones(len(X)), X])
