@@ -11,15 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
-from sklearn.datasets import load_breast_cancer
 from threadpoolctl import threadpool_limits
 
-from minimaxrisk._utils import parallel
-from minimaxrisk.datasets import data_home, list_datasets, load_dataset
+import minimaxrisk  # the name alone: fixtures import what is behind it, and what else takes long
 
 # Deadlines would fail on a busy machine; derandomized runs are the same everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
+
+
+def pytest_configure(config):
+    """What only starts processes that run tests need not import for them."""
+    runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
+    if runs_tests:
+        # Most tests are about other things than what a radius is worth; those that are about it ask for it.
+        config.addinivalue_line("filterwarnings", "ignore::minimaxrisk.UninformativeRadiusWarning")
 
 
 def pytest_collection_finish():
@@ -72,11 +78,12 @@ def one_thread_for_linear_algebra():
 @pytest.fixture
 def real_data():
     """A function that loads a data set by name, or skips the test where it is not at hand."""
+    datasets = minimaxrisk.datasets
 
     def load(name):
-        if name not in list_datasets():
-            pytest.skip(f"data set {name} is not in {data_home()} (set MINIMAXRISK_DATA)")
-        return load_dataset(name, return_X_y=True)
+        if name not in datasets.list_datasets():
+            pytest.skip(f"data set {name} is not in {datasets.data_home()} (set MINIMAXRISK_DATA)")
+        return datasets.load_dataset(name, return_X_y=True)
 
     return load
 
@@ -84,7 +91,7 @@ def real_data():
 @pytest.fixture
 def eager_processes(monkeypatch):
     """Work goes to other processes from the first item on, however short it is."""
-    monkeypatch.setattr(parallel, "START_UP", -1.0)
+    monkeypatch.setattr("minimaxrisk._utils.parallel.START_UP", -1.0)
 
 
 @pytest.fixture
@@ -101,6 +108,8 @@ def pyplot():
 @pytest.fixture(scope="session")
 def cancer():
     """Breast cancer data: 569 x 30, two classes."""
+    from sklearn.datasets import load_breast_cancer  # noqa: PLC0415
+
     return load_breast_cancer(return_X_y=True)
 
 

@@ -227,7 +227,7 @@ def test_bayes_error_and_error_of_a_rule_agree_with_the_covariance_and_a_sample(
     intercept = -coef @ middle + np.log(positive / (1 - positive))
     # The best rule has the Bayes error, and a large sample confirms it.
     assert law.error(coef, intercept) == pytest.approx(study.bayes_error, abs=1e-12)
-    X, y = law.sample(200000, random_state=1)
+    X, y = law.sample(60_000, random_state=1)
     assert ((X @ coef + intercept > 0) != y).mean() == pytest.approx(study.bayes_error, abs=0.004)
     np.testing.assert_allclose(X[y == 1].mean(axis=0), law.class_means[1], atol=0.03)
     correlation = np.corrcoef(X[y == 0][:, :20].T)

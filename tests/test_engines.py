@@ -181,10 +181,10 @@ def assert_kkt(problem, solution, tol=1e-6):
 
 @pytest.fixture(scope="module")
 def wide_problem():
-    """40 samples, 300 features, 3 classes, with the solution of the whole program."""
+    """40 samples, 150 features, 3 classes, with the solution of the whole program."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(3), [14, 13, 13])
-    X = rng.standard_normal((40, 300))
+    X = rng.standard_normal((40, 150))
     X[:, :10] += 1.5 * (labels[:, None] == np.repeat([0, 1], 5))
     problem, _ = problem_of(X, labels, 3)
     return problem, full_lp(problem, BayesError())

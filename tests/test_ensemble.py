@@ -39,13 +39,13 @@ from minimaxrisk.storage import SavedModel, fingerprint, load_model, save_model
 
 PAIRS = {"subsample": 0.5, "complementary": True}
 # So many that each sample is out of bag at some time.
-SINGLE = {"subsample": 0.7, "complementary": False, "n_estimators": 30}
+SINGLE = {"subsample": 0.6, "complementary": False, "n_estimators": 16}
 
 
 def ensemble(estimator=None, **parameters):
     """Small, and of halves in pairs, which leave each sample out of bag."""
     return MinimaxRiskEnsembleClassifier(
-        estimator, **{"n_estimators": 10, "random_state": 0, **PAIRS, **parameters}
+        estimator, **{"n_estimators": 6, "random_state": 0, **PAIRS, **parameters}
     )
 
 
@@ -142,7 +142,7 @@ def test_averaging_lowers_the_error():
 def test_parts_keep_the_shares_of_the_classes(wide, parameters):
     X, y = wide  # 14, 13 and 13 samples
     model = ensemble(**parameters).fit(X, y)
-    expected = {0.5: [7, 6, 6], 0.7: [9, 9, 9]}[parameters["subsample"]]
+    expected = {0.5: [7, 6, 6], 0.6: [8, 7, 7]}[parameters["subsample"]]
     for seen in model.in_bag_:
         assert [int((y[seen] == label).sum()) for label in model.classes_] == expected
     pairs = model.in_bag_[::2] & model.in_bag_[1::2]
@@ -321,7 +321,8 @@ def changed_a_little(value):  # noqa: PLR0911
 def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal, parts):
     data = make_expression(40, 60, n_informative=5, effect=2.0, correlation=0.9, random_state=0)
     X, y = data.data, data.target
-    model = ensemble(MinimaxRiskClassifier(marginal=marginal, random_state=3), radius=radius, **parts)
+    estimator = MinimaxRiskClassifier(marginal=marginal, random_state=3)
+    model = ensemble(estimator, radius=radius, **parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         model.fit(X, y)
@@ -362,7 +363,7 @@ def test_numbers_that_are_none_and_other_data(three_classes):
     assert problem.startswith("the threshold of worst_case_proof_ is")
     broken = deepcopy(model)
     broken.in_bag_ = model.in_bag_[:, :-1]
-    assert any("in_bag_ has shape (10, 29)" in problem for problem in verify(broken, X, y).problems)
+    assert any("in_bag_ has shape (6, 29)" in problem for problem in verify(broken, X, y).problems)
 
 
 def test_a_better_bound_than_the_proof_is_refused(three_classes):
@@ -418,7 +419,8 @@ def test_the_out_of_bag_error_is_near_the_true_one():
     differences, near = [], 0
     for seed in range(12):
         data = study(50, 60, effect=1.0, n_informative=8, random_state=seed)
-        model = ensemble(**SINGLE, certify=False).fit(data.data, data.target)
+        parts = {"subsample": 0.7, "complementary": False, "n_estimators": 30}
+        model = ensemble(**parts, certify=False).fit(data.data, data.target)
         X_new, y_new = data.law.sample(1000, random_state=seed + 500)
         truth = np.mean(model.predict(X_new) != y_new)
         differences.append(model.oob_error_ - truth)
@@ -432,7 +434,7 @@ def test_the_out_of_bag_error_is_near_the_true_one():
 
 def test_frequencies_are_those_of_the_members(wide):
     X, y = wide
-    model = ensemble(threshold=0.7).fit(X, y)
+    model = ensemble(threshold=0.7, n_estimators=10).fit(X, y)
     uses = np.array([member.full_coef.any(axis=0) for member in model.members_])
     np.testing.assert_allclose(model.selection_frequencies_, uses.mean(axis=0))
     np.testing.assert_array_equal(model.n_selected_per_subsample_, uses.sum(axis=1))
@@ -639,7 +641,7 @@ def test_pipelines_searches_and_copies(wide):
 
 def test_verbose_shows_how_far_it_is(wide, capsys):
     ensemble(verbose=1).fit(*wide)
-    assert "10/10" in capsys.readouterr().err
+    assert "6/6" in capsys.readouterr().err
     ensemble().fit(*wide)
     assert not capsys.readouterr().err
 

@@ -105,8 +105,8 @@ def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
     together = MinimaxRiskClassifier(radius=0.2, marginal=marginal)
     copies = (np.repeat(X, 3, axis=0), np.repeat(y, 3), None, None, np.repeat(group, 3))
     together.fit(*copies)
-    expected = apart.guaranteed_error(rule=rule, training_data=(X, y))
-    found = together.guaranteed_error(rule=rule, training_data=copies)
+    expected = apart.guaranteed_error(rule=rule, training_data=(X, y), n_folds=4)
+    found = together.guaranteed_error(rule=rule, training_data=copies, n_folds=4)
     assert expected.exceedance.upper > 0.01
     assert found.exceedance.n_instances == 24
     assert found.value == pytest.approx(expected.value, abs=1e-5)
@@ -127,19 +127,19 @@ def test_the_permutation_test_knows_replicates_as_fit_does():
 
 
 def test_radii_of_groups_hold_the_true_means():
-    """95% of 200 studies of 20 patients; without groups hardly any."""
+    """95% of 200 studies of 20 patients; without groups hardly any of 30."""
     hits = {True: 0, False: 0}
     for seed in range(200):
         rng = np.random.default_rng(seed)
         label = rng.permutation(np.arange(20) % 2)
         group = np.repeat(np.arange(20), 4)
         X = rng.standard_normal((20, 30))[group] + 0.2 * rng.standard_normal((80, 30))
-        for known in hits:
+        for known in hits if seed < 30 else [True]:
             model = MinimaxRiskClassifier(radius="bonferroni", standardize=False, gap_tol=1.0)
             model.fit(X, label[group], groups=group if known else None)
             hits[known] += bool((np.abs(model.tau_) <= model.lambda_)[0, 1:].all())
     assert stats.binomtest(hits[True], 200, 0.95, alternative="less").pvalue > 1e-3
-    assert hits[False] < 100
+    assert hits[False] < 15
 
 
 @pytest.mark.filterwarnings("error::minimaxrisk.CoverageWarning")

@@ -36,15 +36,13 @@ problems_at_random = given(
     coding=st.sampled_from(["auto", "one-hot"]),
     radius=st.sampled_from([0.1, 0.5, 1.0, 2.0, 5.0]),
     ties=st.booleans(),
-    solver=st.sampled_from(SOLVERS),
 )
 
 
-def check_risk(seed, n, d, n_classes, coding, radius, ties, solver):
+def check_risk(seed, n, d, n_classes, coding, radius, ties):
     X, labels, weights = some_data(seed, n, d, n_classes, ties=ties)
     options = {"coding": coding, "radius": radius, "weights": weights}
     problem, instances = problem_of(X, labels, n_classes, marginal_is_known=True, **options)
-    solution = solve_minimax_risk(problem, EngineSettings(solver, epsilon=1e-9, gap_tol=1e-8))
     Psi = reference.scaled_columns(X, weights)
     Phi = reference.phi_vectors(Psi, n_classes, problem.coding.name)
     tau, lam = reference.tau_and_lambda(Phi, labels, radius, weights)
@@ -52,28 +50,32 @@ def check_risk(seed, n, d, n_classes, coding, radius, ties, solver):
     Phi = Phi[instances.rows]
     primal, _ = reference.known_minimax_risk(Phi, tau, lam, masses)
     dual = reference.known_worst_case(Phi, tau, lam, masses)
-    assert solution.upper == pytest.approx(primal, abs=1e-7)
-    assert solution.upper == pytest.approx(dual, abs=1e-7)
-    # Both bounds follow from the pair alone.
-    assert upper_bound(problem, problem.objective, solution.mu) == pytest.approx(solution.upper, abs=1e-12)
-    again = lower_bound(problem, problem.objective, solution.distribution)
-    assert again.bound == pytest.approx(solution.lower, abs=1e-12)
-    assert solution.lower <= solution.upper + 1e-12
-    np.testing.assert_allclose(solution.distribution.sum(axis=0), masses, atol=1e-12)
+    for solver in SOLVERS:
+        solution = solve_minimax_risk(problem, EngineSettings(solver, epsilon=1e-9, gap_tol=1e-8))
+        assert solution.upper == pytest.approx(primal, abs=1e-7)
+        assert solution.upper == pytest.approx(dual, abs=1e-7)
+        # Both bounds follow from the pair alone.
+        again = upper_bound(problem, problem.objective, solution.mu)
+        assert again == pytest.approx(solution.upper, abs=1e-12)
+        inside = lower_bound(problem, problem.objective, solution.distribution)
+        assert inside.bound == pytest.approx(solution.lower, abs=1e-12)
+        assert solution.lower <= solution.upper + 1e-12
+        np.testing.assert_allclose(solution.distribution.sum(axis=0), masses, atol=1e-12)
     # The set is a part of the one in which instances may change too.
     free, _ = problem_of(X, labels, n_classes, **options)
     assert solution.upper <= solve_minimax_risk(free, EngineSettings("auto")).upper + 1e-7
 
 
+@settings(max_examples=25)
 @problems_at_random
 # All six labels share an instance, which few random problems ask for.
-@example(seed=0, n=12, d=2, n_classes=6, coding="auto", radius=5.0, ties=False, solver="interior-point")
+@example(seed=0, n=12, d=2, n_classes=6, coding="auto", radius=5.0, ties=False)
 def test_risk_is_that_of_two_other_formulations(**drawn):
     check_risk(**drawn)
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=150)
 @problems_at_random
 def test_risk_is_that_of_two_other_formulations_again_and_again(**drawn):
     check_risk(**drawn)

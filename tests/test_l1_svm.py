@@ -215,9 +215,10 @@ def test_intercept_minimises_the_hinge_loss(flat):
     score = rng.normal(size=9)
     scores = np.stack([score, -score])
     grid = np.linspace(-6.0, 6.0, 24_001)
-    values = [np.sum(mass * np.maximum(1.0 + scores + np.array([[b], [-b]]), 0.0)) for b in grid]
-    assert loss.conjugate(scores) <= min(values) + 1e-12
-    assert loss.conjugate(scores) == pytest.approx(min(values), abs=1e-3)
+    shifted = scores[:, None] + np.stack([grid, -grid])[:, :, None]  # classes x grid x instances
+    smallest = np.sum(mass[:, None] * np.maximum(1.0 + shifted, 0.0), axis=(0, 2)).min()
+    assert loss.conjugate(scores) <= smallest + 1e-12
+    assert loss.conjugate(scores) == pytest.approx(smallest, abs=1e-3)
 
 
 def test_intercept_is_the_middle_of_what_is_optimal():
@@ -319,6 +320,18 @@ def test_first_order_start_finds_many_of_the_final_features():
     problem, loss = posed_machine(X, y)
     found = np.intersect1d(starts.by_first_order(problem, loss, 60), final.selected_features_)
     assert len(found) > 0.5 * final.n_features_selected_
+
+
+@pytest.mark.parametrize("start", [starts.by_correlation, starts.by_first_order])
+def test_whoever_starts_with_all_features_does_not_look_for_the_best(wide, start):
+    X, y = wide
+    problem, _ = posed_machine(X, y == "alpha")
+    assert np.array_equal(start(problem, None, 300), np.arange(300))
+
+
+def test_first_order_start_without_any_information():
+    problem, loss = posed_machine(np.ones((6, 4)), np.arange(6) % 2)
+    assert len(starts.by_first_order(problem, loss, 2)) == 2
 
 
 def test_selector_takes_it_and_constant_columns_are_never_selected(wide):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -200,16 +202,24 @@ def take(monkeypatch):
     return choose
 
 
+@cache
+def problems_with_risks(coding, kind):
+    """Two and one with more features than samples, and R* by the linear program."""
+    found = []
+    for seed, radius in enumerate((0.05, 1.0, 3.0)):
+        X, labels = data(seed, n=36, d=8 if seed else 50, kind=kind)
+        problem, _ = problem_of(X, labels, 2, coding=coding, radius=radius)
+        found.append((problem, full_lp(problem, BayesError()).upper))
+    return found
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize("kind", ["plain", "tied", "duplicated", "sparse rows", "dense rows"])
 def test_every_way_finds_the_optimum(way, coding, kind, take):
     form = kind.split()[0] if "rows" in kind else None
     used = take(way, form)
-    for seed, radius in enumerate((0.05, 1.0, 3.0)):
-        X, labels = data(seed, n=36, d=8 if seed else 50, kind="sparse" if form else kind)
-        problem, _ = problem_of(X, labels, 2, coding=coding, radius=radius)
-        exact = full_lp(problem, BayesError()).upper
+    for problem, exact in problems_with_risks(coding, "sparse" if form else kind):
         solution = engine.interior_point(problem, SETTINGS)
         assert solution.converged
         assert solution.lower - 1e-12 <= exact <= solution.upper + 1e-12

@@ -102,6 +102,7 @@ class MomentConstraintsInMemory:
         self._lam, self._tau = problem.lam.ravel(), problem.tau.ravel()
         self._position = self._direction = self._ahead = np.zeros(0)
         self.is_exact = is_exact or not problem.features.has_rough_passes
+        self._gathered: tuple[IntArray, Rows] | None = None
 
     def begin(self) -> None:
         self._position = np.zeros(self._problem.n_components)
@@ -156,9 +157,12 @@ class MomentConstraintsInMemory:
         n_blocks, d = self._problem.tau.shape
         lam = self._lam[components]
         bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
+        # Where all constraints stay near, their rows are those of the step before.
+        if self._gathered is None or not np.array_equal(self._gathered[0], components):
+            self._gathered = components, rows_of(self._problem.features, components % d)
         return WorkingSet(
             components=components,
-            rows=rows_of(self._problem.features, components % d),
+            rows=self._gathered[1],
             radius=lam,
             target=self._tau[components] / lam,
             position=self._position[components],

@@ -134,26 +134,57 @@ def feasibility_tolerance(violation_tolerance: float) -> float:
 
 
 @dataclass(frozen=True)
+class _Entries:
+    """Rows that do not depend on the features, by their entries.
+
+    Blocks put together by SciPy took as long as HiGHS takes for a small program.
+    """
+
+    n_rows: int
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+
+    def above(self, other: _Entries) -> _Entries:
+        return _Entries(
+            self.n_rows + other.n_rows,
+            np.concatenate([self.row, other.row + self.n_rows]),
+            np.concatenate([self.column, other.column]),
+            np.concatenate([self.value, other.value]),
+        )
+
+
+@dataclass(frozen=True)
 class _FixedPart:
     """Columns w (K n of them), perhaps r (n), and t (B); rows that do not depend on the features."""
 
     cost: FloatArray
-    rows: sparse.csr_array
+    entries: _Entries
     lower: FloatArray
     upper: FloatArray
     most: FloatArray  # upper bounds of the columns
 
+    @property
+    def rows(self) -> sparse.csr_array:
+        entries = self.entries
+        shape = (entries.n_rows, len(self.cost))
+        return sparse.csr_array((entries.value, (entries.row, entries.column)), shape=shape)
+
 
 def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
     n_w = coding.n_classes * n
-    no_bound = np.full(n_w, np.inf)
+    no_bound, no_entries = np.full(n_w, np.inf), np.empty(0, dtype=np.intp)
+    nothing = _Entries(0, no_entries, no_entries, np.empty(0))
     if isinstance(objective, ExpectedLoss):
-        rows, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
-        part = _FixedPart(-objective.loss.ravel(), rows, mass, mass, no_bound)
+        total, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
+        part = _FixedPart(-objective.loss.ravel(), total, mass, mass, no_bound)
     elif isinstance(objective, HingeLoss):
         # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
-        balance = sparse.csr_array(np.repeat(coding.matrix, n, axis=1))[: int(objective.has_intercept)]
-        zero = np.zeros(balance.shape[0])
+        balance, zero = nothing, np.zeros(int(objective.has_intercept))
+        if objective.has_intercept:
+            balance = _Entries(
+                1, np.zeros(n_w, dtype=np.intp), np.arange(n_w), np.repeat(coding.matrix[0], n)
+            )
         part = _FixedPart(-np.ones(n_w), balance, zero, zero, unit * objective.mass.ravel())
     elif not isinstance(objective, BayesError):
         raise TypeError(f"no linear program is known for {type(objective).__name__}")
@@ -164,16 +195,20 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
         most = no_bound
         if isinstance(objective.marginal, KnownMarginal):
             most = unit * np.tile(objective.marginal.masses, 2)
-        nothing = np.empty(0)
-        part = _FixedPart(np.full(n_w, 0.5), sparse.csr_array((0, n_w)), nothing, nothing, most)
+        part = _FixedPart(np.full(n_w, 0.5), nothing, np.empty(0), np.empty(0), most)
     else:
         # max 1 - sum r  with  w_yi - r_i <= 0  and masses of whichever unit
         total, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
-        identity = sparse.eye_array(n)
-        linking = sparse.hstack([sparse.eye_array(n_w), -sparse.vstack([identity] * coding.n_classes)])
+        each = np.arange(n_w)
+        linking = _Entries(
+            n_w,
+            row=np.tile(each, 2),
+            column=np.concatenate([each, n_w + each % n]),
+            value=np.repeat([1.0, -1.0], n_w),
+        )
         part = _FixedPart(
             cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
-            rows=sparse.vstack([linking, sparse.hstack([total, sparse.coo_array((len(mass), n))])]),
+            entries=linking.above(total),
             lower=np.concatenate([np.full(n_w, -np.inf), mass]),
             upper=np.concatenate([np.zeros(n_w), mass]),
             most=np.full(n_w + n, np.inf),
@@ -181,29 +216,27 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
     return _with_block_sums(part, coding, n)
 
 
-def _mass_rows(
-    marginal: Marginal, n_classes: int, n: int, unit: float
-) -> tuple[sparse.csr_array, FloatArray]:
+def _mass_rows(marginal: Marginal, n_classes: int, n: int, unit: float) -> tuple[_Entries, FloatArray]:
     """Rows that add up w, over everything or per instance, and what their sums are."""
+    each = np.arange(n_classes * n)
     if isinstance(marginal, KnownMarginal):
-        return sparse.csr_array(sparse.hstack([sparse.eye_array(n)] * n_classes)), unit * marginal.masses
-    return sparse.csr_array(np.ones((1, n_classes * n))), np.array([unit])
+        return _Entries(n, each % n, each, np.ones(len(each))), unit * marginal.masses
+    return _Entries(1, np.zeros_like(each), each, np.ones(len(each))), np.array([unit])
 
 
 def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:
     """Append the columns t_b and the rows ``sum_yi C_by w_yi - t_b = 0`` that define them."""
-    n_blocks, n_other = coding.n_blocks, len(part.cost) - coding.n_classes * n
-    sums = sparse.hstack(
-        [
-            sparse.kron(sparse.coo_array(coding.matrix), np.ones((1, n))),
-            sparse.coo_array((n_blocks, n_other)),
-            -sparse.eye_array(n_blocks),
-        ]
+    n_blocks, block = coding.n_blocks, np.arange(coding.n_blocks)
+    of_block, label = np.nonzero(coding.matrix)
+    sums = _Entries(
+        n_blocks,
+        row=np.concatenate([np.repeat(of_block, n), block]),
+        column=np.concatenate([(label[:, None] * n + np.arange(n)).ravel(), len(part.cost) + block]),
+        value=np.concatenate([np.repeat(coding.matrix[of_block, label], n), np.full(n_blocks, -1.0)]),
     )
-    widened = sparse.hstack([part.rows, sparse.coo_array((part.rows.shape[0], n_blocks))])
     return _FixedPart(
         cost=np.concatenate([part.cost, np.zeros(n_blocks)]),
-        rows=sparse.vstack([widened, sums]).tocsr(),
+        entries=part.entries.above(sums),
         lower=np.concatenate([part.lower, np.zeros(n_blocks)]),
         upper=np.concatenate([part.upper, np.zeros(n_blocks)]),
         most=np.concatenate([part.most, np.full(n_blocks, np.inf)]),

@@ -22,10 +22,10 @@ def by_correlation(problem: Problem, objective: SmoothableObjective, n_component
     That is, those whose constraint the adversary's answer to mu = 0 violates most. For the minimax risk
     this is the uniform distribution; with the signed coding these are the largest ``|tau| - lambda``.
     """
+    if n_components >= problem.tau.size:
+        return np.arange(problem.tau.size)
     nothing = np.zeros_like(problem.centre)
     violation = _violation(problem, objective.respond(nothing, TEMPERATURE))
-    if n_components >= len(violation):
-        return np.arange(len(violation))
     return np.sort(np.argpartition(-violation, n_components - 1)[:n_components])
 
 
@@ -34,6 +34,8 @@ def by_first_order(problem: Problem, objective: SmoothableObjective, n_component
 
     Where fewer than ``n_components`` coefficients are non-zero, the most violated components fill up.
     """
+    if n_components >= problem.tau.size:
+        return np.arange(problem.tau.size)
     mu, answer = _first_order_pair(problem, objective)
     size, violation = np.abs(mu).ravel(), _violation(problem, answer)
     return np.sort(np.lexsort((-violation, -size))[:n_components])
