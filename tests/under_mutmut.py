@@ -13,7 +13,7 @@ from pathlib import Path
 from hypothesis import Phase, settings
 
 # For the tests of one change. All that reach it would take minutes, where none of them notices it.
-SECONDS = 15.0
+SECONDS = 4.0
 
 
 def pytest_configure(config):
