@@ -61,10 +61,10 @@ class HingeLoss:
 
     def respond(self, scores: FloatArray, temperature: float) -> FloatArray:
         """The gradient of the hinge loss with its kink rounded off over a length of ``temperature``."""
-        low, high = -1.0 - np.abs(scores).max(), 1.0 + np.abs(scores).max()
         if not self.has_intercept:
             return self._rounded(scores, temperature, 0.0)
-        low, high = low - temperature, high + temperature
+        high = 1.0 + np.abs(scores).max()  # farther out one of the classes has no loss left
+        low = -high
         for _ in range(N_BISECTIONS):
             middle = 0.5 * (low + high)
             w = self._rounded(scores, temperature, middle)
