@@ -84,7 +84,7 @@ class HingeLoss:
     def _balanced(w: FloatArray) -> FloatArray:
         """The heavier class shrunk to the mass of the lighter one."""
         total = w.sum(axis=1, keepdims=True)
-        return w * np.divide(total.min(), total, out=np.zeros_like(total), where=total > 0.0)
+        return w * (total.min() / np.where(total > 0.0, total, 1.0))
 
 
 def _shifted(scores: FloatArray, intercept: float) -> FloatArray:
