@@ -203,12 +203,25 @@ def test_coefficients_on_the_columns_of_the_caller_give_the_same_scores(
         np.testing.assert_allclose(found.scores(X[instances.rows]), expected, atol=1e-12)
         np.testing.assert_allclose(found.to_mu(problem.scale), mu, atol=1e-12)
         np.testing.assert_array_equal(found.columns, np.flatnonzero(mu[:, fit_intercept:].any(axis=0)))
-        # Zeros have no sign.
-        assert not np.signbit(found.full_coef[found.full_coef == 0.0]).any()
         if known:
             assert found.threshold is None
         else:
             assert found.threshold == pytest.approx(rule.threshold(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize(("coding", "n_classes"), [("signed", 2), ("one-hot", 3)])
+def test_zeros_have_no_sign(coding, n_classes):
+    X, labels = reference.random_problem(np.random.default_rng(7), 20, 6, n_classes)
+    problem, _ = problem_of(X, labels, n_classes, coding=coding, standardize=False, fit_intercept=False)
+    mu = np.full(problem.shape, -0.0)
+    mu[0, 2] = 1.0
+    for found in (
+        LinearRule.of_problem(mu, problem),
+        LinearRule.of_some(np.array([2, 3]), np.array([1.0, -0.0]), problem),
+    ):
+        assert found.columns.tolist() == [2]
+        for values in (found.coef, found.intercept):
+            assert not np.signbit(values[values == 0.0]).any()
 
 
 def test_a_subnormal_excess_is_as_good_as_none():

@@ -109,3 +109,31 @@ def test_the_smoothed_hinge_loss_finds_its_intercept_wherever_it_is(shift, tempe
 def test_classes_without_mass_are_balanced_with_nothing():
     loss = HingeLoss(np.array([[0.5, 0.5], [0.0, 0.0]]), has_intercept=True)
     np.testing.assert_array_equal(loss.repaired(np.ones((2, 2)), np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+def test_the_hinge_loss_without_an_intercept():
+    rng = np.random.default_rng(2)
+    mass, scores = rng.random((2, 2, 6))
+    loss = HingeLoss(mass, has_intercept=False)
+    assert loss.conjugate(scores - 1.5) == pytest.approx(np.sum(mass * np.maximum(scores - 0.5, 0.0)))
+
+
+def scores_with_kinks(first, second):
+    """At which the hinge losses of the two classes have their kinks at these intercepts."""
+    return np.array([-np.array(first) - 1.0, np.array(second) - 1.0])
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_the_best_intercept_is_in_the_middle_of_what_is_flat(size):
+    """From the left the slope grows from -0.6 to 0 between 1 and 4, in sums that are rounded, to 0.4."""
+    mass = size * np.array([[0.0, 0.1, 0.3], [0.1, 0.2, 0.3]])
+    scores = scores_with_kinks([2.0, 4.0, 5.0], [0.5, 0.0, 1.0])
+    assert HingeLoss(mass, has_intercept=True).intercept(scores) == pytest.approx(2.5)
+    mass[0, 0] = 1e-9 * size  # from its kink on it rises a little
+    assert HingeLoss(mass, has_intercept=True).intercept(scores) == pytest.approx(1.5)
+
+
+def test_the_best_intercept_of_a_class_alone():
+    """All loss is gone from the last kink on."""
+    loss = HingeLoss(np.array([[0.0, 0.0], [0.5, 0.5]]), has_intercept=True)
+    assert loss.intercept(scores_with_kinks([9.0, 9.0], [1.0, 2.0])) == pytest.approx(2.0)
