@@ -168,6 +168,18 @@ def test_moments_of_other_labels_lose_no_digits(data):
     np.testing.assert_allclose(sigma[1, 0], Z.std(axis=0), rtol=1e-9)
 
 
+def test_a_feature_that_is_the_label_does_not_vary_by_rounding(data):
+    """For some of these weights the square of its mean is larger than the mean of its square."""
+    X, labels = data
+    X, coding = np.column_stack([np.where(labels == 0, 1.0, -1.0), X]), make_coding("signed", 2)
+    for seed in range(10):
+        weights = np.random.default_rng(seed).random(N)
+        instances = distinct_instances(TrainingData(X, np.arange(2), labels, weights))
+        features, *_ = build_features(X, instances, standardize=False, fit_intercept=False)
+        _, sigma = signed_moments(features, instances.weights, [instances.p_hat], coding)
+        assert 0.0 <= sigma[0, 0, 0] < 1e-14
+
+
 def test_groups_have_the_moments_of_their_means(data):
     X, labels = data
     rows = np.repeat(np.arange(N), np.arange(N) % 3 + 1)
@@ -247,6 +259,9 @@ def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
     X, labels = data
     two = sample_of(X[[labels.argmin(), labels.argmax()]], np.array([0, 1]))
     assert not Multiple(1e9, 0.9).radii(two).covers
+    three = sample_of(X[:3], np.array([0, 1, 1]))
+    assert three.n_left == 1.0
+    assert Multiple(1e9, 0.9).radii(three).covers
     constant = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
     assert not Multiple(stats.norm.isf(0.05) + 1e-9, 0.9).is_too_small(constant)
 
@@ -286,8 +301,7 @@ def test_given_radii_that_make_no_sense(data, fit_intercept):
     with pytest.raises(ValueError, match=rf"{shapes} \({d},\) and type bool"):
         GivenRadii(np.ones(d, dtype=bool), True).radii(sample)
     for wrong in (-0.5, np.inf, np.nan):
-        lam = np.ones(d)
-        lam[2] = wrong
+        lam = np.array([0.0, 0.5, wrong, *range(d - 3)])
         with pytest.raises(ValueError, match=f"radius .* finite and not negative, got {wrong} among"):
             GivenRadii(lam, True).radii(sample)
 
