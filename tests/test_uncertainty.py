@@ -128,6 +128,9 @@ def test_limits_of_frequencies():
     low, _ = limits(10, 10, 0.015)
     found = frequency_radii(frequencies([1.0, 0.0], 10.0, n_blocks=2), 0.94)
     assert found == pytest.approx([1.0 - low, 1.0 - low], rel=1e-12)
+    few = frequency_radii(frequencies([0.9, 0.1], 10.0, n_blocks=2), 0.94)
+    low, high = limits(1, 10, 0.015)
+    assert few == pytest.approx(np.full(2, max(high - 0.1, 0.1 - low)), rel=1e-9)
     # The difference of two frequencies is twice the first, less one.
     (signed,) = frequency_radii(frequencies([0.3, 0.7], 10.0, n_blocks=1), 0.94)
     low, high = limits(3, 10, 0.03)
@@ -235,6 +238,17 @@ def test_radii_of_the_union_bound(sample):
     np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
     assert found.covers
     assert found.remarks == ()
+
+
+def test_remarks_of_the_union_bound(sample, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "minimaxrisk.uncertainty.union_bound.broken_assumptions",
+        lambda *of: asked.append(of) or ("broken",),
+    )
+    found = UnionBound(0.9).radii(sample)
+    assert found.remarks == ("broken",)
+    assert asked == [(sample, found.factor)]
 
 
 def test_a_factor_covers_from_the_union_bound_on(sample):
