@@ -303,10 +303,10 @@ def test_what_agrees(stored, recomputed, agree):
 
 def test_what_is_said_of_numbers_and_of_arrays():
     problems = []
-    _confirm("it", 1.0, 2.0, problems)
+    _confirm("it", np.float64(1.0), np.array(2), problems)
     _confirm("it", [1.0], 2.0, problems)
     _confirm("it", 1.0, [2.0], problems)
-    assert problems[0] == "it is 1.0, recomputed 2.0"
+    assert problems[0] == "it is 1.0, recomputed 2"
     assert problems[1] == problems[2]
     assert problems[1].startswith("it is not what")
 

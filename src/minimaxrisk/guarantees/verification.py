@@ -278,7 +278,8 @@ def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> No
     if np.ndim(stored) or np.ndim(recomputed):
         problems.append(f"{name} is not what the data and the parameters make of it")
     else:
-        problems.append(f"{name} is {stored!r}, recomputed {recomputed!r}")
+        plain, again = np.asarray(stored).item(), np.asarray(recomputed).item()
+        problems.append(f"{name} is {plain!r}, recomputed {again!r}")
 
 
 def _agree(stored: Any, recomputed: Any) -> bool:
