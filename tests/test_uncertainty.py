@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -201,6 +202,14 @@ def test_groups_have_the_moments_of_their_means(data):
         assert sample.moments.prior[k] == pytest.approx(own.sum())
         np.testing.assert_allclose(sample.moments.mean[k], own @ means / own.sum(), atol=1e-12)
         np.testing.assert_allclose(sample.spread.mean[k], own**2 @ means / np.sum(own**2), atol=1e-12)
+
+
+def test_moments_at_hand_are_not_computed_again(sample):
+    before = sample.features.n_passes
+    assert sample.moments.mean.shape == sample.spread.mean.shape == (2, 7)
+    assert sample.features.n_passes == before
+    assert replace(sample, known=None).moments.mean.shape == (2, 7)
+    assert sample.features.n_passes > before
 
 
 # ---- rules
