@@ -138,6 +138,21 @@ def test_limits_of_frequencies():
     assert signed == pytest.approx(2.0 * max(high - 0.3, 0.3 - low), rel=1e-12)
 
 
+def test_limits_of_frequencies_of_hardly_any_samples():
+    """Of less than one hit, and where nothing is left of the sample, which tells nothing then."""
+    (found,) = frequency_radii(frequencies([0.8, 0.2], 1.2, n_blocks=1), 0.94)
+    low, high = limits(0.96, 1.2, 0.03)
+    assert found == pytest.approx(2.0 * max(high - 0.8, 0.8 - low), rel=1e-9)
+    nothing = frequency_radii(frequencies([1.0, 0.0], 0.0, n_blocks=2), 0.94)
+    np.testing.assert_array_equal(nothing, [1.0, 1.0])
+
+
+def test_a_class_whose_weight_is_lost_by_rounding(data):
+    X, labels = data
+    sample = sample_of(X, labels, weights=np.where(labels == 0, 1.0, 1e-20), counts=np.ones(N))
+    assert frequency_radii(sample, 0.9) == pytest.approx([2.0])
+
+
 def test_limits_of_frequencies_where_samples_weigh_differently():
     """As many samples as a frequency has whose variance is that of the weighted one."""
     rng = np.random.default_rng(0)

@@ -192,9 +192,10 @@ def frequency_radii(sample: MomentSample, level: float) -> FloatArray:
     n = sample.n * np.divide(frequency * (1.0 - frequency), variance, out=alike, where=noise != frequency)
     tail, hits = (1.0 - level) / (2.0 * n_blocks), n * frequency
     misses = n - hits
-    high, low = stats.beta.isf(tail, hits + 1.0, misses), stats.beta.ppf(tail, hits, misses + 1.0)
-    # Without misses, or hits (tiny weights are lost beside others), one is NaN, and the other farther away.
-    radii: FloatArray = unit * np.fmax(high - frequency, frequency - low)
+    # Without misses, or hits, nothing is known on that side: weights may be lost beside others by rounding.
+    high = np.where(misses > 0.0, stats.beta.isf(tail, hits + 1.0, misses), 1.0)
+    low = np.where(hits > 0.0, stats.beta.ppf(tail, hits, misses + 1.0), 0.0)
+    radii: FloatArray = unit * np.maximum(high - frequency, frequency - low)
     return radii
 
 
