@@ -166,8 +166,8 @@ def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> fl
         problems.append("coef_ or intercept_ is not finite")
         return np.nan
     mu = stored.to_mu(problem.scale)
-    again = LinearRule.from_mu(mu, stored.threshold, problem.coding, problem.scale)
-    if not np.allclose(again.intercept, stored.intercept, rtol=AGREEMENT, atol=AGREEMENT):
+    again = LinearRule.from_mu(mu, None, problem.coding, problem.scale)
+    if not _agree(stored.intercept, again.intercept):
         problems.append("intercept_ is not the one that goes with coef_ when there is no intercept")
     _confirm("threshold_", model.threshold_, problem.threshold_of(mu), problems)
     upper = upper_bound(problem, problem.objective, mu)
@@ -230,7 +230,7 @@ def _recompute_upper_of_loss(
     mu = -stored.to_mu(problem.scale)
     constant = None if problem.marginal.is_known else objective.conjugate(problem.scores_of(mu))
     _confirm("the threshold of worst_case_proof_", stored.threshold, constant, problems)
-    again = LinearRule.from_mu(-mu, stored.threshold, problem.coding, problem.scale)
+    again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
     _confirm("the intercept of worst_case_proof_", stored.intercept, again.intercept, problems)
     upper = min(1.0, upper_bound(problem, objective, mu))
     _confirm("worst_case_error_", model.worst_case_error_, upper, problems)
