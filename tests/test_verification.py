@@ -313,5 +313,6 @@ def test_what_is_said_of_numbers_and_of_arrays():
 
 def test_places_without_a_number_agree_with_each_other():
     assert _agree(_comparable([1, np.nan]), _comparable([1.0, np.nan]))
-    assert not _agree(_comparable([1.0, np.nan]), _comparable([1.0, 0.0]))
+    for number in (0.0, 1.0):
+        assert not _agree(_comparable([1.0, np.nan]), _comparable([1.0, number]))
     assert _comparable((1, 2)).dtype == np.float64
