@@ -65,10 +65,23 @@ def test_nothing_is_wrong(data, model):
 def test_other_labels(data, model):
     X, y = data
     certificate = verify(model, X, np.where(y == "a", "z", y))
-    assert not certificate.valid
+    assert certificate.valid is False
     assert np.isnan([certificate.lower, certificate.upper, certificate.gap]).all()
     (problem,) = certificate.problems
     assert problem == "the labels are ['b', 'c', 'z'], the model knows ['a', 'b', 'c']"
+
+
+def test_all_that_fit_was_given_is_needed(data):
+    X, y = data
+    given = {
+        "sample_weight": np.arange(30) % 3 + 1.0,
+        "X_unlabeled": X[:4] + 1.0,
+        "groups": np.unique(y, return_inverse=True)[1] * 30 + np.arange(30) // 3,
+    }
+    model = MinimaxRiskClassifier().fit(X, y, **given)
+    assert verify(model, X, y, **given).valid
+    for name in given:
+        assert not verify(model, X, y, **{**given, name: None}).valid
 
 
 NUMBERS = [
@@ -277,8 +290,11 @@ def test_samples_in_and_out_of_bag(data, together, known_together):
         (None, None, True),
         (None, 0.5, False),
         (0.5, None, False),
+        (np.ones(2), None, False),
         ("signed", "signed", True),
         ("signed", "one-hot", False),
+        (np.str_("signed"), "signed", True),
+        (np.ones(2), "signed", False),
         (0.0, 0.9e-9, True),
         (0.0, 1.1e-9, False),
         (1e6, 1e6 + 0.9e-3, True),

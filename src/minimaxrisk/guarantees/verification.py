@@ -284,7 +284,7 @@ def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> No
 
 def _agree(stored: Any, recomputed: Any) -> bool:
     if stored is None or recomputed is None or isinstance(recomputed, str):
-        return bool(stored is recomputed or stored == recomputed)
+        return isinstance(stored, type(recomputed)) and bool(stored == recomputed)
     stored, recomputed = np.asarray(stored), np.asarray(recomputed)
     if stored.shape != recomputed.shape or stored.dtype.kind not in "fiu":
         return False
