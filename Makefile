@@ -115,7 +115,7 @@ coverage: $(VENV)/installed-check-tests
 # What has not changed since the last run is not tried again.
 mutants: $(VENV)/installed-check-tests
 	$(BIN)/mutmut run
-	$(BIN)/mutmut results
+	$(BIN)/python tests/mutant_table.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -34,10 +34,6 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-def pytest_itemcollected(item):
-    item._nodeid = item.nodeid  # asked for by mutmut 3.8, and gone from pytest 9.2
-
-
 # Helpers that stay for later calls and end with the process that they serve.
 STAY = ("loky", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
 

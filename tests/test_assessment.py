@@ -281,6 +281,8 @@ def test_error_bounds_say_what_is_wrong(wide):
 HISTORY = {"converged_", "history_", "n_passes_", "solver_"}
 # Checked as the data come in, with scikit-learn's own errors.
 OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
+# What is said of the others begins with their names.
+FOUND_BY = {"classes_": "the labels are", "coef_": "threshold_", "intercept_": "threshold_"}
 
 
 def changed_a_little(value):
@@ -312,7 +314,7 @@ def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal):
         setattr(other, name, changed_a_little(getattr(model, name)))
         certificate = verify(other, study.data, study.target)
         assert not certificate.valid, name
-        assert certificate.problems
+        assert certificate.problems[0].startswith(f"{FOUND_BY.get(name, name)} "), name
 
 
 def test_no_error_is_above_one():

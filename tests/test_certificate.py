@@ -107,6 +107,18 @@ def farthest_outside(problem, distribution):
     return float((np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).max())
 
 
+def test_no_larger_share_would_be_inside():
+    rng = np.random.default_rng(1)
+    X, labels = reference.random_problem(rng, 12, 5, 3)
+    problem, _ = problem_of(X, labels, 3, radius=0.2)
+    w = rng.dirichlet(np.ones(problem.centre.size)).reshape(problem.centre.shape)
+    share = problem.share_inside(w)
+    assert share < 0.9
+    assert farthest_outside(problem, share * w + (1.0 - share) * problem.centre) == pytest.approx(
+        0.0, abs=1e-13
+    )
+
+
 @pytest.mark.parametrize("excess", [1e-12, 1e-11, 1e-9, 1e-6])
 def test_what_is_outside_by_more_than_rounding_is_brought_inside(excess):
     rng = np.random.default_rng(1)

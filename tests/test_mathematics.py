@@ -14,6 +14,7 @@ from minimaxrisk.features.coding import make_coding
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.problem import build_features
+from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import check_training_data
 from problems import distinct_instances, problem_of
 
@@ -48,6 +49,30 @@ def test_moments_match_the_definition(as_sparse, standardize, fit_intercept, cod
     np.testing.assert_allclose(problem.features.combine(M), M @ Psi.T, atol=1e-12)
     M[:, 2:] = 0.0
     np.testing.assert_allclose(problem.features.combine(M), M @ Psi.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("library", ["dask.array", "array_api_strict"])
+def test_features_that_are_elsewhere_are_the_same(library, standardize, fit_intercept):
+    elsewhere = pytest.importorskip(library)
+    if library == "array_api_strict":
+        pytest.importorskip("array_api_compat")
+        pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
+    X, labels = reference.random_problem(np.random.default_rng(1), 20, 8, 2)
+    found = []
+    for values in (X, elsewhere.asarray(X)):
+        data = check_training_data(MinimaxRiskClassifier(), values, labels)
+        instances = samples.distinct_instances(data)
+        features, *rest = build_features(
+            data.X, instances, standardize=standardize, fit_intercept=fit_intercept
+        )
+        found.append((features.columns(np.arange(8 + fit_intercept)), rest))
+    (Psi, (moments, scale)), (their_Psi, (their_moments, their_scale)) = found
+    np.testing.assert_allclose(their_Psi, Psi, atol=1e-13)
+    np.testing.assert_allclose(their_moments.mean, moments.mean, atol=1e-13)
+    np.testing.assert_allclose(their_scale.scale, scale.scale, rtol=1e-13)
+    assert their_scale.has_intercept == scale.has_intercept == fit_intercept
 
 
 def test_the_empirical_distribution_has_the_estimated_moments():
@@ -203,12 +228,25 @@ def test_coefficients_on_the_columns_of_the_caller_give_the_same_scores(
         np.testing.assert_allclose(found.scores(X[instances.rows]), expected, atol=1e-12)
         np.testing.assert_allclose(found.to_mu(problem.scale), mu, atol=1e-12)
         np.testing.assert_array_equal(found.columns, np.flatnonzero(mu[:, fit_intercept:].any(axis=0)))
-        # Zeros have no sign.
-        assert not np.signbit(found.full_coef[found.full_coef == 0.0]).any()
         if known:
             assert found.threshold is None
         else:
             assert found.threshold == pytest.approx(rule.threshold(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize(("coding", "n_classes"), [("signed", 2), ("one-hot", 3)])
+def test_zeros_have_no_sign(coding, n_classes):
+    X, labels = reference.random_problem(np.random.default_rng(7), 20, 6, n_classes)
+    problem, _ = problem_of(X, labels, n_classes, coding=coding, standardize=False, fit_intercept=False)
+    mu = np.full(problem.shape, -0.0)
+    mu[0, 2] = 1.0
+    for found in (
+        LinearRule.of_problem(mu, problem),
+        LinearRule.of_some(np.array([2, 3]), np.array([1.0, -0.0]), problem),
+    ):
+        assert found.columns.tolist() == [2]
+        for values in (found.coef, found.intercept):
+            assert not np.signbit(values[values == 0.0]).any()
 
 
 def test_a_subnormal_excess_is_as_good_as_none():

@@ -166,8 +166,8 @@ def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> fl
         problems.append("coef_ or intercept_ is not finite")
         return np.nan
     mu = stored.to_mu(problem.scale)
-    again = LinearRule.from_mu(mu, stored.threshold, problem.coding, problem.scale)
-    if not np.allclose(again.intercept, stored.intercept, rtol=AGREEMENT, atol=AGREEMENT):
+    again = LinearRule.from_mu(mu, None, problem.coding, problem.scale)
+    if not _agree(stored.intercept, again.intercept):
         problems.append("intercept_ is not the one that goes with coef_ when there is no intercept")
     _confirm("threshold_", model.threshold_, problem.threshold_of(mu), problems)
     upper = upper_bound(problem, problem.objective, mu)
@@ -230,7 +230,7 @@ def _recompute_upper_of_loss(
     mu = -stored.to_mu(problem.scale)
     constant = None if problem.marginal.is_known else objective.conjugate(problem.scores_of(mu))
     _confirm("the threshold of worst_case_proof_", stored.threshold, constant, problems)
-    again = LinearRule.from_mu(-mu, stored.threshold, problem.coding, problem.scale)
+    again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
     _confirm("the intercept of worst_case_proof_", stored.intercept, again.intercept, problems)
     upper = min(1.0, upper_bound(problem, objective, mu))
     _confirm("worst_case_error_", model.worst_case_error_, upper, problems)
@@ -278,12 +278,13 @@ def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> No
     if np.ndim(stored) or np.ndim(recomputed):
         problems.append(f"{name} is not what the data and the parameters make of it")
     else:
-        problems.append(f"{name} is {stored!r}, recomputed {recomputed!r}")
+        plain, again = np.asarray(stored).item(), np.asarray(recomputed).item()
+        problems.append(f"{name} is {plain!r}, recomputed {again!r}")
 
 
 def _agree(stored: Any, recomputed: Any) -> bool:
     if stored is None or recomputed is None or isinstance(recomputed, str):
-        return bool(stored is recomputed or stored == recomputed)
+        return isinstance(stored, type(recomputed)) and bool(stored == recomputed)
     stored, recomputed = np.asarray(stored), np.asarray(recomputed)
     if stored.shape != recomputed.shape or stored.dtype.kind not in "fiu":
         return False

@@ -61,10 +61,10 @@ class HingeLoss:
 
     def respond(self, scores: FloatArray, temperature: float) -> FloatArray:
         """The gradient of the hinge loss with its kink rounded off over a length of ``temperature``."""
-        low, high = -1.0 - np.abs(scores).max(), 1.0 + np.abs(scores).max()
         if not self.has_intercept:
             return self._rounded(scores, temperature, 0.0)
-        low, high = low - temperature, high + temperature
+        high = 1.0 + np.abs(scores).max()  # farther out one of the classes has no loss left
+        low = -high
         for _ in range(N_BISECTIONS):
             middle = 0.5 * (low + high)
             w = self._rounded(scores, temperature, middle)
@@ -84,7 +84,7 @@ class HingeLoss:
     def _balanced(w: FloatArray) -> FloatArray:
         """The heavier class shrunk to the mass of the lighter one."""
         total = w.sum(axis=1, keepdims=True)
-        return w * np.divide(total.min(), total, out=np.zeros_like(total), where=total > 0.0)
+        return w * (total.min() / np.where(total > 0.0, total, 1.0))
 
 
 def _shifted(scores: FloatArray, intercept: float) -> FloatArray:

@@ -68,7 +68,7 @@ class LinearRule:
         threshold = None if problem.marginal.is_known else problem.threshold_of_some(components, values)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         intercept = sign * (constant - coef @ shift) + 0.0
-        return cls(d - lead, columns, sign * coef + 0.0, intercept, threshold)
+        return cls(d - lead, columns, sign * coef, intercept, threshold)
 
     @property
     def full_coef(self) -> FloatArray:

@@ -188,11 +188,13 @@ def frequency_radii(sample: MomentSample, level: float) -> FloatArray:
     if n_blocks == 1:
         frequency, noise, unit = frequency[:1], noise[:1], 2.0
     variance = noise * (1.0 - frequency) ** 2 + (1.0 - noise) * frequency**2
-    n = sample.n * np.where(noise == frequency, 1.0, frequency * (1.0 - frequency) / variance)
+    alike = np.ones_like(frequency)
+    n = sample.n * np.divide(frequency * (1.0 - frequency), variance, out=alike, where=noise != frequency)
     tail, hits = (1.0 - level) / (2.0 * n_blocks), n * frequency
     misses = n - hits
-    high = np.where(misses > 0.0, stats.beta.isf(tail, hits + 1.0, np.maximum(misses, 1e-300)), 1.0)
-    low = np.where(hits > 0.0, stats.beta.ppf(tail, np.maximum(hits, 1e-300), misses + 1.0), 0.0)
+    # Without misses, or hits, nothing is known on that side: weights may be lost beside others by rounding.
+    high = np.where(misses > 0.0, stats.beta.isf(tail, hits + 1.0, misses), 1.0)
+    low = np.where(hits > 0.0, stats.beta.ppf(tail, hits, misses + 1.0), 0.0)
     radii: FloatArray = unit * np.maximum(high - frequency, frequency - low)
     return radii
 
