@@ -370,6 +370,32 @@ def test_write_back_replaces_what_another_model_wrote(files, tmp_path, capsys):
     }
 
 
+@pytest.mark.parametrize("command", ["predict", "verify", "report"])
+def test_model_and_data_in_the_wrong_order(command, table, tmp_path, capsys):
+    assert run(capsys, "fit", table, "--target", "diagnosis", "--out", tmp_path / "m.skops")[0] == 0
+    status, _, said = run(capsys, command, table, tmp_path / "m.skops")
+    assert status == 2
+    assert "study.csv is not a model file" in said
+    assert "The model file, such as model.skops, comes first, then the data." in said
+
+
+def test_a_model_of_line_numbers_is_warned_of(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+
+    def fit(numbers):
+        rows = [
+            [label, number, *rng.normal(size=20)]
+            for label, number in zip("x" * 12 + "y" * 12, numbers, strict=True)
+        ]
+        table = write_rows(tmp_path / "t.csv", [["class", "no", *(f"g{j}" for j in range(20))], *rows])
+        status, _, said = run(capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee")
+        assert status == 0
+        return said
+
+    assert "WARNING: The model uses 'no', which only counts the lines" in fit(range(101, 125))
+    assert "WARNING" not in fit([1.5, *range(102, 125)])
+
+
 def test_the_sheet_of_the_training_data_is_taken_again(files, tmp_path, capsys):
     pd = pytest.importorskip("pandas")
     path, model = tmp_path / "two.xlsx", tmp_path / "m.skops"

@@ -276,13 +276,21 @@ def test_delimiters_and_ends_of_lines(tmp_path, delimiter, end):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "said"), [("utf-8", False), ("utf-8-sig", False), ("utf-16", False), ("latin-1", True)]
+    ("encoding", "name", "said"),
+    [
+        ("utf-8", "Größe", None),
+        ("utf-8-sig", "Größe", None),
+        ("utf-16", "Größe", None),
+        ("cp1252", "Größe – in „cm“", "Windows-1252"),
+        ("latin-1", "Größe\x81", "Latin-1"),  # a byte that Windows-1252 leaves open
+    ],
 )
-def test_encodings(tmp_path, encoding, said):
-    (tmp_path / "t.csv").write_bytes(joined().replace("EGFR", "Größe").encode(encoding))
+def test_encodings(tmp_path, encoding, name, said):
+    (tmp_path / "t.csv").write_bytes(joined().replace("EGFR", name).encode(encoding))
     study = read_training_study(tmp_path / "t.csv", target="diagnosis")
-    assert study.feature_names.tolist() == ["TP53", "BRCA1", "Größe"]
-    assert any("Latin-1" in remark for remark in study.remarks) == said
+    assert study.feature_names.tolist() == ["TP53", "BRCA1", name]
+    guesses = [remark for remark in study.remarks if "not in UTF-8" in remark]
+    assert [f"was read as {said};" in guess for guess in guesses] == [True] * (said is not None)
 
 
 def test_latin_1_deep_in_the_file(tmp_path):

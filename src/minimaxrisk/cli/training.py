@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
+from minimaxrisk.files.problems import listed
+from minimaxrisk.files.quality import line_counters
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
@@ -53,6 +56,18 @@ class Trained:
     scaler: ClippedScaler | None
     certificate: Certificate
     together: Together = Together()
+
+
+def warn_of_line_numbers(trained: Trained, console: Console) -> None:
+    """Loudly, where the model uses a column that only counts the lines of the file."""
+    study, columns = trained.study, trained.classifier.selected_features_
+    counters = line_counters(study.X[:, columns], [str(study.feature_names[j]) for j in columns])
+    if counters:
+        options = " ".join(f"--ignore {shlex.quote(name)}" for name in counters)
+        console.warn(
+            f"The model uses {listed(counters)}, which only counts the lines: if these are sorted by class, "
+            f"errors and bounds look good and mean nothing. Fit again with {options}"
+        )
 
 
 def train(
