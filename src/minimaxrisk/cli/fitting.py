@@ -21,7 +21,7 @@ from minimaxrisk.cli.training import (
     refuse_too_many,
     saved_model,
     train,
-    warn_of_line_numbers,
+    warn_of_giveaways,
 )
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -75,7 +75,7 @@ def fit_and_write(
     annotations = annotations_of(genes, study, console)
     parts.begin("fit")
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
-    warn_of_line_numbers(trained, console)
+    warn_of_giveaways(trained, console)
     describe_batches(trained, effort, console)
     parts.begin("permutation test")
     test = permutation_of(trained, effort, console)

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
@@ -18,7 +19,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.files.problems import listed
-from minimaxrisk.files.quality import line_counters
+from minimaxrisk.files.quality import columns_like_labels, line_counters
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
@@ -58,16 +59,24 @@ class Trained:
     together: Together = Together()
 
 
-def warn_of_line_numbers(trained: Trained, console: Console) -> None:
-    """Loudly, where the model uses a column that only counts the lines of the file."""
+def warn_of_giveaways(trained: Trained, console: Console) -> None:
+    """Loudly, where the model uses a column that counts the lines of the file, or repeats the labels."""
     study, columns = trained.study, trained.classifier.selected_features_
-    counters = line_counters(study.X[:, columns], [str(study.feature_names[j]) for j in columns])
-    if counters:
-        options = " ".join(f"--ignore {shlex.quote(name)}" for name in counters)
-        console.warn(
-            f"The model uses {listed(counters)}, which only counts the lines: if these are sorted by class, "
-            f"errors and bounds look good and mean nothing. Fit again with {options}"
-        )
+    used, names = study.X[:, columns], [str(study.feature_names[j]) for j in columns]
+    values = used.toarray() if sparse.issparse(used) else used
+    for found, what in (
+        (line_counters(values, names), "only counts the lines; if these are sorted by class,"),
+        (
+            columns_like_labels(values, names, trained.y),
+            "has one value in each class; if that codes the class,",
+        ),
+    ):
+        if found:
+            options = " ".join(f"--ignore {shlex.quote(name)}" for name in found)
+            console.warn(
+                f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
+                f"fit again with {options}"
+            )
 
 
 def train(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.files.problems import counted, listed
 from minimaxrisk.files.study import Study
 
@@ -19,6 +19,8 @@ FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make w
 NAMED = 5
 # Lines from which on a column of counts is unlikely to run like their numbers by chance.
 ENOUGH_LINES = 10
+# With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
+ENOUGH_SAMPLES = 20
 # Words in names of columns that describe patients and their course, and are no measurements of genes.
 CLINICAL = frozenset(
     """
@@ -166,6 +168,17 @@ def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
         return []
     rises = np.flatnonzero((X[1] - X[0] == 1) & (X[-1] - X[0] == n - 1)).tolist()
     return [names[j] for j in rises if (np.diff(X[:, j]) == 1).all()]
+
+
+def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:
+    """The columns that have one value in each class, and another one in every other."""
+    if len(y) < ENOUGH_SAMPLES:
+        return []
+    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    of_class = X[first]
+    is_constant = (of_class[codes] == X).all(axis=0)
+    is_told_apart = (np.diff(np.sort(of_class, axis=0), axis=0) > 0).all(axis=0)
+    return [names[j] for j in np.flatnonzero(is_constant & is_told_apart).tolist()]
 
 
 def remark_on_counters(names: Sequence[str]) -> str | None:
