@@ -293,6 +293,27 @@ def test_encodings(tmp_path, encoding, name, said):
     assert [f"was read as {said};" in guess for guess in guesses] == [True] * (said is not None)
 
 
+def test_points_between_thousands_are_no_decimals(tmp_path):
+    def read(cells):
+        lines = [f"{'xy'[i % 2]};{54 + i};{cell}" for i, cell in enumerate(cells)]
+        (tmp_path / "t.csv").write_text("\n".join(["class;age;a", *lines]))
+        return read_training_study(tmp_path / "t.csv", target="class").X[:, 1].tolist()
+
+    cells = "6.197 297 1.526 2.493 12.003 -1.250 9.995 8.001 7.100 1.111 999 5.020"
+    grouped = cells.split()
+    with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* without separators between"):
+        read(grouped)
+    for other in (
+        [cell.replace("297", "29.75") for cell in grouped],  # another number of decimals
+        [cell.replace("297", "2975") for cell in grouped],  # a whole number that would have a point
+        [cell.replace("9.995", "0.995") for cell in grouped],  # no thousands
+        [cell if "." in cell else f"{cell}.000" for cell in grouped],  # three decimals everywhere
+        [cell.replace("297", "0").replace("999", "NA") for cell in grouped],  # nought is written without any
+        grouped[:10],  # too few to tell
+    ):
+        assert read(other)[2] == 1.526
+
+
 def test_latin_1_deep_in_the_file(tmp_path):
     table = rows()
     table[-1][1] = "gesünd"
