@@ -301,7 +301,7 @@ def test_points_between_thousands_are_no_decimals(tmp_path):
 
     cells = "6.197 297 1.526 2.493 12.003 -1.250 9.995 8.001 7.100 1.111 999 5.020"
     grouped = cells.split()
-    with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* without separators between"):
+    with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* without separators of thousands"):
         read(grouped)
     for other in (
         [cell.replace("297", "29.75") for cell in grouped],  # another number of decimals

@@ -95,7 +95,7 @@ def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object) -> No
         first = groups[0]
         raise ValueError(
             f"{where}: {first!r} seems to be {first.replace('.', '')}, since the numbers of its column have "
-            "three digits after the point or no point; export the table without separators between thousands. "
+            "three digits after the point or no point; export the table without separators of thousands. "
             "If these are decimals, write all of them with a point."
         )
 
