@@ -377,6 +377,41 @@ def test_write_back_replaces_what_another_model_wrote(files, tmp_path, capsys):
     }
 
 
+@pytest.mark.parametrize("command", ["predict", "verify", "report"])
+def test_model_and_data_in_the_wrong_order(command, table, tmp_path, capsys):
+    assert run(capsys, "fit", table, "--target", "diagnosis", "--out", tmp_path / "m.skops")[0] == 0
+    status, _, said = run(capsys, command, table, tmp_path / "m.skops")
+    assert status == 2
+    assert "study.csv is not a model file" in said
+    assert "The model file, such as model.skops, comes first, then the data." in said
+
+
+def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+
+    def warnings_of(column, labels="x" * 12 + "y" * 12):
+        rows = [[label, cell, *rng.normal(size=20)] for label, cell in zip(labels, column, strict=True)]
+        table = write_rows(tmp_path / "t.csv", [["class", "no", *(f"g{j}" for j in range(20))], *rows])
+        status, _, said = run(capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee")
+        assert status == 0
+        return [line for line in said.splitlines() if line.startswith("WARNING")]
+
+    def expected(which):
+        return [
+            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing: "
+            "fit again with --ignore no"
+        ]
+
+    assert warnings_of(range(101, 125)) == expected("only counts the lines; if these are sorted by class")
+    assert warnings_of([1.5, *range(102, 125)]) == []
+    coded = "has one value in each class; if that codes the class"
+    assert warnings_of([2] * 12 + [1] * 12) == expected(coded)
+    assert warnings_of([0, 4, 1] * 8, "xyz" * 8) == expected(coded)
+    assert warnings_of([2] * 11 + [1] * 13) == []
+    assert warnings_of([0, 4, 4] * 8, "xyz" * 8) == []
+    assert warnings_of([2] * 9 + [1] * 9, "x" * 9 + "y" * 9) == []  # may be chance
+
+
 def test_the_sheet_of_the_training_data_is_taken_again(files, tmp_path, capsys):
     pd = pytest.importorskip("pandas")
     path, model = tmp_path / "two.xlsx", tmp_path / "m.skops"

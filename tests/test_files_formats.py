@@ -276,13 +276,42 @@ def test_delimiters_and_ends_of_lines(tmp_path, delimiter, end):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "said"), [("utf-8", False), ("utf-8-sig", False), ("utf-16", False), ("latin-1", True)]
+    ("encoding", "name", "said"),
+    [
+        ("utf-8", "Größe", None),
+        ("utf-8-sig", "Größe", None),
+        ("utf-16", "Größe", None),
+        ("cp1252", "Größe – in „cm“", "Windows-1252"),
+        ("latin-1", "Größe\x81", "Latin-1"),  # a byte that Windows-1252 leaves open
+    ],
 )
-def test_encodings(tmp_path, encoding, said):
-    (tmp_path / "t.csv").write_bytes(joined().replace("EGFR", "Größe").encode(encoding))
+def test_encodings(tmp_path, encoding, name, said):
+    (tmp_path / "t.csv").write_bytes(joined().replace("EGFR", name).encode(encoding))
     study = read_training_study(tmp_path / "t.csv", target="diagnosis")
-    assert study.feature_names.tolist() == ["TP53", "BRCA1", "Größe"]
-    assert any("Latin-1" in remark for remark in study.remarks) == said
+    assert study.feature_names.tolist() == ["TP53", "BRCA1", name]
+    guesses = [remark for remark in study.remarks if "not in UTF-8" in remark]
+    assert [f"was read as {said};" in guess for guess in guesses] == [True] * (said is not None)
+
+
+def test_points_between_thousands_are_no_decimals(tmp_path):
+    def read(cells):
+        lines = [f"{'xy'[i % 2]};{54 + i};{cell}" for i, cell in enumerate(cells)]
+        (tmp_path / "t.csv").write_text("\n".join(["class;age;a", *lines]))
+        return read_training_study(tmp_path / "t.csv", target="class").X[:, 1].tolist()
+
+    cells = "6.197 297 1.526 2.493 12.003 -1.250 9.995 8.001 7.100 1.111 999 5.020"
+    grouped = cells.split()
+    with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* without separators of thousands"):
+        read(grouped)
+    for other in (
+        [cell.replace("297", "29.75") for cell in grouped],  # another number of decimals
+        [cell.replace("297", "2975") for cell in grouped],  # a whole number that would have a point
+        [cell.replace("9.995", "0.995") for cell in grouped],  # no thousands
+        [cell if "." in cell else f"{cell}.000" for cell in grouped],  # three decimals everywhere
+        [cell.replace("297", "0").replace("999", "NA") for cell in grouped],  # nought is written without any
+        grouped[:10],  # too few to tell
+    ):
+        assert read(other)[2] == 1.526
 
 
 def test_latin_1_deep_in_the_file(tmp_path):

@@ -64,6 +64,59 @@ class TestSampleNames:
         assert said(study, "'a' only counts the lines")
         assert not study.has_sample_names
 
+    @pytest.mark.parametrize("start", [0, 1, 101])
+    def test_a_column_that_counts_lines_is_told_wherever_it_stands(self, write, start):
+        def remarks_on(numbers):
+            rows = [f"{'xy'[i // 6]},{i % 5}.5,{numbers[i]}{',1.5' * 30}" for i in range(12)]
+            header = ",".join(["class", "a", "no", *(f"g{j}" for j in range(30))])
+            study = read_training_study(write("\n".join([header, *rows])), target="class")
+            assert study.feature_names.tolist()[:2] == ["a", "no"]
+            return [remark for remark in study.remarks if "'no'" in remark]
+
+        counted = range(start, start + 12)
+        assert remarks_on(counted) == [
+            "'no' only counts the lines, and may tell the class if the file is sorted. If that is an index, "
+            "pass --ignore no"
+        ]
+        (told,) = remarks_on([*counted[:5], counted[6], counted[5], *counted[7:]])
+        assert told.startswith("'no' holds whole numbers")
+
+    def test_a_column_left_out_that_could_hold_the_names(self, write):
+        def remarks(text, **options):
+            study = read_study_for_model(
+                write(text), feature_names=["a", "b"], options=ReadOptions(**options)
+            )
+            return study.sample_names.tolist(), [r for r in study.remarks if "are numbered" in r]
+
+        text = "a,b,batch,Proben Nr\n1,2,u,p1\n4,5,u,p2\n"
+        told = ["The samples are numbered. If 'Proben Nr' holds their names, pass --samples 'Proben Nr'"]
+        assert remarks(text) == (["1", "2"], told)
+        assert remarks(text, samples="Proben Nr") == (["p1", "p2"], [])
+        assert remarks("a,b,id\n1,2,17\n4,5,12\n")[1] == [
+            "The samples are numbered. If 'id' holds their names, pass --samples id"
+        ]
+        assert remarks("a,b,age\n1,2,17\n4,5,12\n")[1] == []
+        assert remarks("a,b,batch\n1,2,u\n4,5,u\n")[1] == []
+
+    def test_names_in_another_column_than_the_first(self, write):
+        text = "a,class,who\n1.5,x,p1\n2,y,p2\n3,x,p3\n4,y,p4\n"
+        with pytest.raises(
+            ValueError, match=r"pass --ignore 'who' .*; pass --samples 'who' if that column names"
+        ):
+            read_training_study(write(text), target="class")
+        study = read_training_study(write(text), target="class", options=ReadOptions(samples="who"))
+        assert study.sample_names.tolist() == ["p1", "p2", "p3", "p4"]
+        # The first column names the samples already, and words that repeat name none.
+        named = "id,a,class,who\nq1,1.5,x,p1\nq2,2,y,p2\nq3,3,x,p3\nq4,4,y,p4\n"
+        for other in (named, text.replace("p4", "p1")):
+            with pytest.raises(ValueError, match="1 column with text: 'who'") as refused:
+                read_training_study(write(other), target="class")
+            assert "--samples" not in str(refused.value)
+
+    def test_several_columns_in_one_option(self, write):
+        with pytest.raises(ValueError, match=r"repeat the option: --ignore a --ignore b\."):
+            read_training_study(write(TABLE), target="class", ignore=["a, b"])
+
     def test_count_in_a_table_without_header(self, write):
         study = read_training_study(
             write("1,5,x\n2,6,y\n3,7,x\n4,6,y\n5,5,y\n"), target="column_3", options=ReadOptions(header=False)
@@ -206,6 +259,7 @@ class TestTargetAndColumns:
             return next((text for text in study.remarks if "whole numbers and" in text), None)
 
         assert remark() is None
+        assert remark([5, np.nan]) is None  # one value tells nothing, whatever it is
         assert remark([50, 61, np.nan]) == (
             "'a' holds whole numbers and 40 other columns hold decimals; it is used as a feature. "
             "If it is not a measurement, pass --ignore a"

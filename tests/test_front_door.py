@@ -475,6 +475,13 @@ class TestASeriesMatrixAsItWasDownloaded:
         assert status == 2
         assert """It could be 'disease state' (ill, well); for example --target "disease state".""" in said
 
+    def test_a_second_column_after_one_option(self, series, capsys):
+        status, _, said = run(capsys, "fit", series, "--target", "x", "--ignore", "age", "sex")
+        assert status == 2
+        words = " ".join(re.sub(r"[^\w\s.:\"()-]", " ", said).split())
+        assert "(sex). A name with spaces" in words
+        assert "For several columns repeat the option: --ignore age --ignore sex." in words
+
     def test_quotes_that_were_left_out(self, series, capsys):
         status, _, said = run(capsys, "fit", series, "--target", "disease", "state")
         assert status == 2

@@ -101,7 +101,7 @@ def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
         return read_csv(small_run / name / f"{name}.csv")
 
     data_sets = [(row["law"], row["repetition"], row["rule"]) for row in rows_of("coverage")]
-    assert sorted(data_sets) == sorted(product(coverage.CASES, range(1), ("bootstrap", "bonferroni")))
+    assert sorted(data_sets) == sorted(product(coverage.CASES, range(1), coverage.RULES))
     tests = [(row["part"], row["test"], row["n_permutations"]) for row in rows_of("noise-floor")]
     simulated = [(part, test, 9) for part in ("noise", "signal") for test in range(2)]
     assert tests == [*simulated, ("data", None, 9)]

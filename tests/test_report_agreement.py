@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -204,6 +205,17 @@ def test_frames_give_the_same_findings_with_names(study, framed):
     np.testing.assert_array_equal(drawn.values, plain.values.values)
     assert drawn.names[0] == found.features.names[0]
     assert found.suspects[0].name.startswith("P" if framed is pandas_frame else "sample ")
+
+
+def test_the_names_of_a_frame_are_not_missed_on_the_way(study):
+    X, y = study
+    frame = pandas_frame(X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="X does not have valid feature names")
+        for model in (MinimaxRiskClassifier(), make_pipeline(ClippedScaler(), MinimaxRiskClassifier())):
+            fitted = model.fit(frame, y)
+            gather_findings(fitted, frame, y, n_permutations=2, n_folds=2, n_radii=2)
+            assert list(fitted.feature_names_in_) == list(frame.columns)
 
 
 def test_a_frame_with_other_columns_is_refused(study):

@@ -15,7 +15,14 @@ from minimaxrisk.cli.page_file import write_page
 from minimaxrisk.cli.reporting import NO_GENES, annotations_of, make_report
 from minimaxrisk.cli.results import feature_table, fit_as_json, fit_as_text
 from minimaxrisk.cli.together import describe_batches, together_of
-from minimaxrisk.cli.training import guarantee_of, permutation_of, refuse_too_many, saved_model, train
+from minimaxrisk.cli.training import (
+    guarantee_of,
+    permutation_of,
+    refuse_too_many,
+    saved_model,
+    train,
+    warn_of_giveaways,
+)
 from minimaxrisk.cli.write_back import write_back_fit
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -68,6 +75,7 @@ def fit_and_write(
     annotations = annotations_of(genes, study, console)
     parts.begin("fit")
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
+    warn_of_giveaways(trained, console)
     describe_batches(trained, effort, console)
     parts.begin("permutation test")
     test = permutation_of(trained, effort, console)

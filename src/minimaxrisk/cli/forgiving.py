@@ -25,7 +25,10 @@ class ForgivingCommand(TyperCommand):
             message = getattr(error, "message", "")
             if LEFT_OVER not in message:
                 raise
-            hint = 'A name with spaces in it needs quotes: --target "disease state".'
+            hint = (
+                'A name with spaces in it needs quotes: --target "disease state". For several columns repeat '
+                "the option: --ignore age --ignore sex."
+            )
             raise typer.BadParameter(f"{message}. {hint}".replace("..", "."), ctx=ctx) from error
 
 

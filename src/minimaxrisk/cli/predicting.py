@@ -15,13 +15,13 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.atomic import write_whole
 from minimaxrisk.cli.console import Console, as_json
-from minimaxrisk.cli.stored import filled, has_training_values, read_for_model
+from minimaxrisk.cli.stored import filled, has_training_values, load_first, read_for_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.files import ReadOptions, Study, are_generated
 from minimaxrisk.files.problems import listed
 from minimaxrisk.guarantees.guaranteed_error import GuaranteedError
 from minimaxrisk.guarantees.training_scale import ScaleComparison
-from minimaxrisk.storage.model_file import SavedModel, load_model
+from minimaxrisk.storage.model_file import SavedModel
 
 ON_SCALE = "on_training_scale"
 _SAID = {True: "no", False: "yes"}  # of samples that differ
@@ -82,7 +82,7 @@ def predict_and_write(
     console: Console,
 ) -> None:
     """Predict, with notes on what the predictions are worth."""
-    saved = load_model(model)
+    saved = load_first(model)
     columns = _used_columns(saved) if only_used else None
     study = read_for_model(
         saved,

@@ -20,9 +20,21 @@ from minimaxrisk.files import (
     refuse_missing,
 )
 from minimaxrisk.storage.fingerprint import fingerprint, fingerprint_of_used
-from minimaxrisk.storage.model_file import SavedModel
+from minimaxrisk.storage.model_file import SavedModel, load_model
 
 NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit again with --impute median"
+
+
+def load_first(model: Path) -> SavedModel:
+    """The model file, which commands take before the data; said so where it looks like data."""
+    try:
+        return load_model(model)
+    except ValueError as error:
+        if model.suffix == ".skops":
+            raise
+        raise ValueError(
+            f"{error} The model file, such as model.skops, comes first, then the data."
+        ) from error
 
 
 def read_for_model(

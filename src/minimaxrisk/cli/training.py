@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
@@ -16,6 +18,8 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
+from minimaxrisk.files.problems import listed
+from minimaxrisk.files.quality import columns_like_labels, line_counters
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
@@ -53,6 +57,26 @@ class Trained:
     scaler: ClippedScaler | None
     certificate: Certificate
     together: Together = Together()
+
+
+def warn_of_giveaways(trained: Trained, console: Console) -> None:
+    """Loudly, where the model uses a column that counts the lines of the file, or repeats the labels."""
+    study, columns = trained.study, trained.classifier.selected_features_
+    used, names = study.X[:, columns], [str(study.feature_names[j]) for j in columns]
+    values = used.toarray() if sparse.issparse(used) else used
+    for found, what in (
+        (line_counters(values, names), "only counts the lines; if these are sorted by class,"),
+        (
+            columns_like_labels(values, names, trained.y),
+            "has one value in each class; if that codes the class,",
+        ),
+    ):
+        if found:
+            options = " ".join(f"--ignore {shlex.quote(name)}" for name in found)
+            console.warn(
+                f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
+                f"fit again with {options}"
+            )
 
 
 def train(

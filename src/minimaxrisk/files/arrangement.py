@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -100,16 +101,26 @@ def _ignored(request: ReadRequest, raw: RawTable, rows: Sequence[str]) -> set[st
     """The names that the caller's names and patterns stand for."""
     known = {*raw.columns(), *raw.annotations, *rows}
     found: set[str] = set()
+    first_columns = f"; the first are {listed(raw.columns())}."
     for pattern in request.ignore:
         matching = {pattern} & known or {name for name in known if fnmatchcase(name, pattern)}
         # A model's features are looked for by name: what else there is does not matter.
         if not matching and not request.for_model:
             raise ValueError(
                 f"{request.where}: --ignore must name columns of the table, but none matches {pattern!r}"
-                f"{nearest(pattern, known) or f'; the first are {listed(raw.columns())}.'}{raw.elsewhere}"
+                f"{_several(pattern, known) or nearest(pattern, known) or first_columns}{raw.elsewhere}"
             )
         found |= matching
     return found
+
+
+def _several(pattern: str, known: set[str]) -> str:
+    """What to do about names of columns in one option, where that is what a comma stands for."""
+    names = [name.strip() for name in pattern.split(",")]
+    if len(names) == 1 or known.isdisjoint(names):
+        return ""
+    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names)
+    return f"; for several columns repeat the option: {options}."
 
 
 def _without_columns(raw: RawTable, names: set[str]) -> RawTable:

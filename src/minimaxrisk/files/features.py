@@ -13,15 +13,21 @@ from minimaxrisk.files.cells import TextArray, is_missing, is_word, number
 from minimaxrisk.files.duplicates import without_duplicates
 from minimaxrisk.files.number_style import explained
 from minimaxrisk.files.problems import counted, listed, nearest
-from minimaxrisk.files.quality import ask_about_clinical, clinical_names, odd_whole_numbers
-from minimaxrisk.files.raw_table import RawTable, counts_lines
+from minimaxrisk.files.quality import (
+    ask_about_clinical,
+    clinical_names,
+    line_counters,
+    odd_whole_numbers,
+    remark_on_counters,
+)
+from minimaxrisk.files.raw_table import RawTable, could_name_rows, counts_lines
 from minimaxrisk.files.target import transpose_hint
 
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def training_features(
-    raw: RawTable, aside: set[str], where: object, duplicates: str
+    raw: RawTable, aside: set[str], where: object, duplicates: str, *, has_names: bool
 ) -> tuple[DataMatrix, list[str], list[str]]:
     """All columns of numbers but those aside, their names, and remarks."""
     texts = {name: column for name, column in raw.texts.items() if name not in aside}
@@ -29,12 +35,17 @@ def training_features(
     words = {name: column for name, column in texts.items() if name not in truths}
     first_word = next(iter(words), "")
     advice = f"pass --ignore {first_word!r} for each that is not a feature, and correct the others"
+    naming = next((name for name in words if not has_names and could_name_rows(name, words[name])), None)
+    if naming is not None:
+        advice += f"; pass --samples {naming!r} if that column names the samples"
     _refuse_words(words, raw, where, advice)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
     X, names = columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
     clinical = clinical_names(names)
     asked = ask_about_clinical(clinical, len(names) - len(clinical))
-    remarks = [asked, odd_whole_numbers(X, names, told=clinical), _remark_on_truths(truths)]
+    counters = list(dict.fromkeys([*_counting_index(raw, names), *line_counters(X, names)]))
+    odd = odd_whole_numbers(X, names, told={*clinical, *counters})
+    remarks = [asked, odd, remark_on_counters(counters), _remark_on_truths(truths)]
     if truths:
         X = with_columns(X, np.column_stack([truth_numbers(column) for column in truths.values()]))
         names += truths
@@ -45,7 +56,7 @@ def training_features(
         )
     X, names, merged = without_duplicates(X, names, duplicates, where)
     _refuse_empty(X, names, where)
-    remarks += [merged, _remark_on_index(raw, names)]
+    remarks.append(merged)
     return X, names, [remark for remark in remarks if remark is not None]
 
 
@@ -53,13 +64,12 @@ def _remark_on_truths(truths: Collection[str]) -> str | None:
     return f"Columns of true and false were read as 1 and 0: {listed(truths)}." if truths else None
 
 
-def _remark_on_index(raw: RawTable, names: Sequence[str]) -> str | None:
+def _counting_index(raw: RawTable, names: Sequence[str]) -> list[str]:
+    """A first column that counts the lines, few as they may be."""
     first = raw.first
     if first is None or first.name not in names[:1] or len(first.cells) <= 2 or not counts_lines(first.cells):
-        return None
-    return (
-        f"The feature {first.name!r} only counts the lines; if it is an index, pass --ignore {first.name!r}."
-    )
+        return []
+    return [first.name]
 
 
 def model_features(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from minimaxrisk.files.cells import FAILED_FORMULAS, is_word
 
@@ -14,6 +15,12 @@ DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
 ONE_GROUP = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}$")
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$")
 THOUSANDS_BY_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+$")
+# The same without decimals: of one group it cannot be told either, of a column it can.
+GROUPS_BY_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+$")
+WHOLE = re.compile(r"[-+]?\d+$")
+# Of numbers rounded to three decimals every tenth has fewer, and every thousandth none: where ten have three
+# and others none, that is no rounding. So many columns are enough to see how a file writes numbers.
+ENOUGH_GROUPS, MOST_COLUMNS = 10, 1000
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ PLAIN = NumberStyle()
 
 def find_number_style(body: Sequence[Sequence[str]], where: object, *, splits_at_commas: bool) -> NumberStyle:
     """By the cells with commas; where cells are split at commas, only quoted ones have any."""
+    _refuse_groups_by_points(body, where)
     cells = [cell for row in body for cell in row if "," in cell]
     thousands = [cell for cell in cells if THOUSANDS.match(cell)]
     is_sure = any(not ONE_GROUP.match(cell) for cell in thousands)
@@ -68,6 +76,28 @@ def find_number_style(body: Sequence[Sequence[str]], where: object, *, splits_at
             "export it with a decimal point."
         )
     return NumberStyle(decimal=",")
+
+
+def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object) -> None:
+    """Refuse 6.197 for 6197, in columns that also have 297: decimals would not all have three digits."""
+    groups: list[str] = []
+    for column in islice(zip(*body, strict=False), MOST_COLUMNS):
+        whole = [abs(int(cell)) for cell in column if WHOLE.match(cell)]
+        if not any(number >= 10 for number in whole):
+            continue
+        with_point = [cell for cell in column if "." in cell and not is_word(cell.replace(".", ""))]
+        if not with_point:
+            continue
+        if max(whole) >= 1000 or not all(map(GROUPS_BY_POINTS.match, with_point)):
+            return
+        groups += with_point
+    if len(groups) >= ENOUGH_GROUPS:
+        first = groups[0]
+        raise ValueError(
+            f"{where}: {first!r} seems to be {first.replace('.', '')}, since the numbers of its column have "
+            "three digits after the point or no point; export the table without separators of thousands. "
+            "If these are decimals, write all of them with a point."
+        )
 
 
 def explained(words: Sequence[str]) -> str:

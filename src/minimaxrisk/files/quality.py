@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.files.problems import counted, listed
 from minimaxrisk.files.study import Study
 
@@ -17,6 +17,10 @@ LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED = 5
+# Lines from which on a column of counts is unlikely to run like their numbers by chance.
+ENOUGH_LINES = 10
+# With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
+ENOUGH_SAMPLES = 20
 # Words in names of columns that describe patients and their course, and are no measurements of genes.
 CLINICAL = frozenset(
     """
@@ -130,20 +134,21 @@ def looks_like_counts(study: Study) -> str | None:
 def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
     """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
 
-    Columns of zeros are left aside, since many genes are not expressed, and those that were ``told`` of.
+    Columns of one value are left aside, since many genes are not expressed, and those that were ``told`` of.
     """
     if sparse.issparse(X) or not len(names):
         return None
     n, p = X.shape
-    whole, filled = np.arange(p), np.zeros(p, dtype=bool)
+    whole, smallest, largest = np.arange(p), np.full(p, np.inf), np.full(p, -np.inf)
     step = max(1, LOOKED_AT // p)
     for start in range(0, n, step):
         # Most columns are out after the first lines.
         cells = X[start : start + step, whole]
-        filled[whole] |= (np.abs(cells) > 0).any(axis=0)
+        smallest[whole] = np.fmin(smallest[whole], np.fmin.reduce(cells, axis=0))
+        largest[whole] = np.fmax(largest[whole], np.fmax.reduce(cells, axis=0))
         whole = whole[((cells == np.trunc(cells)) | np.isnan(cells)).all(axis=0)]
     n_decimals = p - len(whole)
-    odd = [names[j] for j in whole if filled[j] and names[j] not in told]
+    odd = [names[j] for j in whole if smallest[j] < largest[j] and names[j] not in told]
     if not odd or n_decimals < max(FEW, MOST * (n_decimals + len(odd))):
         return None
     they = "it is used as a feature. If it is not a measurement"
@@ -153,6 +158,38 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str]
     return (
         f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
         f"hold decimals; {they}, pass {options}{' ...' * (len(odd) > NAMED)}"
+    )
+
+
+def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
+    """The columns that rise by one from line to line, whatever they begin with."""
+    n = X.shape[0]
+    if sparse.issparse(X) or n < ENOUGH_LINES:
+        return []
+    rises = np.flatnonzero((X[1] - X[0] == 1) & (X[-1] - X[0] == n - 1)).tolist()
+    return [names[j] for j in rises if (np.diff(X[:, j]) == 1).all()]
+
+
+def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:
+    """The columns that have one value in each class, and another one in every other."""
+    if len(y) < ENOUGH_SAMPLES:
+        return []
+    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    of_class = X[first]
+    is_constant = (of_class[codes] == X).all(axis=0)
+    is_told_apart = (np.diff(np.sort(of_class, axis=0), axis=0) > 0).all(axis=0)
+    return [names[j] for j in np.flatnonzero(is_constant & is_told_apart).tolist()]
+
+
+def remark_on_counters(names: Sequence[str]) -> str | None:
+    """A remark on such columns: of a file sorted by class they give the classes away."""
+    if not names:
+        return None
+    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:NAMED])
+    only = "only counts the lines" if len(names) == 1 else "only count the lines"
+    return (
+        f"{listed(names, NAMED)} {only}, and may tell the class if the file is sorted. If that is an index, "
+        f"pass {options}{' ...' * (len(names) > NAMED)}"
     )
 
 

@@ -168,6 +168,13 @@ def _is_fraction(cell: str) -> bool:
     return "." in cell and not is_word(cell)
 
 
+def could_name_rows(name: str, cells: TextArray | None) -> bool:
+    """Whether a column, wherever it stands, holds unique words, or anything unique under such a header."""
+    if cells is None or len(set(cells)) < len(cells) or any(map(is_missing, cells)):
+        return False
+    return is_identifier(name) or (len(cells) > 1 and all(map(is_word, cells)))
+
+
 def counts_lines(cells: TextArray) -> bool:
     return any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from minimaxrisk.files.label_join import JoinedLabels, join_by_name, join_in_ord
 from minimaxrisk.files.label_table import LabelTable, read_labels
 from minimaxrisk.files.options import ReadOptions
 from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
-from minimaxrisk.files.raw_table import RawTable
+from minimaxrisk.files.raw_table import RawTable, could_name_rows
 from minimaxrisk.files.reader_by_format import has_several, read_raw_table
 from minimaxrisk.files.request import ReadRequest
 from minimaxrisk.files.study import Study
@@ -96,7 +97,9 @@ def read_training_study(
     arranged = arrange(raw, request)
     column, target, aside, remarks, lines = _labels(arranged, request)
     about = columns_beside(arranged, request, lines)
-    X, names, more = training_features(arranged.raw, {*aside, *about}, path, options.duplicates)
+    X, names, more = training_features(
+        arranged.raw, {*aside, *about}, path, options.duplicates, has_names=arranged.has_names
+    )
     where = path if label_table is None else label_table
     refuse_missing_labels(column, arranged.samples, target, where)
     y = as_labels(column)
@@ -240,6 +243,7 @@ def read_study_for_model(
     about = columns_beside(arranged, request, lines)
     aside = {*_aside(arranged, found), *about}
     X, more = model_features(arranged.raw, aside, features, path, duplicates=options.duplicates, used=used)
+    remarks = (*remarks, *_said_of_numbered(arranged, {*known, *aside}))
     study = Study(
         X,
         text_array(features),
@@ -253,6 +257,18 @@ def read_study_for_model(
     )
     refuse_infinite(study, advice="correct them")
     return study
+
+
+def _said_of_numbered(arranged: Arranged, others: set[str]) -> tuple[str, ...]:
+    """That samples have numbers for names, where a column that is left out could hold their names."""
+    raw = arranged.raw
+    if arranged.has_names:
+        return ()
+    found = [name for name in raw.columns() if name not in others and could_name_rows(name, raw.column(name))]
+    if not found:
+        return ()
+    option = f"--samples {shlex.quote(found[0])}"
+    return (f"The samples are numbered. If {found[0]!r} holds their names, pass {option}",)
 
 
 def _labels_if_any(

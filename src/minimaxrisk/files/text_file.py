@@ -6,7 +6,7 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,7 +16,9 @@ from minimaxrisk.files.problems import brief
 
 Result = TypeVar("Result")
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-LATIN = "The file is not in UTF-8 and was read as Latin-1; save it as UTF-8 if names look wrong."
+# Spreadsheets on Western Windows write the first: its dashes and quotes are control characters in the second,
+# which has a character for every byte, where the first has none for five.
+OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
 
 
@@ -46,7 +48,14 @@ def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, 
                 raise ValueError(
                     f"{path} begins like {encoding} text but is not ({brief(error)}); save it as UTF-8."
                 ) from error
-        return parse(TextFile(path, "latin-1")), (LATIN,)
+        for other, shown in OTHERS.items():
+            with suppress(UnicodeDecodeError):
+                return parse(TextFile(path, other)), (_said_of_guess(shown),)
+    raise AssertionError("every byte is a character of Latin-1")
+
+
+def _said_of_guess(encoding: str) -> str:
+    return f"The file is not in UTF-8 and was read as {encoding}; save it as UTF-8 if names look wrong."
 
 
 def head(path: Path, size: int = 1 << 16) -> bytes:

@@ -51,6 +51,7 @@ from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_new_data
+from minimaxrisk.uncertainty.rule_names import NAMED_RULES
 
 NEW_INSTANCES, CROSS_FITTING = "new instances", "cross-fitting"
 ARGUMENTS_OF_FIT = ("X", "y", "sample_weight", "X_unlabeled", "groups")
@@ -428,8 +429,8 @@ def _what_is_added(model: Any, exceedance: Exceedance) -> str:
 def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
     if model.coverage_ is None:
         radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
-        rules_with_one = "radius='bootstrap' and radius='bonferroni' have one"
-        return f"The radius, {radius}, has no stated coverage; {rules_with_one}."
+        rules_with_one = " and ".join(f"radius={name!r}" for name in NAMED_RULES)
+        return f"The radius, {radius}, has no stated coverage; {rules_with_one} have one."
     if model.coverage_remarks_:
         return f"No probability can be stated: {'; '.join(model.coverage_remarks_)}."
     rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)

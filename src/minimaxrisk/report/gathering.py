@@ -31,6 +31,7 @@ from minimaxrisk.inspection import (
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
 )
+from minimaxrisk.inspection.sources import last_step
 from minimaxrisk.report.findings import Findings, FitSummary
 from minimaxrisk.report.left_out import summarise_left_out
 from minimaxrisk.report.rivals import beside_rivals
@@ -254,7 +255,7 @@ def _guaranteed(subject: Subject, wanted: Wanted, known: Known) -> Known:
     found = wanted.guarantee
     if not isinstance(found, BestGuarantee):
         found = guarantee_of_model(
-            subject.classifier,
+            last_step(subject.learner),
             subject.X,
             subject.y,
             subject.transformer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,8 @@ class Subject:
     """A fitted classifier and its data.
 
     ``learner`` is all that is fitted anew in a fold: the classifier, or a pipeline that ends with it. ``X``
-    is what the learner takes, ``seen`` what the classifier saw of it. ``before`` are the steps that lie
+    is what the learner takes, ``seen`` what the classifier saw of it, without names of columns, for which
+    ``classifier`` does not ask. ``before`` are the steps that lie
     between, None where there are none, and ``uses_labels`` says whether they may have looked at labels.
     Samples of one of the ``groups`` stay together, and labels are permuted within the parts of ``batch``.
     """
@@ -83,7 +85,7 @@ class Subject:
         has_steps = isinstance(learner, Pipeline) and len(learner) > 1
         return cls(
             learner=learner,
-            classifier=classifier,
+            classifier=_without_names(classifier),
             before=learner[:-1] if has_steps else None,
             uses_labels=has_steps and not ignores_labels(learner, has_weights=False),
             X=X,
@@ -117,6 +119,15 @@ class Subject:
             return clipping(self.transformer.limit)
         names = [type(step).__name__ for _, step in self.before.steps if step not in (None, "passthrough")]
         return f"as {listed(names)} made them" if names else None
+
+
+def _without_names(classifier: Any) -> Any:
+    """A view that does not ask for the names of columns, which ``seen`` has no more; they were compared."""
+    if not hasattr(classifier, "feature_names_in_"):
+        return classifier
+    view = copy(classifier)
+    del view.feature_names_in_
+    return view
 
 
 def _index_of(X: Any) -> list[str] | None:

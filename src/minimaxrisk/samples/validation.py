@@ -82,6 +82,7 @@ def check_training_data(
     except (TypeError, ValueError) as error:
         _explain_text_columns(X, error)
         _explain_not_finite(X, error)
+        _explain_samples_in_columns(X, y, error)
         raise
     check_classification_targets(y)
     if sparse.issparse(X):
@@ -114,6 +115,7 @@ def check_new_data(estimator: Any, X: Any) -> DataMatrix:
         X = _validated(estimator, X, reset=False)
     except ValueError as error:
         _explain_not_finite(X, error)
+        _explain_other_columns(estimator, X, error)
         raise
     if isinstance(X, Table) and not X.stored.is_on_disk:
         X.stored.check_finite()
@@ -303,6 +305,28 @@ def _explain_not_finite(X: Any, error: Exception) -> None:
     if len(row):
         first = np.lexsort((column, row))[0]
         raise ValueError(f"{error}\nThe first one is at row {row[first]}, column {column[first]}.") from error
+
+
+def _explain_samples_in_columns(X: Any, y: Any, error: Exception) -> None:
+    """If a table with genes in rows was passed, say which way it has to lie."""
+    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    if "inconsistent numbers of samples" in str(error) and len(shape) == 2 and shape[1] == len(y):
+        raise ValueError(
+            f"{error}\nX has {shape[0]} rows and {shape[1]} columns, and y has {len(y)} labels: X needs one "
+            "row per sample. If its samples are in columns, pass X.T."
+        ) from error
+
+
+def _explain_other_columns(estimator: Any, X: Any, error: Exception) -> None:
+    """If a data frame has the columns of the training data, among others or in another order, say how to."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or "feature names should match" not in str(error):
+        return
+    if set(names) <= set(getattr(X, "columns", ())):
+        raise ValueError(
+            f"{str(error).rstrip()}\nX has all columns of the training data: pass them alone and in their "
+            "order, X[list(model.feature_names_in_)]."
+        ) from error
 
 
 def _canonical(X: DataMatrix) -> DataMatrix:

@@ -100,6 +100,7 @@ def report_command(
         beside_of,
         filled,
         is_training_data,
+        load_first,
         not_training_data,
         read_for_model,
     )
@@ -116,7 +117,7 @@ def report_command(
     checked_destinations([page, genes], sources=[model, data, labels, annotation])
     check_genes(genes)
     check_extras(saves=False, reports=True)
-    saved = minimaxrisk.storage.load_model(model)
+    saved = load_first(model)
     if not isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier):
         raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
     study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)

@@ -42,6 +42,7 @@ def verify_command(
         filled,
         groups_of,
         is_training_data,
+        load_first,
         not_training_data,
         read_for_model,
         scaler_problems,
@@ -49,7 +50,7 @@ def verify_command(
     from minimaxrisk.report.phrases import clipping, outward  # noqa: PLC0415
 
     console = Console(quiet=quiet)
-    saved = minimaxrisk.storage.load_model(model)
+    saved = load_first(model)
     study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
     X = filled(saved, study, console)
     is_training = is_training_data(saved, study, X)
