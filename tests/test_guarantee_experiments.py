@@ -28,7 +28,7 @@ from experiments.harness.cells import blocks
 from experiments.harness.child import Story
 from experiments.harness.settings import QUICK, Settings, overridden
 from experiments.harness.sources import Sources
-from experiments.harness.summary import item_text, read_csv, text_again, write_summary
+from experiments.harness.summary import FORMATS, item_text, read_csv, text_again, write_summary
 from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
@@ -67,6 +67,7 @@ def small_run(tmp_path_factory):
     out = tmp_path_factory.mktemp("guarantees")
     with cells_in_this_process(), wine_with_few_samples(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(permutation_time, "run_module", module_in_this_process)
+        patch.delitem(FORMATS, "png")  # the paper's items are drawn in both
         patch.setattr(
             guaranteed_error, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
         )
