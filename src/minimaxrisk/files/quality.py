@@ -17,6 +17,8 @@ LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED = 5
+# What stands for missing values where a program knows none, if all others are above half of it.
+MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 # Lines from which on a column of counts is unlikely to run like their numbers by chance.
 ENOUGH_LINES = 10
 # With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
@@ -129,6 +131,38 @@ def looks_like_counts(study: Study) -> str | None:
         "depend mostly on the largest values and on the sequencing depth of each sample; it is usual to "
         "normalise the counts and take logarithms first."
     )
+
+
+def looks_like_codes(study: Study) -> str | None:
+    """A remark if the smallest value, far below all others, is one that often stands for missing ones."""
+    values = study.values
+    smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
+    if smallest not in MISSING_CODES:
+        return None
+    others = values[values > smallest]
+    if not others.size or others.min() < FAR * smallest:
+        return None
+    n = int((values == smallest).sum())
+    return (
+        f"{smallest:g} stands in {counted(n, 'cell')}, far below all other values, and is used as a number. "
+        "If it means that a value is missing, empty these cells and pass --impute median"
+    )
+
+
+def copied_samples(X: DataMatrix) -> list[tuple[int, int]]:
+    """Pairs of rows that hold the same measurements, the first of them once for each of its copies.
+
+    Rows of few columns, or of whole numbers, may well be equal by chance.
+    """
+    if sparse.issparse(X) or X.shape[1] < FEW:
+        return []
+    first: dict[bytes, int] = {}
+    found = []
+    for i, row in enumerate(X):
+        j = first.setdefault(row.tobytes(), i)
+        if j != i and (row != np.trunc(row)).sum() >= FEW:
+            found.append((j, i))
+    return found
 
 
 def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
