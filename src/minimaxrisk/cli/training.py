@@ -68,8 +68,8 @@ def warn_of_copies(study: Study, together: Together, console: Console) -> None:
         console.warn(
             f"{counted(len(pairs), 'sample')} with the values of another one, such as "
             f"{study.sample_names[j]!r} with those of {study.sample_names[i]!r}: with one in training and "
-            "its copy in the test every classifier looks good. Remove copies, or name what belongs together with "
-            "--groups"
+            "its copy in the test every classifier looks good. Remove copies, or name what belongs together "
+            "with --groups"
         )
 
 

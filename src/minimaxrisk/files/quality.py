@@ -200,8 +200,8 @@ def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
     n = X.shape[0]
     if sparse.issparse(X) or n < ENOUGH_LINES:
         return []
-    rises = np.flatnonzero((X[1] - X[0] == 1) & (X[-1] - X[0] == n - 1)).tolist()
-    return [names[j] for j in rises if (np.diff(X[:, j]) == 1).all()]
+    rises = np.flatnonzero(np.isfinite(X[0]) & (X[1] == X[0] + 1) & (X[-1] == X[0] + n - 1)).tolist()
+    return [names[j] for j in rises if np.array_equal(X[:, j], X[0, j] + np.arange(n))]
 
 
 def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:
