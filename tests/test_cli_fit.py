@@ -386,6 +386,29 @@ def test_model_and_data_in_the_wrong_order(command, table, tmp_path, capsys):
     assert "The model file, such as model.skops, comes first, then the data." in said
 
 
+def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+
+    def warnings_of(values, *options):
+        rows = [[f"P{i}", f"u{i % 12}", "xy"[i % 2], *row] for i, row in enumerate(values.tolist())]
+        names = [f"g{j}" for j in range(values.shape[1])]
+        table = write_rows(tmp_path / "t.csv", [["id", "patient no", "class", *names], *rows])
+        status, _, said = run(
+            capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee", *options
+        )
+        assert status == 0
+        return [line for line in said.splitlines() if line.startswith("WARNING")]
+
+    once, alone = rng.normal(size=(12, 20)), ("--ignore", "patient no")
+    twice = np.vstack([once, once])
+    (told,) = warnings_of(twice, *alone)
+    assert "12 samples with the values of another one, such as 'P12' with those of 'P0': " in told
+    assert warnings_of(twice, "--groups", "patient no") == []
+    assert warnings_of(once, *alone) == []
+    assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
+    assert warnings_of(twice.round(), *alone) == []
+
+
 def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
     rng = np.random.default_rng(0)
 

@@ -286,6 +286,13 @@ class TestTargetAndColumns:
         text = "\n".join([",".join(["class", "n", *names]), *rows])
         assert said(read_training_study(write(text), target="class"), "'n' holds whole numbers and 25 other")
 
+    def test_numbers_that_stand_for_missing_values_are_told(self, write):
+        coded = TABLE.replace("3.5", "-999").replace(",2\n", ",-999\n")
+        study = read_training_study(write(coded), target="class")
+        assert said(study, "-999 stands in 2 cells, far below all other values, and is used as a number.")
+        for text in (TABLE, coded.replace("-999", "-998"), coded.replace(",8,", ",-600,")):
+            assert not said(read_training_study(write(text), target="class"), "is used as a number")
+
     def test_counts_are_told(self, tmp_path, write):
         study = read_training_study(write(TABLE.replace("3.5", "900")), target="class")
         assert said(study, "whole numbers up to 900")

@@ -21,6 +21,7 @@ from minimaxrisk.cli.training import (
     refuse_too_many,
     saved_model,
     train,
+    warn_of_copies,
     warn_of_giveaways,
 )
 from minimaxrisk.cli.write_back import write_back_fit
@@ -72,6 +73,7 @@ def fit_and_write(
         console.note(remark)
     refuse_too_many(effort.n_permutations, len(study.sample_names))
     together = together_of(study, beside, console)
+    warn_of_copies(study, together, console)
     annotations = annotations_of(genes, study, console)
     parts.begin("fit")
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)

@@ -18,8 +18,8 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.files.problems import listed
-from minimaxrisk.files.quality import columns_like_labels, line_counters
+from minimaxrisk.files.problems import counted, listed
+from minimaxrisk.files.quality import columns_like_labels, copied_samples, line_counters
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
@@ -57,6 +57,20 @@ class Trained:
     scaler: ClippedScaler | None
     certificate: Certificate
     together: Together = Together()
+
+
+def warn_of_copies(study: Study, together: Together, console: Console) -> None:
+    """Loudly, where samples are copies of others and nothing keeps them together."""
+    groups = together.groups
+    pairs = [(i, j) for i, j in copied_samples(study.X) if groups is None or groups[i] != groups[j]]
+    if pairs:
+        i, j = pairs[0]
+        console.warn(
+            f"{counted(len(pairs), 'sample')} with the values of another one, such as "
+            f"{study.sample_names[j]!r} with those of {study.sample_names[i]!r}: with one in training and "
+            "its copy in the test every classifier looks good. Remove copies, or name what belongs together "
+            "with --groups"
+        )
 
 
 def warn_of_giveaways(trained: Trained, console: Console) -> None:

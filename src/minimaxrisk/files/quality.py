@@ -17,6 +17,8 @@ LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED = 5
+# What stands for missing values where a program knows none, if all others are above half of it.
+MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 # Lines from which on a column of counts is unlikely to run like their numbers by chance.
 ENOUGH_LINES = 10
 # With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
@@ -131,6 +133,38 @@ def looks_like_counts(study: Study) -> str | None:
     )
 
 
+def looks_like_codes(study: Study) -> str | None:
+    """A remark if the smallest value, far below all others, is one that often stands for missing ones."""
+    values = study.values
+    smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
+    if smallest not in MISSING_CODES:
+        return None
+    others = values[values > smallest]
+    if not others.size or others.min() < FAR * smallest:
+        return None
+    n = int((values == smallest).sum())
+    return (
+        f"{smallest:g} stands in {counted(n, 'cell')}, far below all other values, and is used as a number. "
+        "If it means that a value is missing, empty these cells and pass --impute median"
+    )
+
+
+def copied_samples(X: DataMatrix) -> list[tuple[int, int]]:
+    """Pairs of rows that hold the same measurements, the first of them once for each of its copies.
+
+    Rows of few columns, or of whole numbers, may well be equal by chance.
+    """
+    if sparse.issparse(X) or X.shape[1] < FEW:
+        return []
+    first: dict[bytes, int] = {}
+    found = []
+    for i, row in enumerate(X):
+        j = first.setdefault(row.tobytes(), i)
+        if j != i and (row != np.trunc(row)).sum() >= FEW:
+            found.append((j, i))
+    return found
+
+
 def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
     """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
 
@@ -166,8 +200,8 @@ def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
     n = X.shape[0]
     if sparse.issparse(X) or n < ENOUGH_LINES:
         return []
-    rises = np.flatnonzero((X[1] - X[0] == 1) & (X[-1] - X[0] == n - 1)).tolist()
-    return [names[j] for j in rises if (np.diff(X[:, j]) == 1).all()]
+    rises = np.flatnonzero(np.isfinite(X[0]) & (X[1] == X[0] + 1) & (X[-1] == X[0] + n - 1)).tolist()
+    return [names[j] for j in rises if np.array_equal(X[:, j], X[0, j] + np.arange(n))]
 
 
 def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:

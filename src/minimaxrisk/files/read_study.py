@@ -15,7 +15,7 @@ from minimaxrisk.files.features import model_features, training_features
 from minimaxrisk.files.label_join import JoinedLabels, join_by_name, join_in_order
 from minimaxrisk.files.label_table import LabelTable, read_labels
 from minimaxrisk.files.options import ReadOptions
-from minimaxrisk.files.quality import looks_like_counts, refuse_infinite
+from minimaxrisk.files.quality import looks_like_codes, looks_like_counts, refuse_infinite
 from minimaxrisk.files.raw_table import RawTable, could_name_rows
 from minimaxrisk.files.reader_by_format import has_several, read_raw_table
 from minimaxrisk.files.request import ReadRequest
@@ -132,8 +132,8 @@ def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) ->
 
 def _checked(study: Study) -> Study:
     refuse_infinite(study)
-    counts = looks_like_counts(study)
-    return study if counts is None else replace(study, remarks=(*study.remarks, counts))
+    found = [remark for remark in (looks_like_counts(study), looks_like_codes(study)) if remark is not None]
+    return replace(study, remarks=(*study.remarks, *found))
 
 
 def _labels(
