@@ -875,9 +875,11 @@ class TestTerminal:
         X = rng.standard_normal((60, 300))
         np.savez(tmp_path / "X.npz", X=X, y=rng.integers(0, 2, 60))
         code = (
-            "import sys\n"
+            "import signal, sys\n"
             "from minimaxrisk._utils.listening import listening\n"
             "from minimaxrisk.cli import main\n"
+            # Tests that were started in the background hand down that interrupts are not for them.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "with listening(lambda *_: print('at work', flush=True)): sys.exit(main())"
         )
         command = [sys.executable, "-c", code, "fit", str(tmp_path / "X.npz")]

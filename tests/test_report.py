@@ -97,6 +97,16 @@ def gather(model, X, y, **more):
     return gather_findings(model.fit(X, y), X, y, **{**SMALL, **more})
 
 
+@pytest.fixture(scope="module")
+def noise_findings(noise_data):
+    return gather(MinimaxRiskClassifier(), *noise_data)
+
+
+@pytest.fixture(scope="module")
+def one_hot_findings(study):
+    return gather(MinimaxRiskClassifier(coding="one-hot"), *study)
+
+
 def text_of(page):
     """What a reader sees, scripts and styles left out."""
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
@@ -153,7 +163,7 @@ def test_features_and_classes_are_averages_of_the_data(study, findings):
 def test_suspects_name_the_heaviest_other_label(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
-    found = gather_findings(model, X, y, sample_names=[f"p{i}" for i in range(40)], **SMALL)
+    found = gather_findings(model, X, y, sample_names=[f"p{i}" for i in range(40)], **NOTHING)
     mass = model.worst_case_distribution_
     assert len(found.suspects) > 3
     for one in found.suspects:
@@ -228,7 +238,7 @@ def test_clipped_columns(study):
 def test_progress_is_told(study):
     X, y = study
     told = []
-    gather(MinimaxRiskClassifier(), X, y, progress=told.append)
+    gather(MinimaxRiskClassifier(), X, y, n_radii=0, progress=told.append)
     assert "permutation test" in told
     assert "cross-validation" in told
 
@@ -273,8 +283,8 @@ def test_signal_and_score(findings):
     assert "--radius bootstrap" in entry(findings, "Radius").text
 
 
-def test_noise(noise_data):
-    found = gather(MinimaxRiskClassifier(), *noise_data)
+def test_noise(noise_findings):
+    found = noise_findings
     assert verdicts.noise_verdict(found) == "noise"
     assert "no more than noise" in wording.headline(found)
     warning = "shuffled labels would give much the same picture"
@@ -297,7 +307,7 @@ def test_bound(study, radius):
 
 
 def test_a_bound_in_doubt_says_so(study):
-    found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study)
+    found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study, n_radii=0)
     doubted = replace(found, radius=replace(found.radius, remarks=("the tails are heavy",)))
     assert "cast doubt" in wording.headline(doubted)
     assert "in doubt" in entry(doubted, "Radius").text
@@ -365,8 +375,8 @@ def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, fin
     assert given.to_dict()["guarantee"]["statements"][0]["value"] == best.value
 
 
-def test_a_guarantee_that_says_nothing_says_so(noise_data):
-    found = gather(MinimaxRiskClassifier(), *noise_data)
+def test_a_guarantee_that_says_nothing_says_so(noise_findings):
+    found = noise_findings
     assert found.guarantee.says_nothing
     said = "the most common class, is wrong for 50.0% of these samples, so this says nothing."
     assert (
@@ -388,7 +398,7 @@ def test_without_a_guarantee(study):
 
 
 def test_a_confidence_keeps_its_digits(study):
-    found = gather(MinimaxRiskClassifier(radius="bonferroni", confidence=0.995), *study)
+    found = gather(MinimaxRiskClassifier(radius="bonferroni", confidence=0.995), *study, **NOTHING)
     page = text_of(render_report(found, PROVENANCE))
     assert "99.5% confidence" in page
     assert "100% confidence" not in page
@@ -404,9 +414,9 @@ def test_all_features_leave_no_others():
 
 def test_a_plain_number_that_covers_is_a_bound(study):
     X, y = study
-    needed = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0).radius.needed
-    just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y)
-    too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y)
+    needed = gather(MinimaxRiskClassifier(), X, y, **NOTHING).radius.needed
+    just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y, **NOTHING)
+    too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y, **NOTHING)
     assert verdicts.standing(just_enough) == "bound"
     assert "no smaller than" in entry(just_enough, "Radius").text
     # Of such a model the command line gives no guarantee for new samples.
@@ -496,8 +506,8 @@ def test_larger_values_may_speak_against_a_class(wide):
         assert parts[-1] in words
 
 
-def test_one_hot_coding_of_two_classes(study):
-    found = gather(MinimaxRiskClassifier(coding="one-hot"), *study)
+def test_one_hot_coding_of_two_classes(one_hot_findings):
+    found = one_hot_findings
     page = text_of(render_report(found, PROVENANCE))
     assert "coefficient, ill" in page
     assert "the same weight on the other" not in page
@@ -567,12 +577,12 @@ def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     assert "<details>" in samples_section(many)
 
 
-def test_samples_and_ties_of_a_model(findings, study):
+def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
     X, y = study
     mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
     own = mass[np.arange(60), (y == "ill").astype(int)]
     assert verdicts.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
-    assert not verdicts.all_tie(gather(MinimaxRiskClassifier(coding="one-hot"), X, y))
+    assert not verdicts.all_tie(one_hot_findings)
 
 
 def test_words_are_those_of_people_and_not_of_python(findings):
@@ -612,7 +622,7 @@ def test_p_value_is_that_of_the_test(findings):
 
 
 def test_few_permutations_cannot_tell(study):
-    found = gather(MinimaxRiskClassifier(), *study, n_permutations=5)
+    found = gather(MinimaxRiskClassifier(), *study, n_permutations=5, n_folds=0, n_radii=0)
     assert "too few permutations" in wording.headline(found)
 
 
@@ -620,7 +630,7 @@ def test_a_certificate_that_fails_is_said_loudly(study):
     X, y = study
     model = MinimaxRiskClassifier().fit(X, y)
     model.worst_case_error_ -= 0.01
-    found = gather_findings(model, X, y, **SMALL)
+    found = gather_findings(model, X, y, **NOTHING)
     assert not found.fit.certificate_valid
     page = text_of(render_report(found, PROVENANCE))
     assert "NOT confirmed" in page
@@ -642,7 +652,7 @@ def test_a_class_of_one_sample_is_not_cross_validated(study):
     X, y = study
     y = y.copy()
     y[np.flatnonzero(y == "ill")[1:]] = "healthy"
-    found = gather(MinimaxRiskClassifier(), X, y, n_permutations=0)
+    found = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_radii=0)
     assert found.cross_validation is None
     assert "class ill has a single sample" in text_of(render_report(found, PROVENANCE))
 
@@ -864,7 +874,7 @@ def test_rivals_that_were_not_compared(study, findings):
     assert "Not computed: the option --compare adds it." in text_of(render_report(findings, PROVENANCE))
     X, y = study
     lonely = np.where(np.arange(60) == np.flatnonzero(y == "ill")[0], "ill", "healthy")
-    found = gather(MinimaxRiskClassifier(), X, lonely, n_permutations=0, has_rivals=True)
+    found = gather(MinimaxRiskClassifier(), X, lonely, n_permutations=0, n_radii=0, has_rivals=True)
     assert found.rivals is None
     reason = "Not computed: class ill has a single sample"
     assert f"Beside other classifiers {reason}" in text_of(render_report(found, PROVENANCE))
@@ -998,7 +1008,8 @@ def test_long_lists_are_cut_and_said_so():
 
 def test_size_of_a_large_study():
     study = make_expression(100, 20_000, n_informative=30, effect=1.5, random_state=0)
-    found = gather(MinimaxRiskClassifier(), study.data, study.target, feature_names=study.feature_names)
+    names = study.feature_names
+    found = gather(MinimaxRiskClassifier(), study.data, study.target, n_radii=2, feature_names=names)
     assert len(render_report(found, PROVENANCE).encode()) < 2_000_000
 
 

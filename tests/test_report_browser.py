@@ -264,9 +264,19 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
     assert [fault for fault in found if fault[0] in ("serious", "critical")] == []
 
 
-def test_tables_of_many_classes_on_the_screen_and_on_paper(browser, many_address):
+@pytest.fixture(scope="module")
+def many_page(browser, many_address):
+    """It on a telephone, and what went wrong there."""
+    troubles = []
+    page = new_page(browser, many_address, troubles, **PHONE)
+    yield page, troubles
+    page.close()
+
+
+def test_tables_of_many_classes_on_the_screen_and_on_paper(many_page):
     """Names of ten letters stay whole in the table of classes; a sheet cuts off no column."""
-    page = new_page(browser, many_address, [], **WITHOUT_SCRIPTS)
+    page, _ = many_page
+    page.set_viewport_size(DESKTOP["viewport"])
     lines = page.locator("table.confusion thead th bdi").evaluate_all(
         "names => Object.fromEntries(names.map(name => [name.textContent, name.getClientRects().length]))"
     )
@@ -275,7 +285,8 @@ def test_tables_of_many_classes_on_the_screen_and_on_paper(browser, many_address
     headers = page.locator("#feature-table thead th:visible").all_inner_texts()
     inside = page.locator("#feature-table").bounding_box()["width"] <= 691
     told = page.get_by_text("a sheet has no room for them").is_visible()
-    page.close()
+    page.emulate_media(media="screen")
+    page.set_viewport_size(PHONE["viewport"])
     assert {name: lines[name] for name in ELEVEN if " " not in name and len(name) <= 10} == dict.fromkeys(
         ["ovary", "bladder", "breast", "colorectal", "kidney", "liver", "prostate", "pancreas"], 1
     )
@@ -284,10 +295,9 @@ def test_tables_of_many_classes_on_the_screen_and_on_paper(browser, many_address
     assert told
 
 
-def test_many_features_of_many_classes(browser, many, many_address):
+def test_many_features_of_many_classes(many, many_page):
     """Rows beyond the first come when asked for, a class can be chosen, and eleven classes have colours."""
-    troubles = []
-    page = new_page(browser, many_address, troubles, **PHONE)
+    page, troubles = many_page
     assert page.locator("#feature-table tbody tr").count() == 100
     last = many.features.names[-1]
     page.locator("#feature-search").fill(last)
@@ -310,7 +320,6 @@ def test_many_features_of_many_classes(browser, many, many_address):
     assert len(set(colours)) == 11
     assert overflow(page) == 0
     assert troubles == []
-    page.close()
 
 
 def test_table_sorts_by_click_and_by_key(visit):
