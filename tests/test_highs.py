@@ -103,6 +103,15 @@ def test_a_refused_option_is_an_error():
         lp._set_options(no_such_option=1)
 
 
+@pytest.fixture
+def interrupts():
+    """Python's own handler; a shell that starts tests in the background has the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_stops_the_solver_between_pivots():
     """A real SIGINT during a solve that would take minutes; HiGHS must report that it was stopped."""
     rng = np.random.default_rng(2)

@@ -325,8 +325,9 @@ def test_first_order_start_finds_many_of_the_final_features():
 @pytest.mark.parametrize("start", [starts.by_correlation, starts.by_first_order])
 def test_whoever_starts_with_all_features_does_not_look_for_the_best(wide, start):
     X, y = wide
-    problem, _ = posed_machine(X, y == "alpha")
+    problem, loss = posed_machine(X, y == "alpha")
     assert np.array_equal(start(problem, None, 300), np.arange(300))
+    assert len(start(problem, loss, 299)) == 299
 
 
 def test_first_order_start_without_any_information():
