@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer
 from threadpoolctl import threadpool_limits
 
@@ -81,6 +82,17 @@ def real_data():
 def eager_processes(monkeypatch):
     """Work goes to other processes from the first item on, however short it is."""
     monkeypatch.setattr(parallel, "START_UP", -1.0)
+
+
+@pytest.fixture
+def array_api(monkeypatch):
+    """A library whose arrays are worked on where they are, in functions of the standard alone."""
+    pytest.importorskip("array_api_compat")
+    pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
+    library = pytest.importorskip("array_api_strict")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # SciPy's own switch
+    with config_context(array_api_dispatch=True):
+        yield library
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,7 +16,7 @@ from minimaxrisk.problem import rule
 from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import pose, pose_l1_svm
+from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.given import Multiple
@@ -78,18 +80,33 @@ def test_rules_that_have_something_to_share_share_it():
     assert posed.rule_for_labellings(plain) is plain
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "one-hot", "implicit"])
-def test_other_labels_keep_the_choices(kind, is_known):
+def data_of_kind(kind):
     data = some_data(2)
-    if kind == "sparse":
-        data = TrainingData(sparse.csr_array(data.X), data.classes, data.labels, data.weights)
+    changes = {
+        "sparse": lambda: {"X": sparse.csr_array(data.X)},
+        "importance": lambda: {"counts": np.ones(24)},
+        "groups": lambda: {"groups": np.arange(24)},
+    }
+    return replace(data, **changes.get(kind, dict)())
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["dense", "sparse", "one-hot", "implicit", "importance", "groups", "array-api"]
+)
+def test_other_labels_keep_the_choices(kind, is_known, monkeypatch, request):
+    """Posed as from the start, without moments per class where one product for all labellings will do."""
+    data = data_of_kind(kind)
+    if kind == "array-api":
+        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
     coding = "one-hot" if kind == "one-hot" else "signed"
     choices = {**CHOICES, "coding": coding, "marginal_is_known": is_known, "copy": kind != "implicit"}
     order = np.random.default_rng(0).permutation(24)
-    other = TrainingData(data.X, data.classes, data.labels[order], data.weights)
-    posed = pose(data, **choices)
+    other = replace(data, labels=data.labels[order])
+    posed, one_by_one, like_this = pose(data, **choices), [], PosedProblem.like_this
+    monkeypatch.setattr(PosedProblem, "like_this", lambda *given: one_by_one.append(1) or like_this(*given))
     (found,) = posed.relabelled([other], Multiple(1.5))
+    assert len(one_by_one) == (kind not in ("dense", "array-api"))
     expected = pose(other, **{**choices, "rule": Multiple(1.5)})
     np.testing.assert_allclose(found.problem.tau, expected.problem.tau, atol=1e-13)
     np.testing.assert_allclose(found.problem.lam, expected.problem.lam, atol=1e-13)
@@ -97,6 +114,8 @@ def test_other_labels_keep_the_choices(kind, is_known):
     assert found.problem.coding.name == coding
     assert found.problem.marginal.is_known == is_known
     assert found.problem.features is posed.problem.features
+    assert found.problem.scale is posed.problem.scale
+    np.testing.assert_array_equal(found.instances.p_hat, expected.instances.p_hat)
     assert found.radii.factor == 1.5
 
 
@@ -104,11 +123,7 @@ def test_other_labels_keep_the_choices(kind, is_known):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups"])
 def test_parts_keep_the_choices(kind, fit_intercept, is_known):
-    data = some_data(2)
-    if kind == "sparse":
-        data = TrainingData(sparse.csr_array(data.X), data.classes, data.labels, data.weights)
-    if kind == "groups":
-        data = TrainingData(data.X, data.classes, data.labels, data.weights, groups=np.arange(24))
+    data = data_of_kind(kind)
     choices = {
         **CHOICES,
         "coding": "one-hot",
