@@ -119,6 +119,16 @@ def test_other_labels_keep_the_choices(kind, is_known, monkeypatch, request):
     assert found.radii.factor == 1.5
 
 
+def test_columns_that_are_empty_whatever_the_labels():
+    """A constant is; the intercept is not, though classes of the same weight leave it a mean of zero."""
+    data = replace(some_data(2, n=16), labels=np.arange(16) % 2, weights=np.ones(16))
+    data.X[:, 2] = 7.0
+    (found,) = pose(data, **CHOICES).relabelled([data], Multiple(1.5))
+    assert found.problem.tau[0, 0] == 0.0
+    assert found.problem.lam[0, 3] == 1.0
+    np.testing.assert_allclose(found.problem.lam, pose(data, **CHOICES | {"rule": Multiple(1.5)}).problem.lam)
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups"])
@@ -168,7 +178,8 @@ def test_machines_by_their_definition(n_classes, standardize):
             assert loss.has_intercept == has_intercept
             expected = np.broadcast_to(alpha / data.weights.sum() / size, (1, 6))
             np.testing.assert_allclose(problem.lam, expected, rtol=1e-12)
-            np.testing.assert_array_equal(problem.tau, np.zeros((1, 6)))
+            assert problem.tau.shape == (1, 6)
+            assert not problem.tau.any()
             np.testing.assert_array_equal(problem.centre, np.zeros((2, machines.instances.n_instances)))
             assert problem.coding.name == "signed"
             assert problem.scale is machines.scale
