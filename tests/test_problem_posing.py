@@ -56,14 +56,16 @@ def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
     assert known.radii is posed.radii
 
 
-def test_a_copy_if_asked_for():
+def test_a_copy_if_asked_for_and_what_is_not_asked_for():
     data = some_data(2)
     kinds = {True: DenseFeatures, "auto": DenseFeatures, False: ImplicitFeatures}
     for copy, kind in kinds.items():
         assert isinstance(pose(data, copy=copy, **CHOICES).problem.features, kind)
         machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True, copy=copy)
         assert isinstance(machine.binary[0][0].features, kind)
-    assert isinstance(pose(data, **CHOICES).problem.features, DenseFeatures)
+    by_default = pose(data, **CHOICES).problem
+    assert isinstance(by_default.features, DenseFeatures)
+    assert not by_default.marginal.is_known
     machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True)
     assert isinstance(machine.binary[0][0].features, DenseFeatures)
 
