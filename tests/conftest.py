@@ -91,6 +91,19 @@ def eager_processes(monkeypatch):
 
 
 @pytest.fixture
+def array_api(monkeypatch):
+    """A library whose arrays are worked on where they are, in functions of the standard alone."""
+    pytest.importorskip("array_api_compat")
+    pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
+    library = pytest.importorskip("array_api_strict")
+    from sklearn import config_context  # noqa: PLC0415
+
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # SciPy's own switch
+    with config_context(array_api_dispatch=True):
+        yield library
+
+
+@pytest.fixture
 def pyplot():
     """matplotlib.pyplot without a screen; afterwards it has no figures and the backend that it had before."""
     plt = pytest.importorskip("matplotlib.pyplot", reason="comes with the extra 'plot'")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,7 +16,7 @@ from minimaxrisk.problem import rule
 from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import pose, pose_l1_svm
+from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
 from minimaxrisk.uncertainty.given import Multiple
@@ -54,14 +56,16 @@ def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
     assert known.radii is posed.radii
 
 
-def test_a_copy_if_asked_for():
+def test_a_copy_if_asked_for_and_what_is_not_asked_for():
     data = some_data(2)
     kinds = {True: DenseFeatures, "auto": DenseFeatures, False: ImplicitFeatures}
     for copy, kind in kinds.items():
         assert isinstance(pose(data, copy=copy, **CHOICES).problem.features, kind)
         machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True, copy=copy)
         assert isinstance(machine.binary[0][0].features, kind)
-    assert isinstance(pose(data, **CHOICES).problem.features, DenseFeatures)
+    by_default = pose(data, **CHOICES).problem
+    assert isinstance(by_default.features, DenseFeatures)
+    assert not by_default.marginal.is_known
     machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True)
     assert isinstance(machine.binary[0][0].features, DenseFeatures)
 
@@ -78,18 +82,33 @@ def test_rules_that_have_something_to_share_share_it():
     assert posed.rule_for_labellings(plain) is plain
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "one-hot", "implicit"])
-def test_other_labels_keep_the_choices(kind, is_known):
+def data_of_kind(kind):
     data = some_data(2)
-    if kind == "sparse":
-        data = TrainingData(sparse.csr_array(data.X), data.classes, data.labels, data.weights)
+    changes = {
+        "sparse": lambda: {"X": sparse.csr_array(data.X)},
+        "importance": lambda: {"counts": np.ones(24)},
+        "groups": lambda: {"groups": np.arange(24)},
+    }
+    return replace(data, **changes.get(kind, dict)())
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["dense", "sparse", "one-hot", "implicit", "importance", "groups", "array-api"]
+)
+def test_other_labels_keep_the_choices(kind, is_known, monkeypatch, request):
+    """Posed as from the start, without moments per class where one product for all labellings will do."""
+    data = data_of_kind(kind)
+    if kind == "array-api":
+        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
     coding = "one-hot" if kind == "one-hot" else "signed"
     choices = {**CHOICES, "coding": coding, "marginal_is_known": is_known, "copy": kind != "implicit"}
     order = np.random.default_rng(0).permutation(24)
-    other = TrainingData(data.X, data.classes, data.labels[order], data.weights)
-    posed = pose(data, **choices)
+    other = replace(data, labels=data.labels[order])
+    posed, one_by_one, like_this = pose(data, **choices), [], PosedProblem.like_this
+    monkeypatch.setattr(PosedProblem, "like_this", lambda *given: one_by_one.append(1) or like_this(*given))
     (found,) = posed.relabelled([other], Multiple(1.5))
+    assert len(one_by_one) == (kind not in ("dense", "array-api"))
     expected = pose(other, **{**choices, "rule": Multiple(1.5)})
     np.testing.assert_allclose(found.problem.tau, expected.problem.tau, atol=1e-13)
     np.testing.assert_allclose(found.problem.lam, expected.problem.lam, atol=1e-13)
@@ -97,18 +116,26 @@ def test_other_labels_keep_the_choices(kind, is_known):
     assert found.problem.coding.name == coding
     assert found.problem.marginal.is_known == is_known
     assert found.problem.features is posed.problem.features
+    assert found.problem.scale is posed.problem.scale
+    np.testing.assert_array_equal(found.instances.p_hat, expected.instances.p_hat)
     assert found.radii.factor == 1.5
+
+
+def test_columns_that_are_empty_whatever_the_labels():
+    """A constant is; the intercept is not, though classes of the same weight leave it a mean of zero."""
+    data = replace(some_data(2, n=16), labels=np.arange(16) % 2, weights=np.ones(16))
+    data.X[:, 2] = 7.0
+    (found,) = pose(data, **CHOICES).relabelled([data], Multiple(1.5))
+    assert found.problem.tau[0, 0] == 0.0
+    assert found.problem.lam[0, 3] == 1.0
+    np.testing.assert_allclose(found.problem.lam, pose(data, **CHOICES | {"rule": Multiple(1.5)}).problem.lam)
 
 
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups"])
 def test_parts_keep_the_choices(kind, fit_intercept, is_known):
-    data = some_data(2)
-    if kind == "sparse":
-        data = TrainingData(sparse.csr_array(data.X), data.classes, data.labels, data.weights)
-    if kind == "groups":
-        data = TrainingData(data.X, data.classes, data.labels, data.weights, groups=np.arange(24))
+    data = data_of_kind(kind)
     choices = {
         **CHOICES,
         "coding": "one-hot",
@@ -153,7 +180,8 @@ def test_machines_by_their_definition(n_classes, standardize):
             assert loss.has_intercept == has_intercept
             expected = np.broadcast_to(alpha / data.weights.sum() / size, (1, 6))
             np.testing.assert_allclose(problem.lam, expected, rtol=1e-12)
-            np.testing.assert_array_equal(problem.tau, np.zeros((1, 6)))
+            assert problem.tau.shape == (1, 6)
+            assert not problem.tau.any()
             np.testing.assert_array_equal(problem.centre, np.zeros((2, machines.instances.n_instances)))
             assert problem.coding.name == "signed"
             assert problem.scale is machines.scale

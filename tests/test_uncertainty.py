@@ -139,10 +139,11 @@ def test_limits_of_frequencies():
 
 
 def test_limits_of_frequencies_of_hardly_any_samples():
-    """Of less than one hit, and where nothing is left of the sample, which tells nothing then."""
-    (found,) = frequency_radii(frequencies([0.8, 0.2], 1.2, n_blocks=1), 0.94)
-    low, high = limits(0.96, 1.2, 0.03)
-    assert found == pytest.approx(2.0 * max(high - 0.8, 0.8 - low), rel=1e-9)
+    """Of less than one hit or miss, and where nothing is left of the sample, which tells nothing then."""
+    for f in (0.2, 0.8):
+        (found,) = frequency_radii(frequencies([f, 1.0 - f], 1.2, n_blocks=1), 0.94)
+        low, high = limits(1.2 * f, 1.2, 0.03)
+        assert found == pytest.approx(2.0 * max(high - f, f - low), rel=1e-9)
     nothing = frequency_radii(frequencies([1.0, 0.0], 0.0, n_blocks=2), 0.94)
     np.testing.assert_array_equal(nothing, [1.0, 1.0])
 
@@ -219,7 +220,8 @@ def test_groups_have_the_moments_of_their_means(data):
         np.testing.assert_allclose(sample.spread.mean[k], own**2 @ means / np.sum(own**2), atol=1e-12)
 
 
-def test_moments_at_hand_are_not_computed_again(sample):
+def test_moments_at_hand_are_not_computed_again(data):
+    sample = sample_of(*data)
     before = sample.features.n_passes
     assert sample.moments.mean.shape == sample.spread.mean.shape == (2, 7)
     assert sample.features.n_passes == before

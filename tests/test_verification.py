@@ -104,6 +104,14 @@ def test_a_billionth_is_rounding_and_ten_are_not(data, model, name):
     assert any(problem.startswith(f"{name} is {'not ' if name in ARRAYS else ''}") for problem in problems)
 
 
+def test_another_threshold(data, fitted, known):
+    for model in (fitted, known):
+        other = copy(model)
+        other.threshold_ = model.threshold_ + 1e-8
+        (problem,) = verify(other, *data).problems
+        assert problem.startswith("threshold_ is ")
+
+
 @pytest.mark.parametrize("name", ["selected_features_", "n_features_selected_"])
 def test_features_that_are_not_those(data, model, name):
     setattr(model, name, getattr(model, name) + 1)
