@@ -28,6 +28,19 @@ def pytest_configure(config):
         config.addinivalue_line("filterwarnings", "ignore::minimaxrisk.UninformativeRadiusWarning")
 
 
+# Their tests share what takes seconds to set up: a browser, a cluster, processes, runs of experiments.
+# Among several processes one has all of them: the others take tests from its end, and would set it up again.
+SHARED_SETUP = (
+    *("test_report_browser", "test_dask", "test_guarantee_experiments", "test_reproduce", "test_rivals"),
+    *("test_cli_fit", "test_report", "test_classifier_cv", "test_ensemble", "test_permutation"),
+    "test_stability",
+)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in SHARED_SETUP)
+
+
 def pytest_collection_finish():
     """Modules stay, so none of their objects is garbage; looking for it there took a third of some tests."""
     gc.collect()

@@ -91,6 +91,8 @@ def module_in_this_process(module, *arguments, files=(), interpreter=None, pytho
     copies = {number: os.dup(number) for number in files}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [module, *arguments])
+        # A new process would not have run the command yet, and Python warns of running it again.
+        patch.delitem(sys.modules, "minimaxrisk.__main__", raising=False)
         patch.setattr(measuring, "telling", telling)
         patch.setattr(measuring, "limit_time", lambda seconds: None, raising=False)
         measuring.main()
