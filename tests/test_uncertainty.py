@@ -366,7 +366,7 @@ def largest_sums(sample, multipliers):
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.parametrize("kind", ["plain", "repeated", "importance", "groups"])
+@pytest.mark.parametrize("kind", ["plain", "repeated", "importance", "groups", "unlabeled"])
 def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     X, labels = data
     more = {
@@ -374,6 +374,7 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
         "repeated": {"weights": np.arange(1.0, N + 1.0)},
         "importance": {"weights": np.arange(1.0, N + 1.0), "counts": np.ones(N)},
         "groups": {"groups": np.arange(N)},
+        "unlabeled": {"weights": (np.arange(N) < 8).astype(float), "n_unlabeled": N - 8},
     }[kind]
     if kind == "plain":
         X = X.copy()
@@ -395,6 +396,9 @@ def test_labellings_share_their_draws(data, monkeypatch):
     assert shared == rule
     np.testing.assert_allclose(shared.shared.maxima(sample), rule._maxima(sample), rtol=1e-10)
     np.testing.assert_allclose(shared.radii(sample).lam, rule.radii(sample).lam, rtol=1e-10)
+    with monkeypatch.context() as patch:
+        patch.delattr(MultiplierBootstrap, "_maxima")
+        assert shared.radii(sample).covers
     # Another labelling of the same instances: multipliers that its codes turn round, by the definition.
     other = sample_of(X, np.random.default_rng(0).permutation(labels))
     code = other.coding.matrix[0] @ (other.units.p_hat > 0.0)
@@ -475,6 +479,13 @@ def test_features_that_stand_still_within_a_class():
         assert features_that_stand_still(sample_of(X, labels, **options)) == 3
     (told, *_) = broken_assumptions(sample_of(X, labels), 1.0)
     assert told.startswith("3 features do not vary within a class")
+
+
+def test_the_intercept_does_not_vary_by_rounding(data):
+    X, labels = data
+    for seed in range(10):
+        weights = np.random.default_rng(seed).random(N)
+        assert features_that_stand_still(sample_of(X, labels, weights=weights, counts=np.ones(N))) == 0
 
 
 def test_skewness_that_matters(sample, monkeypatch):
