@@ -10,6 +10,7 @@ from scipy import sparse
 
 import reference
 from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.features.implicit import ImplicitFeatures
 from minimaxrisk.features.part import DensePart
 from minimaxrisk.problem import rule
@@ -133,9 +134,11 @@ def test_columns_that_are_empty_whatever_the_labels():
 
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups"])
-def test_parts_keep_the_choices(kind, fit_intercept, is_known):
+@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups", "array-api"])
+def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
     data = data_of_kind(kind)
+    if kind == "array-api":
+        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
     choices = {
         **CHOICES,
         "coding": "one-hot",
@@ -154,7 +157,12 @@ def test_parts_keep_the_choices(kind, fit_intercept, is_known):
     assert found.problem.scale.has_intercept == fit_intercept
     assert found.problem.marginal.is_known == is_known
     assert found.radii.factor == 1.5
-    kinds = {"dense": DensePart, "implicit": ImplicitFeatures, "groups": DenseFeatures}
+    kinds = {
+        "dense": DensePart,
+        "implicit": ImplicitFeatures,
+        "groups": DenseFeatures,
+        "array-api": DeviceFeatures,
+    }
     assert isinstance(found.problem.features, kinds.get(kind, object))
 
 
