@@ -504,3 +504,18 @@ def test_where_nothing_varies_nothing_is_skewed():
     sample = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
     assert assumptions.typical_skewness(sample) == 0.0
     assert assumptions.mean_kurtosis(sample) == 0.0
+
+
+def test_kurtosis_of_means_of_groups(data):
+    """Their squares have not the mean one that those of single samples have."""
+    X, labels = data
+    order = np.argsort(labels, kind="stable")
+    rows, groups = X[order], labels[order] * N + np.arange(N) // 2
+    sample = sample_of(
+        rows, labels[order], groups=np.unique(groups, return_inverse=True)[1], fit_intercept=False
+    )
+    Psi = sample.features.columns(np.arange(5))
+    p = sample.units.p_hat.sum(axis=0)
+    assert assumptions.mean_kurtosis(sample) == pytest.approx(
+        np.mean(p @ Psi**4 / (p @ Psi**2) ** 2), rel=1e-9
+    )
