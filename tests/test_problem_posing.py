@@ -10,9 +10,10 @@ from scipy import sparse
 
 import reference
 from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.features.implicit import ImplicitFeatures
 from minimaxrisk.features.part import DensePart
-from minimaxrisk.problem import rule
+from minimaxrisk.problem import average_rule, rule
 from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.parts import pose_parts
@@ -133,9 +134,11 @@ def test_columns_that_are_empty_whatever_the_labels():
 
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups"])
-def test_parts_keep_the_choices(kind, fit_intercept, is_known):
+@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups", "array-api"])
+def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
     data = data_of_kind(kind)
+    if kind == "array-api":
+        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
     choices = {
         **CHOICES,
         "coding": "one-hot",
@@ -154,7 +157,12 @@ def test_parts_keep_the_choices(kind, fit_intercept, is_known):
     assert found.problem.scale.has_intercept == fit_intercept
     assert found.problem.marginal.is_known == is_known
     assert found.radii.factor == 1.5
-    kinds = {"dense": DensePart, "implicit": ImplicitFeatures, "groups": DenseFeatures}
+    kinds = {
+        "dense": DensePart,
+        "implicit": ImplicitFeatures,
+        "groups": DenseFeatures,
+        "array-api": DeviceFeatures,
+    }
     assert isinstance(found.problem.features, kinds.get(kind, object))
 
 
@@ -198,7 +206,7 @@ def test_columns_that_are_all_constant_leave_nothing_to_penalise():
 # ---- rules
 
 
-def test_an_average_of_rules():
+def test_an_average_of_rules(monkeypatch):
     data = some_data(3)
     problem = pose(data, **CHOICES).problem
     rng = np.random.default_rng(0)
@@ -214,6 +222,8 @@ def test_an_average_of_rules():
         np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     np.testing.assert_array_equal(average.scores(data.X), average.probabilities(data.X))
+    monkeypatch.setattr(average_rule, "some_rows_at_a_time", lambda X, _: [(None, X[:9]), (None, X[9:])])
+    np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     use = np.mean([np.abs(member.to_mu(problem.scale)) for member in members], axis=0)
     np.testing.assert_allclose(average.use_of_components(problem.scale), use, atol=1e-14)
 

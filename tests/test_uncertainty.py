@@ -366,7 +366,7 @@ def largest_sums(sample, multipliers):
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.parametrize("kind", ["plain", "repeated", "importance", "groups"])
+@pytest.mark.parametrize("kind", ["plain", "repeated", "importance", "groups", "unlabeled"])
 def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     X, labels = data
     more = {
@@ -374,6 +374,7 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
         "repeated": {"weights": np.arange(1.0, N + 1.0)},
         "importance": {"weights": np.arange(1.0, N + 1.0), "counts": np.ones(N)},
         "groups": {"groups": np.arange(N)},
+        "unlabeled": {"weights": (np.arange(N) < 8).astype(float), "n_unlabeled": N - 8},
     }[kind]
     if kind == "plain":
         X = X.copy()
@@ -395,6 +396,9 @@ def test_labellings_share_their_draws(data, monkeypatch):
     assert shared == rule
     np.testing.assert_allclose(shared.shared.maxima(sample), rule._maxima(sample), rtol=1e-10)
     np.testing.assert_allclose(shared.radii(sample).lam, rule.radii(sample).lam, rtol=1e-10)
+    with monkeypatch.context() as patch:
+        patch.delattr(MultiplierBootstrap, "_maxima")
+        assert shared.radii(sample).covers
     # Another labelling of the same instances: multipliers that its codes turn round, by the definition.
     other = sample_of(X, np.random.default_rng(0).permutation(labels))
     code = other.coding.matrix[0] @ (other.units.p_hat > 0.0)
@@ -477,6 +481,13 @@ def test_features_that_stand_still_within_a_class():
     assert told.startswith("3 features do not vary within a class")
 
 
+def test_the_intercept_does_not_vary_by_rounding(data):
+    X, labels = data
+    for seed in range(10):
+        weights = np.random.default_rng(seed).random(N)
+        assert features_that_stand_still(sample_of(X, labels, weights=weights, counts=np.ones(N))) == 0
+
+
 def test_skewness_that_matters(sample, monkeypatch):
     """Misses are cosh(gamma s^3 / (3 sqrt n)) times as frequent: a remark where that is more than twice."""
     factor = 2.5
@@ -493,3 +504,18 @@ def test_where_nothing_varies_nothing_is_skewed():
     sample = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
     assert assumptions.typical_skewness(sample) == 0.0
     assert assumptions.mean_kurtosis(sample) == 0.0
+
+
+def test_kurtosis_of_means_of_groups(data):
+    """Their squares have not the mean one that those of single samples have."""
+    X, labels = data
+    order = np.argsort(labels, kind="stable")
+    rows, groups = X[order], labels[order] * N + np.arange(N) // 2
+    sample = sample_of(
+        rows, labels[order], groups=np.unique(groups, return_inverse=True)[1], fit_intercept=False
+    )
+    Psi = sample.features.columns(np.arange(5))
+    p = sample.units.p_hat.sum(axis=0)
+    assert assumptions.mean_kurtosis(sample) == pytest.approx(
+        np.mean(p @ Psi**4 / (p @ Psi**2) ** 2), rel=1e-9
+    )
