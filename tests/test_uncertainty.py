@@ -149,9 +149,13 @@ def test_limits_of_frequencies_of_hardly_any_samples():
 
 
 def test_a_class_whose_weight_is_lost_by_rounding(data):
+    """The samples of the other class, all of which are of that class."""
     X, labels = data
-    sample = sample_of(X, labels, weights=np.where(labels == 0, 1.0, 1e-20), counts=np.ones(N))
-    assert frequency_radii(sample, 0.9) == pytest.approx([2.0])
+    for lost in (0, 1):
+        low, _ = limits((labels != lost).sum(), (labels != lost).sum(), 0.05)
+        for weight in (1e-20, 1e-16):
+            sample = sample_of(X, labels, weights=np.where(labels == lost, weight, 1.0), counts=np.ones(N))
+            assert frequency_radii(sample, 0.9) == pytest.approx([2.0 * (1.0 - low)])
 
 
 def test_limits_of_frequencies_where_samples_weigh_differently():

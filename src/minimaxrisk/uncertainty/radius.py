@@ -48,6 +48,8 @@ THIN_RADIUS = 1e-5
 CENTRED = 1e-9
 # Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
 FEWEST_DEGREES = 0.5
+# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
+LOST_BY_ROUNDING = 1e-14
 # The share of delta that the named rules give to the intercept.
 INTERCEPT_SHARE = 0.1
 
@@ -196,11 +198,11 @@ def frequency_radii(sample: MomentSample, level: float) -> FloatArray:
     if n_blocks == 1:
         frequency, noise, unit = frequency[:1], noise[:1], 2.0
     variance = noise * (1.0 - frequency) ** 2 + (1.0 - noise) * frequency**2
-    alike = np.ones_like(frequency)
-    n = sample.n * np.divide(frequency * (1.0 - frequency), variance, out=alike, where=noise != frequency)
+    binomial, alike = frequency * (1.0 - frequency), np.ones_like(frequency)
+    n = sample.n * np.divide(binomial, variance, out=alike, where=binomial > LOST_BY_ROUNDING)
     tail, hits = (1.0 - level) / (2.0 * n_blocks), n * frequency
     misses = n - hits
-    # Without misses, or hits, nothing is known on that side: weights may be lost beside others by rounding.
+    # Without misses, or hits, nothing is known on that side.
     high = np.where(misses > 0.0, stats.beta.isf(tail, hits + 1.0, misses), 1.0)
     low = np.where(hits > 0.0, stats.beta.ppf(tail, hits, misses + 1.0), 0.0)
     radii: FloatArray = unit * np.maximum(high - frequency, frequency - low)
