@@ -557,8 +557,9 @@ class TestSmallThings:
     def test_a_stability_selection_that_keeps_nothing_says_so(self):
         X, y = np.random.default_rng(0).standard_normal((24, 30)), np.arange(24) % 2
         selector = MinimaxRiskSelector(stability=True, threshold=1.0, n_subsamples=4, random_state=0)
-        with pytest.warns(UserWarning, match="no column was selected from 100% of the halves"):
+        with pytest.warns(UserWarning, match="no column was selected from 100% of the halves") as caught:
             selector.fit(X, y)
+        assert caught[0].filename == __file__
 
     def test_parameters_by_position(self):
         with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\('auto', coding='signed', radius=2\)\.$"):

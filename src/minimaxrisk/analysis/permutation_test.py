@@ -185,7 +185,6 @@ def permutation_test(
             "observed labels differ from permuted ones by this alone, so that the p-value means nothing. Use "
             "class_weight of the estimator instead.",
             UserWarning,
-            stacklevel=2,
         )
     statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
     orders = [np.arange(len(sample.y)), *sample.permutations(n_permutations, random_state)]

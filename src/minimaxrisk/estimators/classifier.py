@@ -16,7 +16,6 @@ from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.namespaces import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
-    CALLER_OF_FIT,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -392,7 +391,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         )
         refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
         settings, radius_seed = engine_settings_of(self, checked.n_features_in_), radius_seed_of(self)
-        warn_about_work(data, self.coding, self.copy, stacklevel=CALLER_OF_FIT + 1)
+        warn_about_work(data, self.coding, self.copy)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):
@@ -413,15 +412,14 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         self.radius_seed_ = radius_seed
         if solution.interrupted:
             raise KeyboardInterrupt
-        warn_about_radius(self, self.n_features_in_, data, posed.radii, stacklevel=CALLER_OF_FIT + 1)
+        warn_about_radius(self, self.n_features_in_, data, posed.radii)
         if solution.remark:
-            warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
+            warn(f"{solution.remark}.", ConvergenceWarning)
         elif not (solution.converged or solution.stopped):
             warn(
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
                 "the bounds are valid, and a larger max_iter brings them closer together.",
                 ConvergenceWarning,
-                stacklevel=CALLER_OF_FIT,
             )
         return self
 

@@ -62,8 +62,6 @@ ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of the largest one of their class, for columns at unit variance, are taken for zero.
 SMALL_COEFFICIENT = 0.1
-# From inside fit past scikit-learn's decorator to the line that called it.
-CALLER_OF_FIT = 3
 # What a fit with certify=False does not have.
 OF_THE_CERTIFICATE = (
     "worst_case_error_",
@@ -455,9 +453,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.worst_case_proof_ = worst.affine
 
     def _warn(self, data: TrainingData, posed: PosedProblem, judged: OutOfBag) -> None:
-        level = CALLER_OF_FIT + 1
         if self.certify:
-            warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii, stacklevel=level + 1)
+            warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii)
         unseen = int(np.isnan(judged.oob_proba[data.weights > 0, 0]).sum())
         if unseen:
             were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
@@ -465,7 +462,6 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
                 f"{unseen} {were} seen by all members, so that {they_are} not in oob_error_; use more "
                 "members, smaller parts, or complementary=True.",
                 UserWarning,
-                stacklevel=level,
             )
 
     def __sklearn_tags__(self) -> Any:

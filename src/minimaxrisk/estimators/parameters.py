@@ -63,12 +63,10 @@ def describe_set(model: Any, posed: PosedProblem) -> None:
     model.coding_ = problem.coding.name
 
 
-def warn_about_radius(
-    parameters: Any, n_features: int, data: TrainingData, radii: Radii, *, stacklevel: int
-) -> None:
+def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
     """What a caller should know about the radii of the set that a bound is about."""
     for remark in radii.remarks:
-        warn(f"{remark}.", CoverageWarning, stacklevel=stacklevel)
+        warn(f"{remark}.", CoverageWarning)
     n_samples = int((data.weights > 0).sum())
     n_counted = data.weights.sum() if data.counts is None else n_samples
     if parameters.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
@@ -77,7 +75,6 @@ def warn_about_radius(
             "If they say how much a sample matters, as survey weights do, pass weight_kind='importance': the "
             "radii are far too small otherwise. weight_kind='counts' says that they are counts.",
             CoverageWarning,
-            stacklevel=stacklevel,
         )
     radius = parameters.radius
     is_plain = np.ndim(radius) == 0 and not isinstance(radius, str)
@@ -86,7 +83,6 @@ def warn_about_radius(
             f"with {n_features} features, {n_samples} samples and the plain number "
             f"{radius:g} as radius, {SCORE}",
             UninformativeRadiusWarning,
-            stacklevel=stacklevel,
             in_searches=f"with plain numbers as radii, {SCORE}",
         )
 
