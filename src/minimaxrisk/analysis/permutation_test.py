@@ -36,8 +36,8 @@ from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.parameters import engine_settings_of, radius_seed_of
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.estimators.parameters import engine_settings_of, pose_by, radius_seed_of
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_label_values,
@@ -340,15 +340,7 @@ class _Relabelling:
         rule = without_coverage(radius_rule_of(checked, radius_seed_of(checked)))
         settings = engine_settings_of(checked, checked.n_features_in_)
         with suitable_threads(len(data.labels)):
-            posed = pose(
-                data,
-                coding=checked.coding,
-                rule=rule,
-                standardize=checked.standardize,
-                fit_intercept=checked.fit_intercept,
-                copy=checked.copy,
-                marginal_is_known=checked.marginal == "empirical",
-            )
+            posed = pose_by(checked, data, rule)
         # The features hold the values of X already.
         empty = replace(data, X=np.empty((len(data.labels), 0)))
         return cls(posed, empty, posed.rule_for_labellings(rule), settings, stop)

@@ -31,6 +31,7 @@ from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
     engine_settings_of,
+    pose_by,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
     take_over_columns,
@@ -46,7 +47,7 @@ from minimaxrisk.guarantees.guaranteed_error import (
 )
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
@@ -395,15 +396,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):
-            posed = pose(
-                data,
-                coding=self.coding,
-                rule=radius_rule_of(self, radius_seed),
-                standardize=self.standardize,
-                fit_intercept=self.fit_intercept,
-                copy=self.copy,
-                marginal_is_known=self.marginal == "empirical",
-            )
+            posed = pose_by(self, data, radius_rule_of(self, radius_seed))
             solution = solve_minimax_risk(posed.problem, settings, monitor)
         bridge.close()
         take_over_columns(self, checked)

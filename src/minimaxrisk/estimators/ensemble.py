@@ -29,6 +29,7 @@ from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
     engine_settings_of,
+    pose_by,
     radius_seed_of,
     take_over_columns,
     warn_about_radius,
@@ -44,7 +45,7 @@ from minimaxrisk.problem import rule
 from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.subsamples import (
     Purpose,
     Strata,
@@ -304,7 +305,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
         set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
         with suitable_threads(len(data.labels)):
-            posed = _posed(data, certified, self._rule_of_set(certified, set_seed))
+            posed = pose_by(certified, data, self._rule_of_set(certified, set_seed))
         learn = RulesFromRows(
             posed,
             data,
@@ -510,18 +511,6 @@ def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
     is_small = size < SMALL_COEFFICIENT * size.max(axis=1, keepdims=True)
     is_small[:, :n_leading] = False
     return np.where(is_small, 0.0, mu)
-
-
-def _posed(data: TrainingData, estimator: MinimaxRiskClassifier, radius_rule: RadiusRule) -> PosedProblem:
-    return pose(
-        data,
-        coding=estimator.coding,
-        rule=radius_rule,
-        standardize=estimator.standardize,
-        fit_intercept=estimator.fit_intercept,
-        copy=estimator.copy,
-        marginal_is_known=estimator.marginal == "empirical",
-    )
 
 
 def _worst_case(

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning, warn
 from minimaxrisk.engines.settings import FIRST_ORDER_GAP_TOL, GAP_TOL, EngineSettings
 from minimaxrisk.guarantees.fitted_model import coverage_of, parameters_of
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.radius import Radii
+from minimaxrisk.uncertainty.radius import Radii, RadiusRule
 
 # Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
 MANY_COPIES = 10
@@ -40,6 +40,19 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
         max_iter=model.max_iter,
         gap_tol=model.gap_tol if named else GAP_TOL,
         first_order_gap_tol=model.gap_tol if named else FIRST_ORDER_GAP_TOL,
+    )
+
+
+def pose_by(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    """The problem that the parameters of a ``MinimaxRiskClassifier`` pose, with radii by this rule."""
+    return pose(
+        data,
+        coding=model.coding,
+        rule=rule,
+        standardize=model.standardize,
+        fit_intercept=model.fit_intercept,
+        copy=model.copy,
+        marginal_is_known=model.marginal == "empirical",
     )
 
 
