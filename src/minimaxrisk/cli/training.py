@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.files.problems import counted, listed
+from minimaxrisk.files.problems import counted, ignoring, listed
 from minimaxrisk.files.quality import columns_like_labels, copied_samples, line_counters
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
@@ -86,10 +85,9 @@ def warn_of_giveaways(trained: Trained, console: Console) -> None:
         ),
     ):
         if found:
-            options = " ".join(f"--ignore {shlex.quote(name)}" for name in found)
             console.warn(
                 f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
-                f"fit again with {options}"
+                f"fit again with {ignoring(found)}"
             )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.files.problems import counted, listed
+from minimaxrisk.files.problems import counted, ignoring, listed
 from minimaxrisk.files.study import Study
 
 IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
@@ -188,10 +187,9 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str]
     they = "it is used as a feature. If it is not a measurement"
     if len(odd) > 1:
         they = "they are used as features. If they are not measurements"
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in odd[:NAMED])
     return (
         f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
-        f"hold decimals; {they}, pass {options}{' ...' * (len(odd) > NAMED)}"
+        f"hold decimals; {they}, pass {ignoring(odd, NAMED)}"
     )
 
 
@@ -219,11 +217,10 @@ def remark_on_counters(names: Sequence[str]) -> str | None:
     """A remark on such columns: of a file sorted by class they give the classes away."""
     if not names:
         return None
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:NAMED])
     only = "only counts the lines" if len(names) == 1 else "only count the lines"
     return (
         f"{listed(names, NAMED)} {only}, and may tell the class if the file is sorted. If that is an index, "
-        f"pass {options}{' ...' * (len(names) > NAMED)}"
+        f"pass {ignoring(names, NAMED)}"
     )
 
 
@@ -237,14 +234,13 @@ def ask_about_clinical(names: Sequence[str], n_others: int) -> str | None:
     """A remark on such columns, whatever numbers they hold."""
     if not names:
         return None
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:NAMED])
     used = "is called like clinical data and is used as a feature"
     if len(names) > 1:
         used = "are called like clinical data and are used as features"
     return (
         f"{listed(names, NAMED)} {used} among {n_others} others: is that meant? What is known only after the "
         "diagnosis, or because of it, makes a result that cannot be used. If it is not meant, pass "
-        f"{options}{' ...' * (len(names) > NAMED)}"
+        f"{ignoring(names, NAMED)}"
     )
 
 
