@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.checks import check_n_folds
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -180,8 +180,7 @@ def check_batches(
     False
     """
     check_model(model)
-    if not (is_integer(n_folds) and n_folds >= 2):
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    check_n_folds(n_folds)
     data = training_data_of(model, X, y)
     check_classes(model, data)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")

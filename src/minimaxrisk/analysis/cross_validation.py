@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.checks import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.rows import rows_of
@@ -141,8 +140,7 @@ class CrossValidatedError:
 
 def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
     """No more than the smallest class has samples, or groups, so that every fold tests and trains each."""
-    if not isinstance(n_folds, Integral) or n_folds < 2:
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    check_n_folds(n_folds)
     y = np.asarray(y)
     labels = y if groups is None else y[_first_of_groups(groups)[1]]
     return min(int(n_folds), int((labels[:, None] == model.classes_).sum(axis=0).min()))
@@ -209,8 +207,7 @@ def cross_validated_error(
     """
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)
-    if not (is_integer(n_repeats) and n_repeats >= 1):
-        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}.")
+    check_positive_integer("n_repeats", n_repeats)
     own = np.argmax(y[:, None] == model.classes_, axis=1)
     repeats = []
     for r in range(n_repeats):

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.checks import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.rows import rows_of
@@ -172,8 +172,7 @@ def permutation_test(
     >>> test.pvalue
     0.01
     """
-    if not (is_integer(n_permutations) and n_permutations >= 1):
-        raise ValueError(f"n_permutations must be a positive integer, got {n_permutations!r}.")
+    check_positive_integer("n_permutations", n_permutations)
     if not (is_number(gap_tol) and gap_tol > 0.0):
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
