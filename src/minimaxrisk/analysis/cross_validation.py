@@ -138,12 +138,18 @@ class CrossValidatedError:
         return tuple(bands)
 
 
+def sizes_of_classes(model: Any, y: Any, groups: Any = None) -> IntArray:
+    """How many samples, or groups of them, each class has."""
+    y = np.asarray(y)
+    labels = y if groups is None else y[_first_of_groups(groups)[1]]
+    sizes: IntArray = (labels[:, None] == model.classes_).sum(axis=0)
+    return sizes
+
+
 def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
     """No more than the smallest class has samples, or groups, so that every fold tests and trains each."""
     check_n_folds(n_folds)
-    y = np.asarray(y)
-    labels = y if groups is None else y[_first_of_groups(groups)[1]]
-    return min(int(n_folds), int((labels[:, None] == model.classes_).sum(axis=0).min()))
+    return min(int(n_folds), int(sizes_of_classes(model, y, groups).min()))
 
 
 def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups: Any = None) -> Any:
