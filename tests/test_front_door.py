@@ -675,6 +675,18 @@ class TestFilesThatAreWritten:
         assert note in said
         assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
 
+    def test_fewer_folds_because_of_few_groups(self, tmp_path, capsys):
+        X, _ = expression(24, seed=6)
+        y = np.where(np.arange(24) < 16, "few patients", "many")
+        patients = [*(f"p{i // 4}" for i in range(16)), *(f"q{i}" for i in range(8))]
+        study = write_study(tmp_path / "t.csv", X, y)
+        lines = study.read_text(encoding="utf-8").splitlines()
+        lines = [f"{line},{cell}" for line, cell in zip(lines, ["patient", *patients], strict=True)]
+        study.write_text("\n".join(lines), encoding="utf-8")
+        options = ("--groups", "patient", "--report", tmp_path / "r.html", "--permutations", 0, "--radii", 0)
+        said = run(capsys, "fit", study, "--target", "diagnosis", *options, "--no-guarantee")[2]
+        assert "has 4 folds and not 10, since class 'few patients' has only 4 groups of samples." in said
+
 
 class TestModelFilesThatAreNotSound:
     def predicted(self, path, folder, capsys):
