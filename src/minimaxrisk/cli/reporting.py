@@ -20,8 +20,6 @@ from minimaxrisk.report import Findings, Provenance, gather_findings, render_rep
 from minimaxrisk.report.bundle import is_bundle_kept
 from minimaxrisk.storage.model_file import SavedModel
 
-NO_GENES = GeneOptions()
-NO_ANNOTATIONS: Mapping[str, Sequence[str]] = {}
 NO_SECONDS: Mapping[str, float] = {}
 
 
@@ -42,10 +40,10 @@ def make_report(
     together: Together,
     command: str,
     console: Console,
+    genes: GeneOptions,
+    annotations: Mapping[str, Sequence[str]],
     permutation_result: PermutationTestResult | None = None,
     guarantee: BestGuarantee | None = None,
-    genes: GeneOptions = NO_GENES,
-    annotations: Mapping[str, Sequence[str]] = NO_ANNOTATIONS,
     seconds: Mapping[str, float] = NO_SECONDS,
 ) -> tuple[Findings, str]:
     """The numbers and the page as HTML; ``X`` is that of the study without gaps.
