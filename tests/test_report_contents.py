@@ -133,6 +133,15 @@ def test_genes_are_written_as_they_are(findings, tmp_path, ending):
         assert 0.0 <= float(record["selected in share of folds"]) <= 1.0
 
 
+def test_an_annotation_called_like_a_column(findings):
+    table = gene_table(findings.features, findings.data.classes, {"feature": [str(j) for j in range(60)]})
+    assert table.headers[:3] == ["feature", "feature", "importance"]
+    found = findings.features
+    assert [row[:2] for row in table.rows] == [
+        [name, str(j)] for name, j in zip(found.names, found.columns, strict=True)
+    ]
+
+
 def test_genes_at_the_command_line(three, tmp_path):
     X, y = three
     names = [f"probe_{j}" for j in range(12)]

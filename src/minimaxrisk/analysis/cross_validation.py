@@ -17,7 +17,7 @@ from minimaxrisk._utils.checks import check_n_folds, check_positive_integer, is_
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.rows import rows_of
-from minimaxrisk.samples.validation import codes_of_groups
+from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 RULES = ("randomized", "argmax")
 # Probabilities of named classes are counted from each of these on, up to the one before; 1 on its own.
@@ -214,7 +214,7 @@ def cross_validated_error(
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)
     check_positive_integer("n_repeats", n_repeats)
-    own = np.argmax(y[:, None] == model.classes_, axis=1)
+    own = positions_of_labels(y, model.classes_)
     repeats = []
     for r in range(n_repeats):
         # The first folds are the same with and without repeats.

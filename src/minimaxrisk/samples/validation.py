@@ -239,6 +239,18 @@ def check_labels(X: Any, y: Any) -> np.ndarray:
     return labels
 
 
+def positions_of_labels(labels: np.ndarray, classes: np.ndarray) -> IntArray:
+    """Where each label stands among the classes of a model."""
+    is_own = labels[:, None] == classes
+    strange = np.flatnonzero(~is_own.any(axis=1))
+    if len(strange):
+        raise ValueError(
+            f"y must hold labels of the model, its classes_ are {classes.tolist()}; got "
+            f"{labels.tolist()[strange[0]]!r} at position {strange[0]}."
+        )
+    return np.argmax(is_own, axis=1)
+
+
 def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> IntArray:
     """Numbers instead of names of any kind."""
     # A list with NaN among strings would become the string "nan" in a plain conversion.
