@@ -15,7 +15,7 @@ IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its col
 LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
-NAMED = 5
+NAMED, SHOWN = 5, 3  # columns, and places of values
 # What stands for missing values where a program knows none, if all others are above half of it.
 MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 # Lines from which on a column of counts is unlikely to run like their numbers by chance.
@@ -43,8 +43,8 @@ def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, columns
 
 
-def _shown(study: Study, rows: np.ndarray, columns: np.ndarray, most: int = 3) -> str:
-    pairs = zip(rows[:most], columns[:most], strict=True)
+def _shown(study: Study, rows: np.ndarray, columns: np.ndarray) -> str:
+    pairs = zip(rows[:SHOWN], columns[:SHOWN], strict=True)
     places = [f"sample {study.sample_names[i]!r}, column {study.feature_names[j]!r}" for i, j in pairs]
     return "; ".join(places)
 
