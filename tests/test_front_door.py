@@ -269,6 +269,15 @@ class TestSamplesThatBelongTogether:
         null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, plate, random_state=0)
         assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
 
+    def test_a_batch_of_one_patient(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        plate = np.where(np.asarray(patient) == patient[0], "A", "B")
+        table = self.write(tmp_path / "study.csv", X, y, patient=patient, plate=plate)
+        command = ("fit", table, "--target", "diagnosis", "--groups", "patient", "--batch", "plate")
+        status, _, err = run(capsys, *command, "--no-guarantee")
+        assert status == 0, err
+        assert "was not asked: a batch has a single group of samples, which cannot be used both to" in err
+
     def test_batches_of_one_class_each(self, tmp_path, capsys):
         X, y = expression(24, seed=5)
         table = self.write(tmp_path / "study.csv", X, y, day=np.where(y == "ill", "Monday", "Tuesday"))
