@@ -10,10 +10,11 @@ from pathlib import Path
 
 from minimaxrisk.cli.console import Console
 from minimaxrisk.files.cells import is_missing
+from minimaxrisk.files.gene_tables import gct_sizes
 from minimaxrisk.files.layout import find_delimiter
 from minimaxrisk.files.text_file import TextFile, head, read_text
 
-# The first line of a GCT file; the second one has its sizes.
+# The first line of a GCT file.
 GCT_MARK = re.compile(r"#1\.[23]\s*$")
 
 
@@ -87,14 +88,13 @@ def _rows(path: Path) -> list[list[str]]:
 
 def _cells(file: TextFile) -> Iterator[list[str]]:
     """Lines as cells; of a GCT file the columns about genes alone, without the lines about samples."""
-    lines = file.lines()
-    first, width, n_aside = next(lines, ""), None, 0
-    if GCT_MARK.match(first):
-        sizes = [int(size) for size in next(lines, "").split()]
-        n_descriptions, n_aside = sizes[2:4] if len(sizes) > 2 else (1, 0)
-        first, width = next(lines, ""), 1 + n_descriptions
-    begin = [first, *islice(lines, 20)]
-    delimiter = "\t" if width is not None else find_delimiter(begin)
-    for i, row in enumerate(csv.reader(chain(begin, lines), delimiter=delimiter)):
+    n_above, width, n_aside = 0, None, 0
+    if GCT_MARK.match(next(file.lines(), "")):
+        _, _, n_descriptions, n_aside = gct_sizes(file)
+        n_above, width = 2, 1 + n_descriptions
+    lines = islice(file.lines(), n_above, None)
+    first = list(islice(lines, 20))
+    delimiter = "\t" if width is not None else find_delimiter(first)
+    for i, row in enumerate(csv.reader(chain(first, lines), delimiter=delimiter)):
         if not 0 < i <= n_aside:
             yield [cell.strip() for cell in row[:width]]
