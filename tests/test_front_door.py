@@ -347,6 +347,14 @@ class TestEverydayTables:
                 np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
                 assert kept == names[:-1]
 
+    @pytest.mark.parametrize(("how", "expected"), [("mean", 3.0), ("max", 4.0)])
+    def test_gaps_in_genes_of_the_same_name(self, how, expected):
+        X = np.array([[1.0, np.nan, 3.0], [2.0, 4.0, 0.0], [np.nan, np.nan, 1.0]])
+        for container in (np.asarray, sparse.csr_matrix):
+            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], how, "t")
+            merged = merged.toarray() if sparse.issparse(merged) else merged
+            np.testing.assert_array_equal(merged, [[1.0, 3.0], [expected, 0.0], [np.nan, 1.0]])
+
     def test_cells_of_spreadsheets(self, rows, tmp_path, capsys):
         """Thousands with commas, a typographer's minus, and what is not available."""
         plain = [list(row) for row in rows]
