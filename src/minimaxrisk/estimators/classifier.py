@@ -114,7 +114,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
         array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
-        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour or more memory than is free.
+        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour, or more memory than is free.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
         label exceed their radius most, those that a few steps of a first-order method give the largest
