@@ -345,7 +345,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; ``weight_kind`` says what they mean. As a count, 2 is the row twice; 0 is no row in any case.
+            Weights, which ``weight_kind`` gives a meaning: a count of 2 is the row twice. 0 is no row.
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
             put mass there, so that the bound holds for them as for the training instances
