@@ -14,7 +14,7 @@ from minimaxrisk.features.dense import column_blocks, rescale_in_place
 FEW = 20
 # Of fewer columns, or in smaller classes, distinct samples come as close as noisy copies do. Tables of the
 # distances in larger ones take seconds, and hundreds of megabytes.
-WIDE, ENOUGH, MOST = 50, 10, 3000
+WIDE, ENOUGH, MOST = 50, 10, 2000
 # Squared distances, in shares of the usual one. In the data sets of the paper and their stand-ins no two
 # samples are below 0.32; copies with noise of a fifth of each column's deviation are below 0.1.
 NEAR, FAR = 0.1, 0.3
