@@ -26,7 +26,8 @@ def with_copies(X, pairs, noise, seed=1):
     """Row j of each pair is row i measured again, with noise in shares of the deviations in its class."""
     X, rng = X.copy(), np.random.default_rng(seed)
     for i, j in pairs:
-        X[j] = X[i] + noise * X[LABELS == LABELS[i]].std(axis=0) * rng.normal(size=X.shape[1])
+        of_class = X[LABELS[i] == LABELS]
+        X[j] = X[i] + noise * of_class.std(axis=0) * rng.normal(size=X.shape[1])
     return X
 
 
