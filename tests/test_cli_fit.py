@@ -407,6 +407,14 @@ def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path,
     assert warnings_of(once, *alone) == []
     assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
     assert warnings_of(twice.round(), *alone) == []
+    wide = rng.normal(size=(12, 60))
+    (told,) = warnings_of(np.vstack([wide, wide]), *alone)  # not told again as nearly copies
+    again = np.vstack([wide, wide + 0.1 * rng.normal(size=wide.shape)])
+    assert warnings_of(again, "--groups", "patient no") == []
+    (told,) = warnings_of(again, *alone)
+    assert told.startswith("WARNING: 12 pairs of samples far closer than is usual in their class, such as 'P")
+    assert told.count("%") == 3
+    assert "with --groups" in told
 
 
 def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):

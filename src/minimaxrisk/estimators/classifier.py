@@ -114,7 +114,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
         array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
-        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour or more memory than is free.
+        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour, or more memory than is free.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
         label exceed their radius most, those that a few steps of a first-order method give the largest
@@ -345,7 +345,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights. A weight of 2 is the same as the row twice, a weight of 0 as no row.
+            Weights, which ``weight_kind`` gives a meaning: a count of 2 is the row twice. 0 is no row.
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
             put mass there, so that the bound holds for them as for the training instances
@@ -476,8 +476,8 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
 
-        Of classes with the same score the first one is taken; so a model that selected no feature says
-        ``classes_[0]`` for every sample.
+        Of classes with the same score the first one is taken; so a model without any coefficient, that of the
+        intercept included, says ``classes_[0]`` for every sample.
 
         Parameters
         ----------

@@ -148,22 +148,6 @@ def looks_like_codes(study: Study) -> str | None:
     )
 
 
-def copied_samples(X: DataMatrix) -> list[tuple[int, int]]:
-    """Pairs of rows that hold the same measurements, the first of them once for each of its copies.
-
-    Rows of few columns, or of whole numbers, may well be equal by chance.
-    """
-    if sparse.issparse(X) or X.shape[1] < FEW:
-        return []
-    first: dict[bytes, int] = {}
-    found = []
-    for i, row in enumerate(X):
-        j = first.setdefault(row.tobytes(), i)
-        if j != i and (row != np.trunc(row)).sum() >= FEW:
-            found.append((j, i))
-    return found
-
-
 def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
     """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
 
