@@ -7,6 +7,7 @@ import html
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -837,6 +838,35 @@ class TestCompare:
         assert "--compare" in err
         assert message in err
         assert list(table.parent.iterdir()) == [table]
+
+
+@pytest.mark.parametrize(
+    ("options", "unused"),
+    [
+        (
+            ["--folds", 3, "--radii", 5, "--repeats", 2, "--links", "ncbi"],
+            "--folds, --links, --radii, --repeats",
+        ),
+        (["--folds", 10], "--folds"),
+        (["--folds", 3, "--batch", "plate"], None),
+        (["--annotation", "genes.csv"], "--annotation"),
+        (["--annotation", "genes.csv", "--genes", "selected.csv"], None),
+        ([], None),
+    ],
+)
+def test_options_of_a_report_that_is_not_asked_for(tmp_path, capsys, monkeypatch, options, unused):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{'ill' if i % 2 else 'well'},{'ab'[i // 2 % 2]},{i % 2 + i % 3 / 7},{i % 5}.5" for i in range(24)
+    ]
+    Path("table.csv").write_text("\n".join(["diagnosis,plate,g1,g2", *rows]))
+    Path("genes.csv").write_text("name,symbol\ng1,TP53\ng2,MYC\n")
+    ignored = [] if "--batch" in options else ["--ignore", "plate"]
+    arguments = ["table.csv", "--target", "diagnosis", "--no-guarantee", *ignored, *options]
+    status, _, err = run(capsys, "fit", *arguments)
+    assert status == 0, err
+    told = re.findall(r"Without --report nothing is done with ([^.]*)\.", " ".join(err.split()))
+    assert told == ([] if unused is None else [unused])
 
 
 class Terminal(io.StringIO):
