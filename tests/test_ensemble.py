@@ -330,7 +330,7 @@ def changed_a_little(value):  # noqa: PLR0911
 def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal, parts):
     data = make_expression(40, 60, n_informative=5, effect=2.0, correlation=0.9, random_state=0)
     X, y = data.data, data.target
-    estimator = MinimaxRiskClassifier(marginal=marginal, n_bootstrap=200, random_state=3)
+    estimator = MinimaxRiskClassifier(marginal=marginal, random_state=3)
     model = ensemble(estimator, radius=radius, **parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
