@@ -218,11 +218,11 @@ def test_cross_fitting_is_that_of_the_guaranteed_error(study, marginal, weights)
     rule = MultiplierBootstrap(1.0 - delta * SHARES[RADII], model.n_bootstrap, model.radius_seed_)
     factor = pose_with(model, data, rule).radii.factor
     model = MinimaxRiskClassifier(radius=factor, **options).fit(X, y, sample_weight=sample_weight)
-    found = best_guarantee(model, X, y, sample_weight=sample_weight, n_folds=3, random_state=0)
+    found = best_guarantee(model, X, y, sample_weight=sample_weight, n_folds=2, random_state=0)
     alone = model.guaranteed_error(
         rule="argmax",
         training_data=(X, y, sample_weight),
-        n_folds=3,
+        n_folds=2,
         confidence=1.0 - delta * SHARES[EXCESS] / 4,
     )
     assert pick(found, RADII, "argmax", marginal).value == pytest.approx(alone.value, abs=1e-9)
@@ -344,11 +344,11 @@ def test_rows_of_weight_zero_and_equal_weights_are_no_weights(study, X_new):
 
 def test_radii_of_a_model_that_was_fitted_with_groups(study):
     """Every sample three times over, as a group, says what the samples say alone."""
-    X, y = study.data, study.target
+    X, y = study.data[:40], study.target[:40]
     alone = MinimaxRiskClassifier(radius=1.0).fit(X, y)
-    copies = [np.repeat(values, 3, axis=0) for values in (X, y, np.arange(80))]
+    copies = [np.repeat(values, 3, axis=0) for values in (X, y, np.arange(40))]
     together = MinimaxRiskClassifier(radius=1.0).fit(*copies[:2], groups=copies[2])
-    for more in ({"X_new": X[:40] + 0.5}, {"n_folds": 4}):
+    for more in ({"X_new": X[:20] + 0.5}, {"n_folds": 2}):
         apart = best_guarantee(alone, X, y, random_state=0, **more)
         found = best_guarantee(together, *copies[:2], groups=copies[2], random_state=0, **more)
         assert RADII not in found.left_out

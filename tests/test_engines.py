@@ -181,10 +181,10 @@ def assert_kkt(problem, solution, tol=1e-6):
 
 @pytest.fixture(scope="module")
 def wide_problem():
-    """40 samples, 150 features, 3 classes, with the solution of the whole program."""
+    """20 samples, 100 features, 3 classes, with the solution of the whole program."""
     rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(3), [14, 13, 13])
-    X = rng.standard_normal((40, 150))
+    labels = np.repeat(np.arange(3), [7, 7, 6])
+    X = rng.standard_normal((20, 100))
     X[:, :10] += 1.5 * (labels[:, None] == np.repeat([0, 1], 5))
     problem, _ = problem_of(X, labels, 3)
     return problem, full_lp(problem, BayesError())
@@ -297,7 +297,7 @@ def lognormal_columns(rng):
 
 @pytest.mark.parametrize("make", [counts_absent_from_classes, lognormal_columns])
 @pytest.mark.parametrize("radius", [1e-6, 1.0, 3.0])
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 60), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 60), marks=pytest.mark.slow)])
 def test_thin_constraints_leave_no_gap(make, radius, seeds):
     """Unstandardised and one-hot, a class may see nothing of a column, or values far below its size.
 

@@ -88,7 +88,7 @@ def test_members_are_classifiers_on_their_parts(wide, marginal):
     """At a vertex, but for coefficients that are cleared: the rules of the classifier itself."""
     X, y = wide
     estimator = MinimaxRiskClassifier("full-lp", radius=2.0, marginal=marginal)
-    model = ensemble(estimator, n_estimators=4).fit(X, y)
+    model = ensemble(estimator, n_estimators=2).fit(X, y)
     for seen, member in zip(model.in_bag_, model.members_, strict=True):
         fitted = clone(estimator).fit(X[seen], y[seen])
         size = np.abs(fitted.coef_) * X[seen].std(axis=0)
@@ -204,7 +204,7 @@ def largest_error_by_full_program(Phi, tau, lam, loss, masses=None):
 def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radius):
     X, labels = reference.random_problem(np.random.default_rng(n_classes), 24, 6, n_classes)
     estimator = MinimaxRiskClassifier(coding=coding, marginal=marginal, tol=1e-9, radius=0.7)
-    model = ensemble(estimator, radius=radius).fit(X, labels)
+    model = ensemble(estimator, radius=radius, n_estimators=2).fit(X, labels)
     Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
     tau, lam = reference.tau_and_lambda(Phi, labels, radius)
     masses = np.full(24, 1 / 24) if marginal == "empirical" else None

@@ -35,9 +35,11 @@ ESTIMATORS = [
     MinimaxRiskClassifier(),
     MinimaxRiskClassifier(solver="full-lp"),
     MinimaxRiskClassifier(solver="first-order", gap_tol=0.05),
-    MinimaxRiskClassifier(coding="one-hot", initial_features="first-order"),
-    MinimaxRiskClassifier(standardize=False),
-    MinimaxRiskClassifierCV(radii=[0.5, 1.0], criterion="noise-floor", n_permutations=1, random_state=0),
+    # Each setting is a step of its own: one looks at the columns, one at the labels, one is the engine's.
+    MinimaxRiskClassifier(
+        "constraint-generation", initial_features="first-order", coding="one-hot", standardize=False
+    ),
+    MinimaxRiskClassifierCV(radii=[1.0], criterion="noise-floor", n_permutations=1, random_state=0),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2),
     L1SVMClassifier(0.5, solver="full-lp", standardize=False),
     L1SVMClassifier(),
@@ -56,14 +58,33 @@ ESTIMATORS = [
     ClippedScaler(),
 ]
 
-# Engines ask a container of features, never the matrix that came, and what fits data that it may only read
-# fits others. So the first estimator of a class stands for the others of it here, which still fit sparse data
-# with weights, and read-only data.
+# The first estimator of a class stands for the others of it here: one function makes numbers of what comes,
+# whatever the parameters, and engines ask a container of features, never the matrix that came. The others
+# still fit sparse data with weights, and read-only data.
 SAME_AGAIN = (
+    # The matrix: its container, its type, its order in memory, what is wrong with it.
     "check_estimator_sparse_array",
     "check_estimator_sparse_matrix",
+    "check_estimator_sparse_tag",
     "check_classifiers_train",
     "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
+    "check_classifier_data_not_an_array",
+    "check_transformer_data_not_an_array",
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_nan_inf",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_predict1d",
+    "check_n_features_in_after_fitting",
+    "check_positive_only_tag_during_fit",
+    "check_readonly_memmap_input",
+    # Labels and weights.
+    "check_classifiers_classes",
+    "check_supervised_y_2d",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
 )
 
 

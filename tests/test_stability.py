@@ -26,7 +26,7 @@ from minimaxrisk.samples.validation import TrainingData
 
 def stable(estimator=None, **parameters):
     return MinimaxRiskSelector(
-        estimator, **{"stability": True, "n_subsamples": 10, "random_state": 0, **parameters}
+        estimator, **{"stability": True, "n_subsamples": 4, "random_state": 0, **parameters}
     )
 
 
@@ -84,7 +84,8 @@ def test_rows_of_weight_zero_are_in_no_half():
 def test_frequencies_by_brute_force(max_features):
     data = study(40, 60, n_informative=4, effect=2.0, random_state=1)
     X, y = data.data, data.target
-    selector = stable(MinimaxRiskClassifier(radius=2.0), max_features=max_features, threshold=0.7).fit(X, y)
+    options = {"max_features": max_features, "threshold": 0.7, "n_subsamples": 10}
+    selector = stable(MinimaxRiskClassifier(radius=2.0), **options).fit(X, y)
     random = np.random.RandomState(0)
     votes, sizes = np.zeros(60), []
     for _ in range(5):
@@ -122,10 +123,10 @@ def test_the_estimator_is_fitted_on_all_samples(wide):
 @pytest.mark.usefixtures("eager_processes")
 def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
     X, y = wide
-    one = stable(n_jobs=1, n_subsamples=20).fit(X, y)
-    same_result(one, stable(n_jobs=2, n_subsamples=20).fit(X, y))
+    one = stable(n_jobs=1, n_subsamples=8).fit(X, y)
+    same_result(one, stable(n_jobs=2, n_subsamples=8).fit(X, y))
     same_result(one, clone(one).fit(X, y))
-    other = stable(n_subsamples=20, random_state=1).fit(X, y)
+    other = stable(n_subsamples=8, random_state=1).fit(X, y)
     assert (one.selection_frequencies_ != other.selection_frequencies_).any()
 
 
@@ -139,7 +140,8 @@ def test_kinds_of_input(wide):
     assert named.transform(frame).columns.tolist() == frame.columns[dense.get_support()].tolist()
     for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_matrix):
         other = stable(threshold=0.8).fit(kind(X), y)
-        np.testing.assert_allclose(other.selection_frequencies_, dense.selection_frequencies_, atol=0.11)
+        # One of the halves may end at another vertex.
+        np.testing.assert_allclose(other.selection_frequencies_, dense.selection_frequencies_, atol=0.26)
 
 
 def test_the_support_vector_machine_as_estimator():
@@ -173,7 +175,7 @@ def test_selecting_warns_about_no_radius():
 
 def test_verbose_shows_how_far_it_is(wide, capsys):
     stable(verbose=1).fit(*wide)
-    assert "10/10" in capsys.readouterr().err
+    assert "4/4" in capsys.readouterr().err
     stable().fit(*wide)
     assert not capsys.readouterr().err
 
@@ -320,7 +322,7 @@ def test_strong_columns_are_found_and_false_ones_are_within_the_bounds():
     false, bounds = [], []
     for seed in range(4):
         data = study(80, 150, n_informative=4, effect=2.0, random_state=seed)
-        selector = stable(MinimaxRiskClassifier(radius=2.0), n_subsamples=20, threshold=0.6)
+        selector = stable(MinimaxRiskClassifier(radius=2.0), n_subsamples=10, threshold=0.6)
         selector.fit(data.data, data.target)
         frequencies = selector.selection_frequencies_[data.informative]
         assert frequencies.mean() >= 0.9
@@ -335,7 +337,7 @@ def test_pure_noise_selects_next_to_nothing():
     found = []
     for seed in range(3):
         data = study(60, 300, n_informative=0, random_state=seed)
-        selector = stable(max_features=10, n_subsamples=20).fit(data.data, data.target)
+        selector = stable(max_features=10, n_subsamples=10).fit(data.data, data.target)
         assert selector.average_selected_ == 10.0
         found.append(selector.get_support().sum())
     assert np.mean(found) <= selector.false_selection_bounds_.shah_samworth
