@@ -60,7 +60,7 @@ ESTIMATORS = [
 
 # The first estimator of a class stands for the others of it here: one function makes numbers of what comes,
 # whatever the parameters, and engines ask a container of features, never the matrix that came. The others
-# still fit sparse data with weights, and read-only data.
+# still fit sparse data with weights; the rest of theirs is among the slow tests.
 SAME_AGAIN = (
     # The matrix: its container, its type, its order in memory, what is wrong with it.
     "check_estimator_sparse_array",
