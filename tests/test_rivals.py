@@ -24,7 +24,7 @@ from experiments.harness.settings import QUICK, Settings, overridden
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
 from experiments.items import RIVAL_ITEMS
-from experiments.rivals import reading, report_times, speed
+from experiments.rivals import reading, report_times, speed, throughput
 from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
@@ -35,6 +35,7 @@ from minimaxrisk import MinimaxRiskClassifier
 from tests.in_process import (
     cells_in_this_process,
     command_in_this_process,
+    figures_without_layout,
     module_in_this_process,
     wine_with_few_samples,
     without_figures,
@@ -238,7 +239,7 @@ def growing_sweep(tmp_path_factory):
     """The linear program of 20 samples gets through, that of 800 does not."""
     out = tmp_path_factory.mktemp("sweep")
     settings = overridden(TINY, rivals=("full-lp",), sample_sweep=(20, 800, 1600))
-    settings = replace(settings, sample_sweep_features=500, fit_limit=2.0)
+    settings = replace(settings, sample_sweep_features=500, fit_limit=1.0)
     with cells_in_this_process(), without_figures():
         done = reproduce(["speed"], out, settings, say=lambda text: None)
     assert done.failed == ()
@@ -258,7 +259,7 @@ def test_a_rival_is_measured_in_full(growing_sweep):
 
 def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(growing_sweep):
     assert [one["status"] for one in growing_sweep] == [OK, TIME_LIMIT, SKIPPED]
-    assert growing_sweep[1]["detail"] == "stopped after 2 s"
+    assert growing_sweep[1]["detail"] == "stopped after 1 s"
     assert growing_sweep[1]["n_features"] == 500
 
 
@@ -484,7 +485,10 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     settings = overridden(TINY, rivals=("auto", "liblinear-svm"), table_features=30, data_permutations=9)
     settings = replace(settings, report_wide=(20, 30), datasets=("wine",))
     monkeypatch.setattr(report_times, "STUDIES", report_times.STUDIES[-1:])
-    with wine_with_few_samples():
+    monkeypatch.setattr(throughput, "N_FITS", 1)
+    monkeypatch.setattr(throughput, "N_MEMBERS", 12)
+    monkeypatch.setattr(throughput, "RADII", throughput.RADII[::20])
+    with wine_with_few_samples(), figures_without_layout():
         done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
     assert done.failed == ()
     found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
@@ -498,7 +502,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
     assert "| `minimaxrisk.files` |" in page
     assert "| two classes, simulated | 20 x 30, 2 |" in page
-    assert "| data set | one fit | 9 permutations | ensemble of 50 | path of 40 radii |" in page
+    assert "| data set | one fit | 9 permutations | ensemble of 12 | path of 2 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     assert sorted(path.name for path in (docs / "images").iterdir()) == [
         "benchmark-growth.svg",

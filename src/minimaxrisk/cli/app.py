@@ -12,7 +12,8 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from functools import cache
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -63,6 +64,12 @@ def minimaxrisk(
     context.ensure_object(Options).debug = debug
 
 
+@cache
+def _command() -> Any:
+    """Made once for all calls of a process, since that takes longer than many a command."""
+    return typer.main.get_command(app)
+
+
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -70,7 +77,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     _print_anything()
     try:
         with _tidy_end():
-            app(args=given, prog_name="minimaxrisk", obj=options)
+            _command()(args=given, prog_name="minimaxrisk", obj=options)
     except SystemExit as stop:  # the usual end, and that of a wrong command line
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:
