@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from experiments.harness.reproduce import Reproduction, reproduce
 from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
@@ -123,7 +124,7 @@ _add_commands()
 @cache
 def _command() -> Any:
     """Made once for all calls of a process: there are many items, and each has all options."""
-    return typer.main.get_command(app)
+    return get_command(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.main import get_command
 
 from minimaxrisk import __version__
 from minimaxrisk.cli import INTERRUPTED
@@ -67,7 +68,7 @@ def minimaxrisk(
 @cache
 def _command() -> Any:
     """Made once for all calls of a process, since that takes longer than many a command."""
-    return typer.main.get_command(app)
+    return get_command(app)
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
