@@ -24,8 +24,8 @@ from sklearn.pipeline import make_pipeline
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, compare, permutation_test
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.cli import app as command_line
 from minimaxrisk.cli import main
-from minimaxrisk.cli.app import app
 from minimaxrisk.report import rivals
 from minimaxrisk.storage.model_file import load_model, save_model
 from tests import study_files
@@ -902,7 +902,7 @@ def interrupted(process):
 
 
 def _commands():
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(command_line.app)
     for name in ("fit", "predict", "verify", "report", "demo"):
         yield name, group.commands[name]
 
@@ -933,6 +933,8 @@ def test_help_does_not_wait_for_numerical_packages():
 
 def test_completion(capsys, monkeypatch):
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    # Typer looks for the shell when it makes the command.
+    monkeypatch.setattr("minimaxrisk.cli.app._command", command_line._command.__wrapped__)
     status, out, _ = run(capsys, "--show-completion", "bash")
     assert status == 0
     assert "COMPLETE" in out
