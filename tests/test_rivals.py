@@ -486,7 +486,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     settings = replace(settings, report_wide=(20, 30), datasets=("wine",))
     monkeypatch.setattr(report_times, "STUDIES", report_times.STUDIES[-1:])
     monkeypatch.setattr(throughput, "N_FITS", 1)
-    monkeypatch.setattr(throughput, "N_MEMBERS", 12)
+    monkeypatch.setattr(throughput, "N_MEMBERS", 24)
     monkeypatch.setattr(throughput, "RADII", throughput.RADII[::20])
     with wine_with_few_samples(), figures_without_layout():
         done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
@@ -502,7 +502,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
     assert "| `minimaxrisk.files` |" in page
     assert "| two classes, simulated | 20 x 30, 2 |" in page
-    assert "| data set | one fit | 9 permutations | ensemble of 12 | path of 2 radii |" in page
+    assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     assert sorted(path.name for path in (docs / "images").iterdir()) == [
         "benchmark-growth.svg",
