@@ -358,6 +358,7 @@ def test_the_warning_is_that_of_a_plain_number(study):
     with pytest.warns(UninformativeRadiusWarning, match="a score and not a bound") as caught:
         MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(X, y)
     assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
 def test_a_bar_if_asked_for(study, capsys):

@@ -7,6 +7,7 @@ import html
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -407,6 +408,14 @@ def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path,
     assert warnings_of(once, *alone) == []
     assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
     assert warnings_of(twice.round(), *alone) == []
+    wide = rng.normal(size=(12, 60))
+    (told,) = warnings_of(np.vstack([wide, wide]), *alone)  # not told again as nearly copies
+    again = np.vstack([wide, wide + 0.1 * rng.normal(size=wide.shape)])
+    assert warnings_of(again, "--groups", "patient no") == []
+    (told,) = warnings_of(again, *alone)
+    assert told.startswith("WARNING: 12 pairs of samples far closer than is usual in their class, such as 'P")
+    assert told.count("%") == 3
+    assert "with --groups" in told
 
 
 def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
@@ -829,6 +838,35 @@ class TestCompare:
         assert "--compare" in err
         assert message in err
         assert list(table.parent.iterdir()) == [table]
+
+
+@pytest.mark.parametrize(
+    ("options", "unused"),
+    [
+        (
+            ["--folds", 3, "--radii", 5, "--repeats", 2, "--links", "ncbi"],
+            "--folds, --links, --radii, --repeats",
+        ),
+        (["--folds", 10], "--folds"),
+        (["--folds", 3, "--batch", "plate"], None),
+        (["--annotation", "genes.csv"], "--annotation"),
+        (["--annotation", "genes.csv", "--genes", "selected.csv"], None),
+        ([], None),
+    ],
+)
+def test_options_of_a_report_that_is_not_asked_for(tmp_path, capsys, monkeypatch, options, unused):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{'ill' if i % 2 else 'well'},{'ab'[i // 2 % 2]},{i % 2 + i % 3 / 7},{i % 5}.5" for i in range(24)
+    ]
+    Path("table.csv").write_text("\n".join(["diagnosis,plate,g1,g2", *rows]))
+    Path("genes.csv").write_text("name,symbol\ng1,TP53\ng2,MYC\n")
+    ignored = [] if "--batch" in options else ["--ignore", "plate"]
+    arguments = ["table.csv", "--target", "diagnosis", "--no-guarantee", *ignored, *options]
+    status, _, err = run(capsys, "fit", *arguments)
+    assert status == 0, err
+    told = re.findall(r"Without --report nothing is done with ([^.]*)\.", " ".join(err.split()))
+    assert told == ([] if unused is None else [unused])
 
 
 class Terminal(io.StringIO):

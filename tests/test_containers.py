@@ -508,7 +508,7 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     data = TrainingData(table, np.arange(2), np.arange(n) % 2, np.ones(n))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        large_fits.warn_about_work(data, "auto", "auto", stacklevel=1)
+        large_fits.warn_about_work(data, "auto", "auto")
     assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
     assert re.search(says, " ".join(str(one.message) for one in caught))
 

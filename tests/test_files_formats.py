@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
+import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from scipy import sparse
 from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
+from minimaxrisk.cli.standard_input import STDIN, as_file
 from minimaxrisk.files import ReadOptions, read_raw_table, read_training_study
 
 X = np.array(
@@ -148,6 +152,25 @@ def test_every_format_holds_the_same_study(tmp_path, name):
     assert study.y.tolist() == LABELS
     assert study.y.dtype.kind == "U"
     assert (study.target, study.source) == ("diagnosis", tmp_path / name)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_through_standard_input(tmp_path, name, monkeypatch):
+    FORMATS[name](tmp_path / name)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((tmp_path / name).read_bytes())))
+    with as_file(STDIN) as path:
+        study = read_training_study(path, target="diagnosis")
+    np.testing.assert_array_equal(study.X, X)
+    assert study.y.tolist() == LABELS
+
+
+def test_other_workbooks_through_standard_input(monkeypatch):
+    with zipfile.ZipFile(archive := io.BytesIO(), "w") as file:
+        file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+    for content, ending in ((archive.getvalue(), ".ods"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        with as_file(STDIN) as path:
+            assert path.suffix == ending
 
 
 def test_arrays_have_generated_names_and_their_own_labels(tmp_path):

@@ -269,6 +269,15 @@ class TestSamplesThatBelongTogether:
         null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, plate, random_state=0)
         assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
 
+    def test_a_batch_of_one_patient(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        plate = np.where(np.asarray(patient) == patient[0], "A", "B")
+        table = self.write(tmp_path / "study.csv", X, y, patient=patient, plate=plate)
+        command = ("fit", table, "--target", "diagnosis", "--groups", "patient", "--batch", "plate")
+        status, _, err = run(capsys, *command, "--no-guarantee")
+        assert status == 0, err
+        assert "was not asked: a batch has a single group of samples, which cannot be used both to" in err
+
     def test_batches_of_one_class_each(self, tmp_path, capsys):
         X, y = expression(24, seed=5)
         table = self.write(tmp_path / "study.csv", X, y, day=np.where(y == "ill", "Monday", "Tuesday"))
@@ -337,6 +346,14 @@ class TestEverydayTables:
                 np.testing.assert_allclose(merged[:, 0], expected)
                 np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
                 assert kept == names[:-1]
+
+    @pytest.mark.parametrize(("how", "expected"), [("mean", 3.0), ("max", 4.0)])
+    def test_gaps_in_genes_of_the_same_name(self, how, expected):
+        X = np.array([[1.0, np.nan, 3.0], [2.0, 4.0, 0.0], [np.nan, np.nan, 1.0]])
+        for container in (np.asarray, sparse.csr_matrix):
+            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], how, "t")
+            merged = merged.toarray() if sparse.issparse(merged) else merged
+            np.testing.assert_array_equal(merged, [[1.0, 3.0], [expected, 0.0], [np.nan, 1.0]])
 
     def test_cells_of_spreadsheets(self, rows, tmp_path, capsys):
         """Thousands with commas, a typographer's minus, and what is not available."""
@@ -557,8 +574,9 @@ class TestSmallThings:
     def test_a_stability_selection_that_keeps_nothing_says_so(self):
         X, y = np.random.default_rng(0).standard_normal((24, 30)), np.arange(24) % 2
         selector = MinimaxRiskSelector(stability=True, threshold=1.0, n_subsamples=4, random_state=0)
-        with pytest.warns(UserWarning, match="no column was selected from 100% of the halves"):
+        with pytest.warns(UserWarning, match="no column was selected from 100% of the halves") as caught:
             selector.fit(X, y)
+        assert caught[0].filename == __file__
 
     def test_parameters_by_position(self):
         with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\('auto', coding='signed', radius=2\)\.$"):
@@ -673,6 +691,18 @@ class TestFilesThatAreWritten:
         note = "The cross-validation has 3 folds and not 10, since class 'rare' has only 3 samples."
         assert note in said
         assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
+
+    def test_fewer_folds_because_of_few_groups(self, tmp_path, capsys):
+        X, _ = expression(24, seed=6)
+        y = np.where(np.arange(24) < 16, "few patients", "many")
+        patients = [*(f"p{i // 4}" for i in range(16)), *(f"q{i}" for i in range(8))]
+        study = write_study(tmp_path / "t.csv", X, y)
+        lines = study.read_text(encoding="utf-8").splitlines()
+        lines = [f"{line},{cell}" for line, cell in zip(lines, ["patient", *patients], strict=True)]
+        study.write_text("\n".join(lines), encoding="utf-8")
+        options = ("--groups", "patient", "--report", tmp_path / "r.html", "--permutations", 0, "--radii", 0)
+        said = run(capsys, "fit", study, "--target", "diagnosis", *options, "--no-guarantee")[2]
+        assert "has 4 folds and not 10, since class 'few patients' has only 4 groups of samples." in said
 
 
 class TestModelFilesThatAreNotSound:

@@ -27,7 +27,7 @@ from experiments.guarantees import path_and_fits as path
 from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
 from experiments.harness.cells import blocks
 from experiments.harness.child import Story
-from experiments.harness.settings import QUICK, Settings, overridden
+from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
 from experiments.harness.summary import item_text, read_csv, text_again, write_summary
 from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
@@ -189,7 +189,7 @@ def test_wrong_sizes_are_refused(settings, message):
 
 
 def test_the_sizes_are_no_difference_from_the_paper():
-    settings = overridden(Settings(), folds=3, noise_tests=7)
+    settings = Settings(folds=3, noise_tests=7)
     for item in GUARANTEE_ITEMS.values():
         text = item_text(item, item.report(settings, Sources(("wine",)), []), settings, Sources(("wine",)))
         assert "not those of the paper's text" not in text

@@ -386,8 +386,9 @@ def test_labels_that_the_model_has_not_learned_are_not_drawn(wrong):
     labels = y.astype(type(wrong)).astype(object)
     labels[3] = wrong
     at = 3 if isinstance(wrong, int) else 0
-    with pytest.raises(ValueError, match=rf"y must hold labels of the model.*\[0, 1\].*at position {at}"):
-        SelectedValuesDisplay.from_estimator(model, X, labels)
+    for display in (SelectedValuesDisplay, ErrorComparisonDisplay):
+        with pytest.raises(ValueError, match=rf"y must hold labels of the model.*\[0, 1\].*at position {at}"):
+            display.from_estimator(model, X, labels)
 
 
 @pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data

@@ -89,8 +89,14 @@ def data_of_kind(kind):
         "sparse": lambda: {"X": sparse.csr_array(data.X)},
         "importance": lambda: {"counts": np.ones(24)},
         "groups": lambda: {"groups": np.arange(24)},
+        "pairs": lambda: {"groups": pairs_of_a_class(data.labels)},
     }
     return replace(data, **changes.get(kind, dict)())
+
+
+def pairs_of_a_class(labels):
+    earlier = np.array([(labels[:i] == label).sum() for i, label in enumerate(labels)])
+    return 2 * (earlier // 2) + labels
 
 
 @pytest.mark.parametrize("is_known", [True, False])
@@ -134,10 +140,10 @@ def test_columns_that_are_empty_whatever_the_labels():
 
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "groups", "array-api"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "pairs", "array-api", "pairs, array-api"])
 def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
-    data = data_of_kind(kind)
-    if kind == "array-api":
+    data = data_of_kind(kind.split(",")[0])
+    if kind.endswith("array-api"):
         data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
     choices = {
         **CHOICES,
@@ -160,8 +166,9 @@ def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
     kinds = {
         "dense": DensePart,
         "implicit": ImplicitFeatures,
-        "groups": DenseFeatures,
+        "pairs": DenseFeatures,
         "array-api": DeviceFeatures,
+        "pairs, array-api": DeviceFeatures,
     }
     assert isinstance(found.problem.features, kinds.get(kind, object))
 

@@ -18,7 +18,9 @@ from typer.testing import CliRunner
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, permutation_test
 from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.cli.annotation import own_descriptions, read_annotation
 from minimaxrisk.cli.app import app
+from minimaxrisk.cli.console import Console
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.report import Provenance, bundle, gather_findings, render_report, report_of
@@ -131,6 +133,15 @@ def test_genes_are_written_as_they_are(findings, tmp_path, ending):
         assert 0.0 <= float(record["selected in share of folds"]) <= 1.0
 
 
+def test_an_annotation_called_like_a_column(findings):
+    table = gene_table(findings.features, findings.data.classes, {"feature": [str(j) for j in range(60)]})
+    assert table.headers[:3] == ["feature", "feature", "importance"]
+    found = findings.features
+    assert [row[:2] for row in table.rows] == [
+        [name, str(j)] for name, j in zip(found.names, found.columns, strict=True)
+    ]
+
+
 def test_genes_at_the_command_line(three, tmp_path):
     X, y = three
     names = [f"probe_{j}" for j in range(12)]
@@ -166,6 +177,28 @@ def test_genes_at_the_command_line(three, tmp_path):
         app, ["fit", str(table), "--target", "diagnosis", "--annotation", str(about)]
     )
     assert "is a feature of the data, such as 'probe_0'" in str(strange.exception)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_annotations_are_read_like_data(encoding, delimiter, tmp_path):
+    about = tmp_path / "probes.csv"
+    lines = ["probe, symbol", "µ1 , Müller’s", "b,TP53"]
+    about.write_text("\n".join(lines).replace(",", delimiter), encoding=encoding)
+    found = read_annotation(about, ["b", "µ1"], Console(quiet=True))
+    assert found == {"symbol": ["TP53", "Müller’s"]}
+
+
+def test_descriptions_of_a_gct_file_in_another_encoding(tmp_path):
+    table = tmp_path / "genes.gct"
+    lines = ["#1.2", "2\t1", "Name\tDescription\tA", "µ1\tMüller’s\t0.5", "b\tTP53\t1"]
+    table.write_text("\n".join(lines), encoding="cp1252")
+    assert own_descriptions(table, ["µ1", "b"]) == {"Description": ["Müller’s", "TP53"]}
+
+
+def test_an_unknown_site_is_refused_before_the_work():
+    with pytest.raises(ValueError, match="links must be one of ncbi, genecards, got 'x'"):
+        report_of(None, None, None, links="x")
 
 
 def test_links_only_where_asked_for(findings):

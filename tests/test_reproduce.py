@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from experiments.__main__ import default_folder, main
 from experiments.harness.journal import exclusive
 from experiments.harness.reproduce import reproduce, work_on
-from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper, overridden
+from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper
 from experiments.harness.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
 from experiments.harness.summary import as_html, item_text, read_csv, text_again
 from experiments.items import PAPER_ITEMS
@@ -35,7 +36,7 @@ from minimaxrisk.datasets import load_dataset, make_expression
 from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
 
 ROOT = Path(__file__).parents[1]
-TINY = overridden(
+TINY = replace(
     QUICK,
     folds=2,
     n_max_values=(5, 100),
@@ -224,9 +225,9 @@ def _keys(path):
 
 def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path, in_this_process, no_figures):
     said = []
-    few = overridden(TINY, datasets=("wine",), epsilons=(0.01,))
+    few = replace(TINY, datasets=("wine",), epsilons=(0.01,))
     reproduce(["epsilon"], tmp_path, few, jobs=1, say=said.append)
-    more = overridden(few, epsilons=(0.01, 0.001))
+    more = replace(few, epsilons=(0.01, 0.001))
     reproduce(["epsilon"], tmp_path, more, jobs=1, say=said.append)
     keys = _keys(tmp_path / "epsilon" / "cells.jsonl")
     assert len(keys) == len(set(keys)) == 3
@@ -234,7 +235,7 @@ def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path,
 
 def test_every_environment_that_measured_something_is_named(tmp_path, in_this_process, no_figures):
     """Also where the first item needs no new cell and the second one does."""
-    few = overridden(TINY, datasets=("wine",), epsilons=(0.01,), sizes=(50,))
+    few = replace(TINY, datasets=("wine",), epsilons=(0.01,), sizes=(50,))
     reproduce(["epsilon"], tmp_path, few, jobs=1, say=lambda text: None)
     path, journal = tmp_path / "environment.json", tmp_path / "epsilon" / "cells.jsonl"
     ((now, about),) = json.loads(path.read_text(encoding="utf-8")).items()
@@ -249,7 +250,7 @@ def test_every_environment_that_measured_something_is_named(tmp_path, in_this_pr
 
 
 def test_times_have_a_limit_that_is_shown(tmp_path, in_this_process, no_figures):
-    settings = overridden(TINY, datasets=("simulated",), lp_limit=0.01, n_max_values=(100,))
+    settings = replace(TINY, datasets=("simulated",), lp_limit=0.01, n_max_values=(100,))
     reproduce(["n-max"], tmp_path, settings, jobs=1, say=lambda text: None)
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "> 0.01 (1 of 1)" in summary
@@ -318,7 +319,7 @@ def test_settings_follow_the_paper_and_differences_are_named():
     assert (min(full.sizes), max(full.sizes), full.scalability_repetitions) == (100, 25_000, 20)
     names = ("n_max", "k_max", "lp_repetitions")
     assert differences_from_paper(full, names) == [f"lp_repetitions = 10 (paper: {PAPER['lp_repetitions']})"]
-    assert "k_max = 7 (paper: 10)" in differences_from_paper(overridden(full, k_max=7), names)
+    assert "k_max = 7 (paper: 10)" in differences_from_paper(replace(full, k_max=7), names)
 
 
 HARD = {"dataset": "hard", "n_max": 20, "epsilon": 1e-4}
@@ -563,14 +564,13 @@ def test_claim_about_selection_can_fail(errors, expected):
 
 def test_reports_survive_cells_that_did_not_get_through():
     """A failed or stopped cell is shown, and the report is written all the same."""
-    settings = overridden(TINY, datasets=())
     for item in PAPER_ITEMS.values():
         sources = Sources(("simulated",))
         rows = [
             {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(settings, sources)
+            for cell in item.plan(TINY, sources)
         ]
-        report = item.report(settings, sources, rows)
+        report = item.report(TINY, sources, rows)
         assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
 
 

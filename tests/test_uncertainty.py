@@ -510,6 +510,15 @@ def test_where_nothing_varies_nothing_is_skewed():
     assert assumptions.mean_kurtosis(sample) == 0.0
 
 
+def test_kurtosis_of_columns_that_vary(data):
+    """The last has one value. Of the others it is the kurtosis that SciPy knows."""
+    X, labels = data
+    for options in ({}, {"coding": "one-hot"}):
+        sample = sample_of(X, labels, fit_intercept=False, **options)
+        expected = stats.kurtosis(X[:, :-1], axis=0, fisher=False).mean()
+        assert assumptions.mean_kurtosis(sample) == pytest.approx(expected, rel=1e-9)
+
+
 def test_kurtosis_of_means_of_groups(data):
     """Their squares have not the mean one that those of single samples have."""
     X, labels = data

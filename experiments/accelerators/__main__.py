@@ -60,7 +60,6 @@ def _rows(only: list[str] | None, *, quick: bool) -> Iterator[dict[str, object]]
     from experiments.accelerators import clock, streaming, workloads  # noqa: PLC0415
 
     workloads.quiet()
-    few = quick
     parts: dict[str, Callable[[], Iterator[dict[str, object]]]] = {
         "bandwidth": lambda: iter(
             [
@@ -68,23 +67,20 @@ def _rows(only: list[str] | None, *, quick: bool) -> Iterator[dict[str, object]]
                 {"what": "upload from pinned memory", "gigabytes_per_second": clock.upload_bandwidth() / 1e9},
             ]
         ),
-        "wide": lambda: workloads.wide([(200, 100_000)] if few else [(200, 10_000_000), (1000, 2_000_000)]),
-        "same": lambda: workloads.same_results(200, 10_000 if few else 100_000),
+        "wide": lambda: workloads.wide([(200, 100_000)] if quick else [(200, 10_000_000), (1000, 2_000_000)]),
+        "same": lambda: workloads.same_results(200, 10_000 if quick else 100_000),
         "permutations": lambda: (
             row
-            for n, d, on_cpu in ([(72, 7129, 20)] if few else [(72, 7129, 200), (200, 1_000_000, 0)])
-            for row in workloads.permutations(100 if few else 1000, n=n, d=d, on_cpu=on_cpu)
+            for n, d, on_cpu in ([(72, 7129, 20)] if quick else [(72, 7129, 200), (200, 1_000_000, 0)])
+            for row in workloads.permutations(100 if quick else 1000, n=n, d=d, on_cpu=on_cpu)
         ),
         "ensemble": lambda: (
             row
-            for n, d in ([(72, 7129)] if few else [(72, 7129), (200, 100_000)])
+            for n, d in ([(72, 7129)] if quick else [(72, 7129), (200, 100_000)])
             for row in workloads.ensemble(50, n=n, d=d)
         ),
-        "growth": lambda: workloads.growth(
-            200,
-            [10_000, 30_000] if few else [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000],
-        ),
-        "streamed": lambda: streaming.streamed(200, 500_000 if few else 50_000_000),
+        "growth": lambda: workloads.growth(200, WIDTHS[:2] if quick else WIDTHS),
+        "streamed": lambda: streaming.streamed(200, 500_000 if quick else 50_000_000),
     }
     properties = torch.cuda.get_device_properties(0)
     yield {

@@ -24,7 +24,7 @@ GAP, N_INFORMATIVE, EFFECT = 1e-6, 20, 0.8
 MOST_ON_CPU = 1_000_000
 
 
-def study(n: int, d: int, *, device: str = "cuda") -> tuple[torch.Tensor, np.ndarray]:
+def study(n: int, d: int) -> tuple[torch.Tensor, np.ndarray]:
     """Standard normal columns in float32, made on the card; some differ between two classes."""
     random = torch.Generator(device="cuda").manual_seed(0)
     X = torch.empty((n, d), dtype=torch.float32, device="cuda")
@@ -34,7 +34,7 @@ def study(n: int, d: int, *, device: str = "cuda") -> tuple[torch.Tensor, np.nda
         part.copy_(torch.randn(part.shape, generator=random, device="cuda"))
     y = np.arange(n) % 2
     X[torch.asarray(y == 1, device="cuda"), :N_INFORMATIVE] += EFFECT
-    return X.to(device), y
+    return X, y
 
 
 @dataclass

@@ -50,7 +50,7 @@ class LognormalLaw:
 
     @property
     def class_means(self) -> FloatArray:
-        """``exp(m + s^2 / 2)``; within a class the logarithms have standard deviation ``spread``."""
+        """``exp(m + s^2 / 2)``; within a class the logarithms have standard deviation s, their ``scale``."""
         return np.asarray(np.exp(self.logarithms.class_means + self.logarithms.scale**2 / 2.0))
 
     def sample(self, n_samples: int, random_state: Any = None) -> tuple[FloatArray, IntArray]:

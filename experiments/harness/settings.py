@@ -203,11 +203,6 @@ QUICK = Settings(
 )
 
 
-def overridden(base: Settings, **values: Any) -> Settings:
-    """The settings with those values that are not None or empty."""
-    return replace(base, **{name: value for name, value in values.items() if value not in (None, ())})
-
-
 def with_texts(base: Settings, texts: Sequence[str]) -> Settings:
     """The settings with values from ``name=value``; several values are separated by commas."""
     values: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from experiments.harness.cells import TIME_LIMIT, Cell, Setting
+from experiments.harness.cells import OK, TIME_LIMIT, Cell, Setting
 from experiments.harness.reporting import (
     Claim,
     Figure,
@@ -146,7 +146,7 @@ def _exponent(rows: Sequence[Row], method: str) -> float:
     """Slope of log time over log size; from fewer than three sizes it would say little."""
     known = [
         (row["size"], row["seconds"])
-        for row in pick(rows, method=method, status="ok")
+        for row in pick(rows, method=method, status=OK)
         if row["size"] >= GROWTH_FROM
     ]
     if len({size for size, _ in known}) < 3:

@@ -33,7 +33,7 @@ class FullSolution:
         return np.asarray(blocks @ self.coding)
 
 
-def solve_full_lp(X: Any, y: np.ndarray, radius: float = 1.0) -> FullSolution:
+def solve_full_lp(X: Any, y: np.ndarray) -> FullSolution:
     """Pose and solve the problem for columns of unit variance; a sparse X is centred implicitly.
 
     With Psi = X - 1 c', the moments are (C w) X - z c', where z holds the row sums of C w: these are
@@ -43,7 +43,7 @@ def solve_full_lp(X: Any, y: np.ndarray, radius: float = 1.0) -> FullSolution:
     n, K = len(labels), len(classes)
     coding = np.array([[1.0, -1.0]]) if K == 2 else np.eye(K)
     centre = np.asarray(X.mean(axis=0)).ravel() if sparse.issparse(X) else np.zeros(X.shape[1])
-    tau, lam = _moments(X, labels, coding, centre, radius)
+    tau, lam = _moments(X, labels, coding, centre)
     B = len(coding)
 
     # Variables: w class by class, then r, then z.
@@ -84,9 +84,9 @@ def solve_full_lp(X: Any, y: np.ndarray, radius: float = 1.0) -> FullSolution:
 
 
 def _moments(
-    X: Any, labels: np.ndarray, coding: np.ndarray, centre: np.ndarray, radius: float
+    X: Any, labels: np.ndarray, coding: np.ndarray, centre: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means of Phi(x, y) and radii s sigma / sqrt(n), both B x (d + 1) with the column of ones first."""
+    """Means of Phi(x, y) and radii sigma / sqrt(n), both B x (d + 1) with the column of ones first."""
     n = len(labels)
     signs = coding[:, labels]
     squares = X.multiply(X) if sparse.issparse(X) else X**2
@@ -97,4 +97,4 @@ def _moments(
     crossed = (signs**2 @ X) * centre
     power = square_totals - 2.0 * crossed + np.outer(square_weight, centre**2)
     second = np.column_stack([square_weight, power]) / n
-    return mean, radius * np.sqrt(np.maximum(second - mean**2, 0.0) / n)
+    return mean, np.sqrt(np.maximum(second - mean**2, 0.0) / n)

@@ -11,7 +11,7 @@ it before, both are still true.
 # Three solvers, one optimum
 # --------------------------
 # *Constraint generation* is the algorithm of the paper: it starts with a few genes and lets more in, round by
-# round. Its bound falls in every round. The *interior point*, the default, goes through the inside of the
+# round. Its upper bound never rises. The *interior point*, the default, goes through the inside of the
 # uncertainty set. *First-order* takes many cheap steps and is meant for very large sparse data. The radius is
 # a plain number here: we look at solvers, and take the worst-case error as a score. A warning would remind us
 # of that.
@@ -59,7 +59,7 @@ print(f"{stopped.worst_case_error_lower_:.4f} <= R* <= {stopped.worst_case_error
 # The picture
 # -----------
 # The band between the two bounds closes from both sides, for each solver in its own way, and ends at the same
-# number.
+# number, up to the gap with which each is content.
 
 figure, axes = plt.subplots(1, 3, figsize=(8.8, 3.8), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, solvers.items(), strict=True):

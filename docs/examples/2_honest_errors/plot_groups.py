@@ -57,7 +57,7 @@ for name, wrong, right in zip(names, without.T, with_groups.T, strict=True):
 # %%
 # Look
 # ----
-# Each dot is a study. Without groups (orange) all looks like a great finding. With groups (blue) the errors
+# Each dot is a study. Without groups (orange) noise looks like a finding. With groups (blue) the errors
 # are around one half, no bound is far below it, and p-values are anywhere between 0 and 1, as they should be
 # on noise.
 

@@ -23,9 +23,10 @@ def _of_machine() -> int | None:
     return None
 
 
-def _of_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+def _of_group() -> int | None:
     """What is left to a container; files of others that are cached count as free."""
     with suppress(OSError, ValueError):
+        folder = Path("/sys/fs/cgroup")
         limit = int((folder / "memory.max").read_text())
         used = int((folder / "memory.current").read_text())
         cached = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())

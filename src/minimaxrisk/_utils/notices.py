@@ -53,14 +53,17 @@ class LargeFitWarning(UserWarning):
 
 
 SEARCHES = "sklearn.model_selection."
+# What stands between a caller and the line that warns: this package, and the wrappers that scikit-learn puts
+# around fit.
+BETWEEN = ("minimaxrisk.", "sklearn.base", "sklearn.callback.")
 RADIUS_WARNINGS = frozenset({UninformativeRadiusWarning, CoverageWarning})
 
 _told_in_searches: set[tuple[str, int, int, type[Warning]]] = set()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
 
 
-def warn(message: str, category: type[Warning], stacklevel: int, *, in_searches: str | None = None) -> None:
-    """``warnings.warn``, unless a loop has asked for silence about this category.
+def warn(message: str, category: type[Warning], *, in_searches: str | None = None) -> None:
+    """A warning about the line that called this package, unless a loop has asked for silence about such.
 
     Searches and cross-validations of scikit-learn fit many times, with numbers of their own in each message.
     There ``in_searches`` is said instead, once, of the line that called the search. Python itself forgets
@@ -68,15 +71,23 @@ def warn(message: str, category: type[Warning], stacklevel: int, *, in_searches:
     """
     if category in _silenced.get():
         return
-    caller = _caller_of_search(sys._getframe(stacklevel)) if in_searches is not None else None
+    caller = _caller_of_search(sys._getframe(1)) if in_searches is not None else None
     if in_searches is None or caller is None:
-        warnings.warn(message, category, stacklevel=stacklevel + 1)
+        warnings.warn(message, category, stacklevel=_level_of_caller())
         return
     place = (caller.f_code.co_filename, caller.f_lineno, id(caller), category)
     if place not in _told_in_searches:
         _told_in_searches.add(place)
         name = caller.f_globals.get("__name__")
         warnings.warn_explicit(in_searches, category, *place[:2], module=name)
+
+
+def _level_of_caller() -> int:
+    """Where the line is that called this package, as ``stacklevel`` in the function that asks."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(BETWEEN):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _caller_of_search(frame: FrameType | None) -> FrameType | None:

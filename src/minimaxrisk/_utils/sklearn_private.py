@@ -16,9 +16,6 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-    # From inside fit past scikit-learn's two decorators to the line that called it.
-    CALLER_OF_FIT = 4
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -27,7 +24,6 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method: Any) -> Any:
         return method
 
-    CALLER_OF_FIT = 3
 
 # Packages of scikit-learn that adapt it to other array libraries, which they import.
 ARRAY_ADAPTERS = [f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")]
@@ -52,7 +48,6 @@ def without_array_adapters() -> Iterator[None]:
 
 __all__ = [
     "ARRAY_ADAPTERS",
-    "CALLER_OF_FIT",
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.checks import check_n_folds
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -180,8 +180,7 @@ def check_batches(
     False
     """
     check_model(model)
-    if not (is_integer(n_folds) and n_folds >= 2):
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    check_n_folds(n_folds)
     data = training_data_of(model, X, y)
     check_classes(model, data)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")
@@ -190,10 +189,10 @@ def check_batches(
         raise ValueError(f"batch must tell at least 2 batches apart, got only {names[0]!r}.")
     counts = np.zeros((len(names), len(data.classes)), dtype=np.intp)
     np.add.at(counts, (codes, data.labels), 1)
-    skipped = _reason_to_skip(model, counts)
+    kept = groups if groups is not None and _are_constant_within(groups, codes) else None
+    skipped = _reason_to_skip(model, codes, kept)
     n_wrong = None
     if skipped is None:
-        kept = groups if groups is not None and _are_constant_within(groups, codes) else None
         columns = data.X[:, model.selected_features_]
         with quiet_fits():
             of_batch = MinimaxRiskClassifier(standardize=model.standardize).fit(columns, codes)
@@ -212,11 +211,13 @@ def check_batches(
     )
 
 
-def _reason_to_skip(model: Any, counts: IntArray) -> str | None:
+def _reason_to_skip(model: Any, codes: IntArray, groups: Any) -> str | None:
     if not len(model.selected_features_):
         return "the model selected none"
-    if counts.sum(axis=1).min() < 2:
-        return "a batch has a single sample, which cannot be used both to train and to test"
+    unit = np.arange(len(codes)) if groups is None else codes_of_groups(groups, len(codes))
+    if np.bincount(codes[np.unique(unit, return_index=True)[1]]).min() < 2:
+        kind = "sample" if groups is None else "group of samples"
+        return f"a batch has a single {kind}, which cannot be used both to train and to test"
     return None
 
 

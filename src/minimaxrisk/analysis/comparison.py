@@ -27,13 +27,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.checks import check_positive_integer, is_integer
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.rows import rows_of
-from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.cross_validation import fit_with_groups
-from minimaxrisk.samples.validation import check_label_values, codes_of_groups
+from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
 class CannotFitError(ValueError):
@@ -187,12 +186,7 @@ def compare(
                 f"estimators[{name!r}] must be a classifier (not a class, and no regressor), got "
                 f"{estimator!r}."
             )
-    check_label_values(y)
-    y = np.asarray(y)
-    if y.ndim != 1 or num_samples(X) != len(y):
-        raise ValueError(
-            f"y must be 1-D with one label for each of the {num_samples(X)} samples, got shape {y.shape}."
-        )
+    y = check_labels(X, y)
     folds = _folds(y, cv, n_repeats, groups, random_state)
     tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
@@ -229,8 +223,7 @@ def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:
 def _folds(
     y: np.ndarray, cv: Any, n_repeats: Any, groups: Any, random_state: Any
 ) -> list[tuple[IntArray, IntArray]]:
-    if not (is_integer(n_repeats) and n_repeats >= 1):
-        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}.")
+    check_positive_integer("n_repeats", n_repeats)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     splitter: BaseCrossValidator = cv
     if is_integer(cv):

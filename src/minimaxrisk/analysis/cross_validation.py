@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer
+from minimaxrisk._utils.checks import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.rows import rows_of
-from minimaxrisk.samples.validation import codes_of_groups
+from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 RULES = ("randomized", "argmax")
 # Probabilities of named classes are counted from each of these on, up to the one before; 1 on its own.
@@ -139,13 +138,18 @@ class CrossValidatedError:
         return tuple(bands)
 
 
-def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
-    """No more than the smallest class has samples, or groups, so that every fold tests and trains each."""
-    if not isinstance(n_folds, Integral) or n_folds < 2:
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+def sizes_of_classes(model: Any, y: Any, groups: Any = None) -> IntArray:
+    """How many samples, or groups of them, each class has."""
     y = np.asarray(y)
     labels = y if groups is None else y[_first_of_groups(groups)[1]]
-    return min(int(n_folds), int((labels[:, None] == model.classes_).sum(axis=0).min()))
+    sizes: IntArray = (labels[:, None] == model.classes_).sum(axis=0)
+    return sizes
+
+
+def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
+    """No more than the smallest class has samples, or groups, so that every fold tests and trains each."""
+    check_n_folds(n_folds)
+    return min(int(n_folds), int(sizes_of_classes(model, y, groups).min()))
 
 
 def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups: Any = None) -> Any:
@@ -209,9 +213,8 @@ def cross_validated_error(
     """
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)
-    if not (is_integer(n_repeats) and n_repeats >= 1):
-        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}.")
-    own = np.argmax(y[:, None] == model.classes_, axis=1)
+    check_positive_integer("n_repeats", n_repeats)
+    own = positions_of_labels(y, model.classes_)
     repeats = []
     for r in range(n_repeats):
         # The first folds are the same with and without repeats.

@@ -261,7 +261,6 @@ def _warn_about_gap(gap: float) -> None:
         warn(
             f"at some radii the bounds on R* are still {gap:.2g} apart; they are valid.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

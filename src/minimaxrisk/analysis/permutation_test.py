@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.checks import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.rows import rows_of
@@ -36,8 +36,8 @@ from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.settings import EngineSettings
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.parameters import engine_settings_of, radius_seed_of
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.estimators.parameters import engine_settings_of, pose_by, radius_seed_of
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_label_values,
@@ -172,8 +172,7 @@ def permutation_test(
     >>> test.pvalue
     0.01
     """
-    if not (is_integer(n_permutations) and n_permutations >= 1):
-        raise ValueError(f"n_permutations must be a positive integer, got {n_permutations!r}.")
+    check_positive_integer("n_permutations", n_permutations)
     if not (is_number(gap_tol) and gap_tol > 0.0):
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
@@ -185,7 +184,6 @@ def permutation_test(
             "observed labels differ from permuted ones by this alone, so that the p-value means nothing. Use "
             "class_weight of the estimator instead.",
             UserWarning,
-            stacklevel=2,
         )
     statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
     orders = [np.arange(len(sample.y)), *sample.permutations(n_permutations, random_state)]
@@ -341,15 +339,7 @@ class _Relabelling:
         rule = without_coverage(radius_rule_of(checked, radius_seed_of(checked)))
         settings = engine_settings_of(checked, checked.n_features_in_)
         with suitable_threads(len(data.labels)):
-            posed = pose(
-                data,
-                coding=checked.coding,
-                rule=rule,
-                standardize=checked.standardize,
-                fit_intercept=checked.fit_intercept,
-                copy=checked.copy,
-                marginal_is_known=checked.marginal == "empirical",
-            )
+            posed = pose_by(checked, data, rule)
         # The features hold the values of X already.
         empty = replace(data, X=np.empty((len(data.labels), 0)))
         return cls(posed, empty, posed.rule_for_labellings(rule), settings, stop)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from minimaxrisk.cli.console import Console
 from minimaxrisk.files.cells import is_missing
+from minimaxrisk.files.gene_tables import gct_sizes
+from minimaxrisk.files.layout import find_delimiter
+from minimaxrisk.files.text_file import TextFile, head, read_text
 
-# The first line of a GCT file; the second one has its sizes.
+# The first line of a GCT file.
 GCT_MARK = re.compile(r"#1\.[23]\s*$")
 
 
@@ -27,7 +27,7 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
     if len(header) < 2:
         raise ValueError(
             f"{path} must have the names of features in its first column and columns about them after it, "
-            f"separated by commas or tabs; got the header {', '.join(header)!r}."
+            f"separated by commas, semicolons or tabs; got the header {', '.join(header)!r}."
         )
     about = _by_name(lines, len(header) - 1)
     found = [name for name in feature_names if str(name) in about]
@@ -77,26 +77,24 @@ def _columns(
 def _is_gct(path: Path) -> bool:
     if not path.is_file():
         return False
-    with _opened(path) as file:
-        return GCT_MARK.match(file.readline(100)) is not None
+    first, *_ = head(path, 100).decode("utf-8-sig", "replace").splitlines() or [""]
+    return GCT_MARK.match(first) is not None
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
-    # Opened as bytes either way, since only text says what its encoding is.
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as raw:
-        yield io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+def _rows(path: Path) -> list[list[str]]:
+    rows, _ = read_text(path, lambda file: list(_cells(file)))
+    return rows
 
 
-def _rows(path: Path) -> Iterator[list[str]]:
+def _cells(file: TextFile) -> Iterator[list[str]]:
     """Lines as cells; of a GCT file the columns about genes alone, without the lines about samples."""
-    with _opened(path) as file:
-        first, width, n_aside = next(file, ""), None, 0
-        if GCT_MARK.match(first):
-            sizes = [int(size) for size in next(file, "").split()]
-            n_descriptions, n_aside = sizes[2:4] if len(sizes) > 2 else (1, 0)
-            first, width = next(file, ""), 1 + n_descriptions
-        delimiter = "\t" if "\t" in first else ","
-        for i, line in enumerate(csv.reader(chain([first], file), delimiter=delimiter)):
-            if not 0 < i <= n_aside:
-                yield line[:width]
+    n_above, width, n_aside = 0, None, 0
+    if GCT_MARK.match(next(file.lines(), "")):
+        _, _, n_descriptions, n_aside = gct_sizes(file)
+        n_above, width = 2, 1 + n_descriptions
+    lines = islice(file.lines(), n_above, None)
+    first = list(islice(lines, 20))
+    delimiter = "\t" if width is not None else find_delimiter(first)
+    for i, row in enumerate(csv.reader(chain(first, lines), delimiter=delimiter)):
+        if not 0 < i <= n_aside:
+            yield [cell.strip() for cell in row[:width]]

@@ -12,7 +12,7 @@ import typer
 from minimaxrisk.cli.console import Console, as_json
 from minimaxrisk.cli.options import Beside, Effort, GeneOptions
 from minimaxrisk.cli.page_file import write_page
-from minimaxrisk.cli.reporting import NO_GENES, annotations_of, make_report
+from minimaxrisk.cli.reporting import annotations_of, make_report
 from minimaxrisk.cli.results import feature_table, fit_as_json, fit_as_text
 from minimaxrisk.cli.together import describe_batches, together_of
 from minimaxrisk.cli.training import (
@@ -56,7 +56,7 @@ def fit_and_write(
     settings: Mapping[str, Any],
     effort: Effort,
     results: Results,
-    genes: GeneOptions = NO_GENES,
+    genes: GeneOptions,
     command: str,
     console: Console,
 ) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.cli.annotation import own_descriptions, read_annotation
 from minimaxrisk.cli.console import Console, printable
@@ -17,8 +20,6 @@ from minimaxrisk.report import Findings, Provenance, gather_findings, render_rep
 from minimaxrisk.report.bundle import is_bundle_kept
 from minimaxrisk.storage.model_file import SavedModel
 
-NO_GENES = GeneOptions()
-NO_ANNOTATIONS: Mapping[str, Sequence[str]] = {}
 NO_SECONDS: Mapping[str, float] = {}
 
 
@@ -39,10 +40,10 @@ def make_report(
     together: Together,
     command: str,
     console: Console,
+    genes: GeneOptions,
+    annotations: Mapping[str, Sequence[str]],
     permutation_result: PermutationTestResult | None = None,
     guarantee: BestGuarantee | None = None,
-    genes: GeneOptions = NO_GENES,
-    annotations: Mapping[str, Sequence[str]] = NO_ANNOTATIONS,
     seconds: Mapping[str, float] = NO_SECONDS,
 ) -> tuple[Findings, str]:
     """The numbers and the page as HTML; ``X`` is that of the study without gaps.
@@ -70,7 +71,13 @@ def make_report(
             guarantee=guarantee or effort.has_guarantee,
             has_rivals=effort.compares,
         )
-    _tell_fewer_folds(findings, effort, console)
+    if findings.cross_validation is not None and findings.cross_validation.n_folds < effort.n_folds:
+        sizes = sizes_of_classes(saved.classifier, study.y, together.groups)
+        rarest = str(saved.classifier.classes_[int(np.argmin(sizes))])
+        console.note(
+            f"The cross-validation has {min(sizes)} folds and not {effort.n_folds}, since class {rarest!r} "
+            f"has only {min(sizes)} {'samples' if together.groups is None else 'groups of samples'}."
+        )
     provenance = Provenance(
         command=command,
         source=printable(study.source.name),
@@ -90,15 +97,3 @@ def make_report(
             else "the page, with its scripts: some seconds more, once per version"
         )
         return findings, render_report(findings, provenance)
-
-
-def _tell_fewer_folds(findings: Findings, effort: Effort, console: Console) -> None:
-    folds = findings.cross_validation
-    if folds is None or folds.n_folds >= effort.n_folds:
-        return
-    rarest = min(findings.classes, key=lambda one: one.n_samples)
-    kind = "samples" if rarest.n_samples == folds.n_folds else "groups of samples"
-    console.note(
-        f"The cross-validation has {folds.n_folds} folds and not {effort.n_folds}, since class "
-        f"{rarest.name!r} has only {folds.n_folds} {kind}."
-    )

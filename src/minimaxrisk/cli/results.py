@@ -23,6 +23,7 @@ from minimaxrisk.report.section_wording import about_rivals
 from minimaxrisk.report.summaries import FeatureTable, summarise_radius, tabulate_features
 from minimaxrisk.report.tables import rival_table
 from minimaxrisk.report.wording import headline
+from minimaxrisk.samples.validation import positions_of_labels
 
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
@@ -166,7 +167,7 @@ def feature_table(trained: Trained, findings: Findings | None) -> FeatureTable:
     if findings is not None:
         return findings.features
     model = trained.classifier
-    own = np.argmax(trained.y[:, None] == model.classes_, axis=1)
+    own = positions_of_labels(trained.y, model.classes_)
     contrasts = class_contrasts(trained.features, own, len(model.classes_))
     return tabulate_features(model, contrasts, trained.study.feature_names)
 

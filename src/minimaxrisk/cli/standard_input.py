@@ -12,8 +12,17 @@ import typer
 
 STDIN = Path("-")
 # How files of formats that are no text begin.
-BEGINNINGS = {b"\x1f\x8b": ".csv.gz", b"PAR1": ".parquet", b"\x89HDF": ".h5ad", b"\x93NUMPY": ".npy"}
-WORKBOOK, ARRAYS = b"xl/", ".npz"
+BEGINNINGS = {
+    b"\x1f\x8b": ".csv.gz",
+    b"PAR1": ".parquet",
+    b"ARROW1": ".feather",
+    b"\x89HDF": ".h5ad",
+    b"\x93NUMPY": ".npy",
+    b"MATLAB": ".mat",
+    b"\xd0\xcf\x11\xe0": ".xls",
+}
+# What a zip holds that is no arrays of NumPy.
+WITHIN_ZIP = {b"xl/": ".xlsx", b"opendocument.spreadsheet": ".ods"}
 
 
 @contextmanager
@@ -34,5 +43,5 @@ def as_file(data: Path) -> Iterator[Path]:
 def _ending(content: bytes) -> str:
     """By the first bytes; a zip is a workbook or arrays of NumPy."""
     if content.startswith(b"PK"):
-        return ".xlsx" if WORKBOOK in content else ARRAYS
+        return next((ending for mark, ending in WITHIN_ZIP.items() if mark in content), ".npz")
     return next((ending for begin, ending in BEGINNINGS.items() if content.startswith(begin)), ".csv")

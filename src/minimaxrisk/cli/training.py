@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.copies import exact_copies, near_copies
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.cli.console import Console
 from minimaxrisk.cli.options import Beside, Effort
@@ -18,8 +18,8 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.files.problems import counted, listed
-from minimaxrisk.files.quality import columns_like_labels, copied_samples, line_counters
+from minimaxrisk.files.problems import counted, ignoring, listed
+from minimaxrisk.files.quality import columns_like_labels, line_counters
 from minimaxrisk.guarantees.error_statement import BestGuarantee
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
@@ -30,6 +30,7 @@ from minimaxrisk.storage.model_file import SavedModel, current_versions
 # Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
 # or more than the memory of a common machine.
 PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
+NAMED = 3  # pairs of samples in a message
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,33 @@ class Trained:
 
 
 def warn_of_copies(study: Study, together: Together, console: Console) -> None:
-    """Loudly, where samples are copies of others and nothing keeps them together."""
-    groups = together.groups
-    pairs = [(i, j) for i, j in copied_samples(study.X) if groups is None or groups[i] != groups[j]]
+    """Loudly, where samples are copies of others, or look so, and nothing keeps them together."""
+    groups, names = together.groups, study.sample_names
+    exact = exact_copies(study.X)
+    pairs = [(i, j) for i, j in exact if groups is None or groups[i] != groups[j]]
     if pairs:
         i, j = pairs[0]
         console.warn(
             f"{counted(len(pairs), 'sample')} with the values of another one, such as "
-            f"{study.sample_names[j]!r} with those of {study.sample_names[i]!r}: with one in training and "
+            f"{names[j]!r} with those of {names[i]!r}: with one in training and "
             "its copy in the test every classifier looks good. Remove copies, or name what belongs together "
             "with --groups"
+        )
+    copied = {j: i for i, j in exact}
+    near = [
+        pair
+        for pair in near_copies(study.X, np.asarray(study.y), groups)
+        if copied.get(pair.first, pair.first) != copied.get(pair.second, pair.second)
+    ]
+    if near:
+        shown = [
+            f"{names[pair.first]!r} and {names[pair.second]!r} at {pair.share:.0%}" for pair in near[:NAMED]
+        ]
+        console.warn(
+            f"{counted(len(near), 'pair')} of samples far closer than is usual in their class, such as "
+            f"{', '.join(shown)} of the usual distance: they look like one sample measured twice. With one "
+            "in training and the other in the test every classifier looks good. If they belong together, "
+            "say so with --groups, or keep one of them"
         )
 
 
@@ -86,10 +104,9 @@ def warn_of_giveaways(trained: Trained, console: Console) -> None:
         ),
     ):
         if found:
-            options = " ".join(f"--ignore {shlex.quote(name)}" for name in found)
             console.warn(
                 f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
-                f"fit again with {options}"
+                f"fit again with {ignoring(found)}"
             )
 
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 TIMEOUT = (10.0, 60.0)  # seconds to connect, and between two pieces
 PIECE = 1 << 14
 
@@ -73,8 +75,6 @@ class ResumingDownloader:
             )
 
     def _bar(self, url: str, offset: int, total: int | None) -> Any:
-        from tqdm import tqdm  # noqa: PLC0415 - only those who download need it
-
         return tqdm(
             total=total,
             initial=offset,

@@ -7,8 +7,8 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
+from minimaxrisk._utils.extras import require
 from minimaxrisk.datasets.archive import read_archive, write_archive
 from minimaxrisk.datasets.content_hash import content_sha256
 from minimaxrisk.datasets.download import DownloadError, ResumingDownloader
@@ -107,7 +107,7 @@ def fetch_dataset(
 
 
 def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: bool, progressbar: bool) -> Path:
-    pooch = _pooch()
+    pooch = require("pooch", extra="data", purpose="downloads need")
     downloads = _ready(home / "downloads")
     raw = downloads / info.file
     if force:
@@ -196,14 +196,3 @@ def _ready(folder: Path) -> Path:
             f"the data folder {folder} cannot be written ({error.strerror}); choose another with folder= or "
             f"the environment variable {VARIABLE}."
         ) from error
-
-
-def _pooch() -> Any:
-    try:
-        import pooch  # noqa: PLC0415 - an extra that only downloads need
-        import tqdm  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise ImportError(
-            f'downloads need {error.name}, which is not installed: pip install "minimaxrisk[data]".'
-        ) from error
-    return pooch

@@ -16,7 +16,6 @@ from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.namespaces import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
-    CALLER_OF_FIT,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -32,6 +31,7 @@ from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
     engine_settings_of,
+    pose_by,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
     take_over_columns,
@@ -47,7 +47,7 @@ from minimaxrisk.guarantees.guaranteed_error import (
 )
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
@@ -114,7 +114,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
         array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
-        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour or more memory than is free.
+        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour, or more memory than is free.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
         label exceed their radius most, those that a few steps of a first-order method give the largest
@@ -345,7 +345,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights. A weight of 2 is the same as the row twice, a weight of 0 as no row.
+            Weights, which ``weight_kind`` gives a meaning: a count of 2 is the row twice. 0 is no row.
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
             put mass there, so that the bound holds for them as for the training instances
@@ -392,19 +392,11 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         )
         refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
         settings, radius_seed = engine_settings_of(self, checked.n_features_in_), radius_seed_of(self)
-        warn_about_work(data, self.coding, self.copy, stacklevel=CALLER_OF_FIT + 1)
+        warn_about_work(data, self.coding, self.copy)
         bridge = CallbackBridge(self, X, y)
         monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
         with suitable_threads(len(data.labels)):
-            posed = pose(
-                data,
-                coding=self.coding,
-                rule=radius_rule_of(self, radius_seed),
-                standardize=self.standardize,
-                fit_intercept=self.fit_intercept,
-                copy=self.copy,
-                marginal_is_known=self.marginal == "empirical",
-            )
+            posed = pose_by(self, data, radius_rule_of(self, radius_seed))
             solution = solve_minimax_risk(posed.problem, settings, monitor)
         bridge.close()
         take_over_columns(self, checked)
@@ -413,15 +405,14 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
         self.radius_seed_ = radius_seed
         if solution.interrupted:
             raise KeyboardInterrupt
-        warn_about_radius(self, self.n_features_in_, data, posed.radii, stacklevel=CALLER_OF_FIT + 1)
+        warn_about_radius(self, self.n_features_in_, data, posed.radii)
         if solution.remark:
-            warn(f"{solution.remark}.", ConvergenceWarning, stacklevel=CALLER_OF_FIT)
+            warn(f"{solution.remark}.", ConvergenceWarning)
         elif not (solution.converged or solution.stopped):
             warn(
                 f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
                 "the bounds are valid, and a larger max_iter brings them closer together.",
                 ConvergenceWarning,
-                stacklevel=CALLER_OF_FIT,
             )
         return self
 
@@ -485,8 +476,8 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ClassifierMixin, Bas
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
 
-        Of classes with the same score the first one is taken; so a model that selected no feature says
-        ``classes_[0]`` for every sample.
+        Of classes with the same score the first one is taken; so a model without any coefficient, that of the
+        intercept included, says ``classes_[0]`` for every sample.
 
         Parameters
         ----------

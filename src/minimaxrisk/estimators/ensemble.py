@@ -29,6 +29,7 @@ from minimaxrisk.estimators.log_probabilities import log_probabilities
 from minimaxrisk.estimators.parameters import (
     describe_set,
     engine_settings_of,
+    pose_by,
     radius_seed_of,
     take_over_columns,
     warn_about_radius,
@@ -44,7 +45,7 @@ from minimaxrisk.problem import rule
 from minimaxrisk.problem.average_rule import AverageRule
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.subsamples import (
     Purpose,
     Strata,
@@ -62,8 +63,6 @@ ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of the largest one of their class, for columns at unit variance, are taken for zero.
 SMALL_COEFFICIENT = 0.1
-# From inside fit past scikit-learn's decorator to the line that called it.
-CALLER_OF_FIT = 3
 # What a fit with certify=False does not have.
 OF_THE_CERTIFICATE = (
     "worst_case_error_",
@@ -306,7 +305,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
         set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
         with suitable_threads(len(data.labels)):
-            posed = _posed(data, certified, self._rule_of_set(certified, set_seed))
+            posed = pose_by(certified, data, self._rule_of_set(certified, set_seed))
         learn = RulesFromRows(
             posed,
             data,
@@ -455,9 +454,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.worst_case_proof_ = worst.affine
 
     def _warn(self, data: TrainingData, posed: PosedProblem, judged: OutOfBag) -> None:
-        level = CALLER_OF_FIT + 1
         if self.certify:
-            warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii, stacklevel=level + 1)
+            warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii)
         unseen = int(np.isnan(judged.oob_proba[data.weights > 0, 0]).sum())
         if unseen:
             were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
@@ -465,7 +463,6 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
                 f"{unseen} {were} seen by all members, so that {they_are} not in oob_error_; use more "
                 "members, smaller parts, or complementary=True.",
                 UserWarning,
-                stacklevel=level,
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -514,18 +511,6 @@ def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
     is_small = size < SMALL_COEFFICIENT * size.max(axis=1, keepdims=True)
     is_small[:, :n_leading] = False
     return np.where(is_small, 0.0, mu)
-
-
-def _posed(data: TrainingData, estimator: MinimaxRiskClassifier, radius_rule: RadiusRule) -> PosedProblem:
-    return pose(
-        data,
-        coding=estimator.coding,
-        rule=radius_rule,
-        standardize=estimator.standardize,
-        fit_intercept=estimator.fit_intercept,
-        copy=estimator.copy,
-        marginal_is_known=estimator.marginal == "empirical",
-    )
 
 
 def _worst_case(

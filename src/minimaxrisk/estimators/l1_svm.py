@@ -16,7 +16,6 @@ from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.namespaces import refuse_elsewhere
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
-    CALLER_OF_FIT,
     CallbackSupportMixin,
     Interval,
     LinearClassifierMixin,
@@ -245,7 +244,6 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
                 f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
                 f"and {remedy} brings them closer together.",
                 ConvergenceWarning,
-                stacklevel=CALLER_OF_FIT,
             )
         return self
 

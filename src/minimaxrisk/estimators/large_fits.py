@@ -59,7 +59,7 @@ def estimated_work(data: TrainingData, coding: str, copy: bool | str) -> Work:
     )
 
 
-def warn_about_work(data: TrainingData, coding: str, copy: bool | str, *, stacklevel: int) -> None:
+def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     """Before an hour of work, or work for which there is not the memory.
 
     Of chunks on workers and arrays on a device neither the speed nor the memory is known here.
@@ -75,7 +75,6 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str, *, stackl
             f"over X. A larger radius or gap_tol takes fewer of them{_quicker(data.X, work)}; max_iter or a "
             "callback ends the fit with the bounds that it has.",
             LargeFitWarning,
-            stacklevel=stacklevel,
         )
     if free is not None and work.n_bytes > free:
         remedy = "copy=False makes no copy of X" if work.is_copied else "leave out columns or samples"
@@ -83,7 +82,6 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str, *, stackl
             f"{size} takes about {work.n_bytes / 1e9:.2g} GB of memory beside X, but {free / 1e9:.2g} GB are "
             f"free; {remedy}.",
             LargeFitWarning,
-            stacklevel=stacklevel,
         )
 
 

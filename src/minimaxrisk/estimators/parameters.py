@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from minimaxrisk._utils.notices import CoverageWarning, UninformativeRadiusWarning, warn
 from minimaxrisk.engines.settings import FIRST_ORDER_GAP_TOL, GAP_TOL, EngineSettings
 from minimaxrisk.guarantees.fitted_model import coverage_of, parameters_of
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.radius import Radii
+from minimaxrisk.uncertainty.radius import Radii, RadiusRule
 
 # Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
 MANY_COPIES = 10
@@ -43,6 +43,19 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     )
 
 
+def pose_by(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    """The problem that the parameters of a ``MinimaxRiskClassifier`` pose, with radii by this rule."""
+    return pose(
+        data,
+        coding=model.coding,
+        rule=rule,
+        standardize=model.standardize,
+        fit_intercept=model.fit_intercept,
+        copy=model.copy,
+        marginal_is_known=model.marginal == "empirical",
+    )
+
+
 def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
     if marginal == "empirical" and X_unlabeled is not None:
         raise ValueError(
@@ -63,12 +76,10 @@ def describe_set(model: Any, posed: PosedProblem) -> None:
     model.coding_ = problem.coding.name
 
 
-def warn_about_radius(
-    parameters: Any, n_features: int, data: TrainingData, radii: Radii, *, stacklevel: int
-) -> None:
+def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
     """What a caller should know about the radii of the set that a bound is about."""
     for remark in radii.remarks:
-        warn(f"{remark}.", CoverageWarning, stacklevel=stacklevel)
+        warn(f"{remark}.", CoverageWarning)
     n_samples = int((data.weights > 0).sum())
     n_counted = data.weights.sum() if data.counts is None else n_samples
     if parameters.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
@@ -77,7 +88,6 @@ def warn_about_radius(
             "If they say how much a sample matters, as survey weights do, pass weight_kind='importance': the "
             "radii are far too small otherwise. weight_kind='counts' says that they are counts.",
             CoverageWarning,
-            stacklevel=stacklevel,
         )
     radius = parameters.radius
     is_plain = np.ndim(radius) == 0 and not isinstance(radius, str)
@@ -86,7 +96,6 @@ def warn_about_radius(
             f"with {n_features} features, {n_samples} samples and the plain number "
             f"{radius:g} as radius, {SCORE}",
             UninformativeRadiusWarning,
-            stacklevel=stacklevel,
             in_searches=f"with plain numbers as radii, {SCORE}",
         )
 

@@ -15,9 +15,11 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.checks import is_integer
 from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.threads import suitable_threads
-from minimaxrisk.estimators.radius_paths import check_radii, pose_with_factor, solve_path
+from minimaxrisk.estimators.parameters import pose_by
+from minimaxrisk.estimators.radius_paths import check_radii, solve_path
 from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.uncertainty.given import Multiple
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # The default grid: so many radii, from this fraction of the largest one up to it.
@@ -79,7 +81,7 @@ def default_radii(estimator: Any, data: TrainingData) -> FloatArray:
     are left out: their radii stay as they are.
     """
     with suitable_threads(len(data.labels)):
-        posed = pose_with_factor(estimator, data, 1.0)
+        posed = pose_by(estimator, data, Multiple(1.0))
         problem, n_classes = posed.problem, len(data.classes)
         even = np.tile(posed.instances.p_hat.sum(axis=0) / n_classes, (n_classes, 1))
         deviation = np.abs(problem.features.correlate(problem.coding.encode(even)) - problem.tau)

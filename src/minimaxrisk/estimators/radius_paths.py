@@ -10,8 +10,8 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
+from minimaxrisk.estimators.parameters import pose_by
 from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.given import Multiple
@@ -46,19 +46,6 @@ def check_radii(radii: Any) -> FloatArray:
     return values
 
 
-def pose_with_factor(model: Any, data: TrainingData, factor: float) -> PosedProblem:
-    """The problem of a classifier's parameters at the radius that is so many standard errors."""
-    return pose(
-        data,
-        coding=model.coding,
-        rule=Multiple(factor),
-        standardize=model.standardize,
-        fit_intercept=model.fit_intercept,
-        copy=model.copy,
-        marginal_is_known=model.marginal == "empirical",
-    )
-
-
 def solve_path(
     model: Any,
     data: TrainingData,
@@ -69,7 +56,7 @@ def solve_path(
 ) -> SolvedPath:
     """Solve for the radii, which ascend strictly, with the parameters of a ``MinimaxRiskClassifier``."""
     with suitable_threads(len(data.labels)):
-        problem = pose_with_factor(model, data, ascending[-1]).problem
+        problem = pose_by(model, data, Multiple(ascending[-1])).problem
         family = RadiusFamily(problem, ascending[0], ascending[-1])
         solved = radius_path(family, ascending[::-1], everywhere=everywhere, report=report)
     return SolvedPath(problem, solved[::-1], family.is_concave)

@@ -18,7 +18,7 @@ from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk._utils.sklearn_private import CALLER_OF_FIT, HasMethods, Interval, fit_context
+from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.parameters import take_over_columns
 from minimaxrisk.estimators.stability_selection import (
@@ -179,7 +179,6 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
                 f"most stable one was selected from {most:.0%}. A lower threshold, or an estimator with a "
                 "smaller radius, keeps more, with less reason to trust them.",
                 UserWarning,
-                stacklevel=CALLER_OF_FIT,
             )
         return self
 

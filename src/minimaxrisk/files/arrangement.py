@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -11,7 +10,7 @@ from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_wor
 from minimaxrisk.files.label_table import LabelTable
 from minimaxrisk.files.number_style import explained
 from minimaxrisk.files.options import AUTO, ERROR
-from minimaxrisk.files.problems import MERGE, listed, nearest, require_unique
+from minimaxrisk.files.problems import MERGE, ignoring, listed, nearest, require_unique
 from minimaxrisk.files.raw_table import FirstColumn, RawTable, transposed
 from minimaxrisk.files.request import ReadRequest
 from minimaxrisk.files.target import transpose_hint
@@ -119,8 +118,7 @@ def _several(pattern: str, known: set[str]) -> str:
     names = [name.strip() for name in pattern.split(",")]
     if len(names) == 1 or known.isdisjoint(names):
         return ""
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names)
-    return f"; for several columns repeat the option: {options}."
+    return f"; for several columns repeat the option: {ignoring(names)}."
 
 
 def _without_columns(raw: RawTable, names: set[str]) -> RawTable:

@@ -70,14 +70,17 @@ def _merged(X: FloatArray, codes: IntArray, duplicates: str) -> FloatArray:
 
 def _merged_sparse(X: DataMatrix, codes: IntArray, duplicates: str) -> DataMatrix:
     n, n_columns = int(codes.max()) + 1, len(codes)
-    if duplicates == MEAN:
+    if duplicates == MEAN and not np.isnan(X.data).any():
         share = 1.0 / np.bincount(codes)[codes]
         return sparse.csr_matrix(
             X @ sparse.csr_matrix((share, (np.arange(n_columns), codes)), (n_columns, n))
         )
     by_name = X.tocsc()[:, np.argsort(codes, kind="stable")]
-    ends = np.cumsum(np.bincount(codes))
-    parts = [
-        by_name[:, end - size : end].max(axis=1) for end, size in zip(ends, np.bincount(codes), strict=True)
-    ]
+    sizes = np.bincount(codes)
+    parts = []
+    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
+        part = by_name[:, end - size : end]
+        if size > 1:
+            part = sparse.csc_matrix(_merged(part.toarray(), np.zeros(size, dtype=np.intp), duplicates))
+        parts.append(part)
     return sparse.csr_matrix(sparse.hstack(parts))

@@ -20,7 +20,7 @@ TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end
 
 def read_gct(file: TextFile) -> RawTable:
     """A GCT file of version 1.2 or 1.3, samples in rows."""
-    sizes = _gct_sizes(file)
+    sizes = gct_sizes(file)
     n_genes, n_samples, row_notes, column_notes = sizes
     header, *notes = list(islice(split_records(_after(file, 2), "\t"), 1 + column_notes)) or [[]]
     expected = 1 + row_notes + n_samples
@@ -46,7 +46,7 @@ def read_gct(file: TextFile) -> RawTable:
     return replace(raw, annotations=annotations).said(*remark)
 
 
-def _gct_sizes(file: TextFile) -> tuple[int, int, int, int]:
+def gct_sizes(file: TextFile) -> tuple[int, int, int, int]:
     """Numbers of genes, samples, columns about genes and lines about samples."""
     first, second = ([*islice(file.lines(), 2), "", ""])[:2]
     n_sizes = {"#1.2": 2, "#1.3": 4}.get(first.strip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,12 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(str(name)) for name in names[:most]) + more
+
+
+def ignoring(names: Sequence[str], most: int | None = None) -> str:
+    """The options that leave columns out, all or the first few, for a shell."""
+    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:most])
+    return options if most is None or len(names) <= most else f"{options} ..."
 
 
 def counted(n: int, thing: str) -> str:

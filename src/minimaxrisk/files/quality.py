@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.files.problems import counted, listed
+from minimaxrisk.files.problems import counted, ignoring, listed
 from minimaxrisk.files.study import Study
 
 IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
-NAMED = 5
+NAMED, SHOWN = 5, 3  # columns, and places of values
 # What stands for missing values where a program knows none, if all others are above half of it.
 MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 # Lines from which on a column of counts is unlikely to run like their numbers by chance.
@@ -44,8 +43,8 @@ def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, columns
 
 
-def _shown(study: Study, rows: np.ndarray, columns: np.ndarray, most: int = 3) -> str:
-    pairs = zip(rows[:most], columns[:most], strict=True)
+def _shown(study: Study, rows: np.ndarray, columns: np.ndarray) -> str:
+    pairs = zip(rows[:SHOWN], columns[:SHOWN], strict=True)
     places = [f"sample {study.sample_names[i]!r}, column {study.feature_names[j]!r}" for i, j in pairs]
     return "; ".join(places)
 
@@ -149,22 +148,6 @@ def looks_like_codes(study: Study) -> str | None:
     )
 
 
-def copied_samples(X: DataMatrix) -> list[tuple[int, int]]:
-    """Pairs of rows that hold the same measurements, the first of them once for each of its copies.
-
-    Rows of few columns, or of whole numbers, may well be equal by chance.
-    """
-    if sparse.issparse(X) or X.shape[1] < FEW:
-        return []
-    first: dict[bytes, int] = {}
-    found = []
-    for i, row in enumerate(X):
-        j = first.setdefault(row.tobytes(), i)
-        if j != i and (row != np.trunc(row)).sum() >= FEW:
-            found.append((j, i))
-    return found
-
-
 def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
     """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
 
@@ -188,10 +171,9 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str]
     they = "it is used as a feature. If it is not a measurement"
     if len(odd) > 1:
         they = "they are used as features. If they are not measurements"
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in odd[:NAMED])
     return (
         f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
-        f"hold decimals; {they}, pass {options}{' ...' * (len(odd) > NAMED)}"
+        f"hold decimals; {they}, pass {ignoring(odd, NAMED)}"
     )
 
 
@@ -219,11 +201,10 @@ def remark_on_counters(names: Sequence[str]) -> str | None:
     """A remark on such columns: of a file sorted by class they give the classes away."""
     if not names:
         return None
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:NAMED])
     only = "only counts the lines" if len(names) == 1 else "only count the lines"
     return (
         f"{listed(names, NAMED)} {only}, and may tell the class if the file is sorted. If that is an index, "
-        f"pass {options}{' ...' * (len(names) > NAMED)}"
+        f"pass {ignoring(names, NAMED)}"
     )
 
 
@@ -237,14 +218,13 @@ def ask_about_clinical(names: Sequence[str], n_others: int) -> str | None:
     """A remark on such columns, whatever numbers they hold."""
     if not names:
         return None
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:NAMED])
     used = "is called like clinical data and is used as a feature"
     if len(names) > 1:
         used = "are called like clinical data and are used as features"
     return (
         f"{listed(names, NAMED)} {used} among {n_others} others: is that meant? What is known only after the "
         "diagnosis, or because of it, makes a result that cannot be used. If it is not meant, pass "
-        f"{options}{' ...' * (len(names) > NAMED)}"
+        f"{ignoring(names, NAMED)}"
     )
 
 

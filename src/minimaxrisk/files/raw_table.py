@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.files.cells import TextArray, is_identifier, is_missing, is_word, text_array
+from minimaxrisk.files.cells import TextArray, generated_names, is_identifier, is_missing, is_word, text_array
 
 
 class FirstColumn(NamedTuple):
@@ -193,7 +193,7 @@ def transposed(raw: RawTable) -> RawTable:
     turned = numbers.T if isinstance(numbers, np.ndarray) else numbers.T.tocsr()
     return RawTable(
         turned,
-        [f"column_{i + 1}" for i in range(raw.n_rows)] if names is None else list(names),
+        generated_names(raw.n_rows) if names is None else list(names),
         texts=dict(raw.lines),
         lines=texts,
         annotations={},

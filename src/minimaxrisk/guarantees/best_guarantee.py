@@ -29,7 +29,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.checks import check_confidence, is_integer
 from minimaxrisk.guarantees.error_statement import HOLDOUT, MAJORITY, RADII, BestGuarantee, ErrorStatement
 from minimaxrisk.guarantees.fitted_model import check_model, is_ensemble, training_data_of
 from minimaxrisk.guarantees.holdout import n_held_out
@@ -144,8 +144,7 @@ def best_guarantee(
             "model must be a MinimaxRiskClassifier and no ensemble; holdout_bound bounds the error of any "
             "classifier, and oob_error_ estimates that of an ensemble."
         )
-    if not (is_number(confidence) and 0.0 < confidence < 1.0):
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    check_confidence(confidence)
     if n_folds is not None and not (is_integer(n_folds) and n_folds >= 2):
         raise ValueError(f"n_folds must be an integer of at least 2 or None, got {n_folds!r}.")
     raw = X

@@ -66,12 +66,13 @@ class FalseSelectionBounds:
     def __str__(self) -> str:
         return (
             f"columns selected without reason, at a threshold of {self.threshold:g}: expected are "
-            f"{_at_most(self.meinshausen_buhlmann)} (Meinshausen and Bühlmann), "
-            f"{_at_most(self.shah_samworth)} (Shah and Samworth)"
+            f"{at_most(self.meinshausen_buhlmann)} (Meinshausen and Bühlmann), "
+            f"{at_most(self.shah_samworth)} (Shah and Samworth)"
         )
 
 
-def _at_most(bound: float) -> str:
+def at_most(bound: float) -> str:
+    """A bound in a sentence; there is none where a theorem does not apply."""
     return f"at most {bound:.3g}" if math.isfinite(bound) else "no bound"
 
 

@@ -35,7 +35,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.checks import check_confidence, check_n_folds
 from minimaxrisk._utils.listening import tell_progress
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.rows import rows_of
@@ -165,16 +165,14 @@ def guaranteed_error(
     check_model(model)
     check_rule(rule)
     level = model.confidence if confidence is None else confidence
-    if not (is_number(level) and 0.0 < level < 1.0):
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {level!r}.")
+    check_confidence(level)
     if training_data is None and (X is None or rule == "argmax"):
         what = "cross-fitting, which takes the place of new instances," if X is None else "rule='argmax'"
         raise ValueError(
             f"{what} needs the data that the model was fitted on, which a model does not keep: pass "
             "training_data=(X, y), followed by sample_weight, X_unlabeled and groups if fit was given them."
         )
-    if not (is_integer(n_folds) and n_folds >= 2):
-        raise ValueError(f"n_folds must be an integer of at least 2, got {n_folds!r}.")
+    check_n_folds(n_folds)
     data = None
     if training_data is not None:
         given = _by_name(training_data)

@@ -20,11 +20,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk._utils.checks import is_integer, is_number
+from minimaxrisk._utils.checks import check_confidence, is_integer, is_number
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.rows import rows_of
-from minimaxrisk._utils.sklearn_private import num_samples
-from minimaxrisk.samples.validation import check_label_values, codes_of_groups
+from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
 @dataclass(frozen=True)
@@ -130,14 +129,8 @@ def holdout_bound(
     >>> bound.n_test
     100
     """
-    if not (is_number(confidence) and 0.0 < confidence < 1.0):
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    check_label_values(y)
-    y = np.asarray(y)
-    if y.ndim != 1 or num_samples(X) != len(y):
-        raise ValueError(
-            f"y must be 1-D with one label for each of the {num_samples(X)} samples, got shape {y.shape}."
-        )
+    check_confidence(confidence)
+    y = check_labels(X, y)
     random = check_random_state(random_state)
     train, test = _split(y, groups, test_size, random)
     with quiet_fits():

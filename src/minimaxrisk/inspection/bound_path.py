@@ -10,13 +10,12 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.inspection.canvas import (
     BLUE,
-    GREY,
     ORANGE,
     add_legend,
     figure_and_axes,
     finish,
-    integer_ticks,
     leave_room_for_legend,
+    plot_n_features,
 )
 from minimaxrisk.inspection.sources import check_attributes, check_fitted, last_step
 
@@ -140,7 +139,9 @@ class BoundPathDisplay:
         """
         self.figure_, self.ax_ = figure_and_axes(ax)
         self._plot_bounds()
-        self._plot_n_features()
+        self.n_features_ax_, self.n_features_line_ = plot_n_features(
+            self.ax_, self.x, self.n_features, label=self.n_features_label
+        )
         lines = [self.upper_line_, self.lower_line_, self.n_features_line_]
         add_legend(self.ax_, handles=lines, loc="upper center", ncols=len(lines))
         self.ax_.set_xlabel(self.x_label)
@@ -157,23 +158,3 @@ class BoundPathDisplay:
         )
         self.ax_.set_ylabel("worst-case error R*")
         leave_room_for_legend(self.ax_)
-
-    def _plot_n_features(self) -> None:
-        axes = self.n_features_ax_ = self.ax_.twinx()
-        (self.n_features_line_,) = axes.plot(
-            self.x,
-            self.n_features,
-            color=GREY,
-            linestyle=":",
-            marker="s",
-            markersize=3,
-            label="features (right)",
-        )
-        axes.set_ylabel(self.n_features_label, color=GREY)
-        axes.tick_params(axis="y", colors=GREY)
-        integer_ticks(axes.yaxis)
-        leave_room_for_legend(axes)
-        axes.spines[["top", "left"]].set_visible(False)
-        # The bounds are the point, so they are drawn over the counts.
-        self.ax_.set_zorder(axes.get_zorder() + 1)
-        self.ax_.patch.set_visible(False)

@@ -69,6 +69,22 @@ def leave_room_for_legend(ax: Any) -> None:
     ax.set_ylim(0.0, LEGEND_ROOM * ax.get_ylim()[1])
 
 
+def plot_n_features(ax: Any, x: Any, n_features: Any, *, label: str) -> tuple[Any, Any]:
+    """Numbers of features behind the rest, with a scale on the right; returns its axes and the line."""
+    axes = ax.twinx()
+    (line,) = axes.plot(
+        x, n_features, color=GREY, linestyle=":", marker="s", markersize=3, label="features (right)"
+    )
+    axes.set_ylabel(label, color=GREY)
+    axes.tick_params(axis="y", colors=GREY)
+    integer_ticks(axes.yaxis)
+    leave_room_for_legend(axes)
+    axes.spines[["top", "left"]].set_visible(False)
+    ax.set_zorder(axes.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    return axes, line
+
+
 def logarithmic(ax: Any) -> None:
     """A logarithmic axis of radii with plain numbers at 1, 2 and 5 of each decade.
 

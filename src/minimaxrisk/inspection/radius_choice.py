@@ -11,14 +11,12 @@ from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.inspection.canvas import (
     BLACK,
     BLUE,
-    GREY,
     ORANGE,
     add_legend,
     figure_and_axes,
     finish,
-    integer_ticks,
-    leave_room_for_legend,
     logarithmic,
+    plot_n_features,
 )
 from minimaxrisk.inspection.sources import check_fitted
 
@@ -119,7 +117,9 @@ class RadiusChoiceDisplay:
         self.figure_, self.ax_ = figure_and_axes(ax)
         logarithmic(self.ax_)
         self._plot_loss()
-        self._plot_n_features()
+        self.n_features_ax_, self.n_features_line_ = plot_n_features(
+            self.ax_, self.radii, self.n_features, label="selected features, mean of the folds"
+        )
         self.radius_line_ = self.ax_.axvline(
             self.radius, color=ORANGE, linewidth=2.0, label=f"chosen: s = {self.radius:.3g}"
         )
@@ -154,23 +154,3 @@ class RadiusChoiceDisplay:
         bottom, top = self.ax_.get_ylim()
         # Room for the legend above; an error begins at zero.
         self.ax_.set_ylim(bottom if self.mean_loss.min() < 0.0 else 0.0, top + 0.3 * (top - bottom))
-
-    def _plot_n_features(self) -> None:
-        axes = self.n_features_ax_ = self.ax_.twinx()
-        (self.n_features_line_,) = axes.plot(
-            self.radii,
-            self.n_features,
-            color=GREY,
-            linestyle=":",
-            marker="s",
-            markersize=3,
-            label="features (right)",
-        )
-        axes.set_ylabel("selected features, mean of the folds", color=GREY)
-        axes.tick_params(axis="y", colors=GREY)
-        integer_ticks(axes.yaxis)
-        leave_room_for_legend(axes)
-        axes.spines[["top", "left"]].set_visible(False)
-        # The loss is the point, so it is drawn over the counts.
-        self.ax_.set_zorder(axes.get_zorder() + 1)
-        self.ax_.patch.set_visible(False)

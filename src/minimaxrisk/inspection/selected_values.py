@@ -13,6 +13,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import BLACK, figure_and_axes, height_of_rows
 from minimaxrisk.inspection.sources import check_fitted, check_limit, check_number_of_names
+from minimaxrisk.samples.validation import positions_of_labels
 
 # Standard deviations at which colours end: beyond it outliers would leave no contrast to the others.
 COLOUR_END = 2.5
@@ -119,7 +120,7 @@ class SelectedValuesDisplay:
             check_number_of_names("sample_names", sample_names, len(labels))
         selected = sources.by_importance(classifier)
         columns = selected[: check_limit("max_features", max_features)]
-        codes = sources.positions_of_labels(labels, classifier.classes_)
+        codes = positions_of_labels(labels, classifier.classes_)
         drawn = _evenly(np.argsort(codes, kind="stable"), check_limit("max_samples", max_samples))
         return cls(
             names=sources.feature_names(model, columns, feature_names),

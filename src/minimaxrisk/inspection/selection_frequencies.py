@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import sources
 from minimaxrisk.inspection.canvas import (
     BLACK,
@@ -132,10 +133,6 @@ class StabilityDisplay:
     def _title(self) -> str:
         return (
             f"{self.n_selected} of {self.n_features} features reach the threshold\n"
-            f"expected false selections: {_at_most(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
-            f"{_at_most(self.shah_samworth)} (Shah–Samworth)"
+            f"expected false selections: {at_most(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
+            f"{at_most(self.shah_samworth)} (Shah–Samworth)"
         )
-
-
-def _at_most(bound: float) -> str:
-    return f"at most {bound:.3g}" if np.isfinite(bound) else "no bound"

@@ -47,18 +47,6 @@ def by_importance(estimator: Any) -> IntArray:
     return selected[np.argsort(-importance, kind="stable")]
 
 
-def positions_of_labels(labels: np.ndarray, classes: np.ndarray) -> IntArray:
-    """Where each label stands among the classes."""
-    is_own = labels[:, None] == classes
-    strange = np.flatnonzero(~is_own.any(axis=1))
-    if len(strange):
-        raise ValueError(
-            f"y must hold labels of the model, its classes_ are {classes.tolist()}; got "
-            f"{labels.tolist()[strange[0]]!r} at position {strange[0]}."
-        )
-    return np.argmax(is_own, axis=1)
-
-
 def last_step(model: Any) -> Any:
     """A classifier, or the one at the end of a pipeline."""
     return model[-1] if isinstance(model, Pipeline) else model

@@ -29,7 +29,8 @@ def pose_parts(
     """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
 
     ``whole`` is the problem of all rows, posed with the same choices but for the rule. Its dense features
-    serve all parts without being copied. Sparse ones, and groups, whose means the radii need, are posed anew.
+    serve all parts without being copied, and so do those on a device. Sparse ones, and dense ones of groups,
+    whose means the radii need, are posed anew.
     """
 
     def anew(rows: IntArray) -> PosedProblem:
@@ -44,7 +45,7 @@ def pose_parts(
         )
 
     features = whole.problem.features
-    if isinstance(features, DeviceFeatures) and data.groups is None:
+    if isinstance(features, DeviceFeatures):
         return [
             _on_the_same_data(whole, features, data, rows, rule=rule, standardize=standardize)
             for rows in parts

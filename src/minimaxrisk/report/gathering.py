@@ -15,6 +15,7 @@ from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     cross_validated_error,
     n_folds_possible,
+    sizes_of_classes,
 )
 from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
@@ -297,9 +298,7 @@ def _cross_validated(subject: Subject, wanted: Wanted, known: Known) -> Known:
     """The outcome, or why there is none."""
     model, y, groups = subject.classifier, subject.y, subject.groups
     if n_folds_possible(model, y, wanted.n_folds, groups) < 2:
-        labels = y if groups is None else y[np.unique(np.asarray(groups, str), return_index=True)[1]]
-        sizes = (labels[:, None] == model.classes_).sum(axis=0)
-        lonely = str(model.classes_[int(np.argmin(sizes))])
+        lonely = str(model.classes_[int(np.argmin(sizes_of_classes(model, y, groups)))])
         kind = "sample" if groups is None else "group"
         why = f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
         return {"cross_validation_skipped": why, "rivals_skipped": why if wanted.has_rivals else None}

@@ -15,15 +15,16 @@ SITES = {
 SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.\-]{1,24}")
 
 
-def check_links(site: str) -> None:
-    if site not in SITES:
+def check_links(site: str | None) -> None:
+    """Refuse a site that is not known; asked before the work."""
+    if site is not None and site not in SITES:
         raise ValueError(f"links must be one of {', '.join(SITES)}, got {site!r}.")
 
 
 def gene_links(findings: Findings, site: str | None) -> dict[str, str]:
     """Addresses by name of feature; none without a site."""
+    check_links(site)
     if site is None:
         return {}
-    check_links(site)
     names = findings.features.names
     return {name: SITES[site].format(quote(name)) for name in names if SYMBOL.fullmatch(name)}

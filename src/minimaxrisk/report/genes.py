@@ -37,28 +37,31 @@ def gene_table(
     ``annotations`` has further columns, with an entry for every feature of the data. Welch's t and q describe
     features one by one: they were computed on the samples that the features were selected with.
     """
-    columns: dict[str, Any] = {"feature": table.names}
+    # Pairs, since annotations may be called like a column of ours.
+    columns: list[tuple[str, Any]] = [("feature", table.names)]
     for name, values in (annotations or {}).items():
-        columns[name] = [values[j] for j in table.columns]
-    columns["importance"] = table.importance
-    columns["larger values speak"] = [one.in_words for one in table.directions]
+        columns.append((name, [values[j] for j in table.columns]))
+    columns.append(("importance", table.importance))
+    columns.append(("larger values speak", [one.in_words for one in table.directions]))
     one_row = len(table.coefficients) == 1
     for name, row in zip(["coefficient"] if one_row else classes, table.coefficients, strict=True):
-        columns["coefficient" if one_row else f"coefficient, {name}"] = row
+        columns.append(("coefficient" if one_row else f"coefficient, {name}", row))
     for name, row in zip(classes, table.class_means, strict=True):
-        columns[f"mean, {name}"] = row
+        columns.append((f"mean, {name}", row))
     contrasts = (
         [f"{classes[1]} less {classes[0]}"] if len(classes) == 2 else [f"{c} less others" for c in classes]
     )
     for i, what in enumerate(contrasts):
-        columns[f"difference of means, {what}"] = table.difference[i]
-        columns[f"log2 ratio of means, {what}"] = table.log2_ratio[i]
-        columns[f"Welch t (descriptive), {what}"] = table.t[i]
-        columns[f"q (descriptive), {what}"] = table.q[i]
+        columns += [
+            (f"difference of means, {what}", table.difference[i]),
+            (f"log2 ratio of means, {what}", table.log2_ratio[i]),
+            (f"Welch t (descriptive), {what}", table.t[i]),
+            (f"q (descriptive), {what}", table.q[i]),
+        ]
     if table.frequency is not None:
-        columns["selected in share of folds"] = table.frequency
-    rows = [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
-    return GeneTable(list(columns), rows)
+        columns.append(("selected in share of folds", table.frequency))
+    rows = [[_cell(value) for value in row] for row in zip(*(values for _, values in columns), strict=True)]
+    return GeneTable([name for name, _ in columns], rows)
 
 
 def write_genes(path: str | Path, table: GeneTable) -> None:

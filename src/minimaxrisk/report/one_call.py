@@ -12,6 +12,7 @@ import numpy as np
 from minimaxrisk._utils.atomic import checked_destination, write_whole
 from minimaxrisk.report.findings import Findings
 from minimaxrisk.report.gathering import gather_findings
+from minimaxrisk.report.gene_links import check_links
 from minimaxrisk.report.page import Provenance, render_report
 from minimaxrisk.report.subject import Subject
 from minimaxrisk.storage.fingerprint import fingerprint
@@ -109,8 +110,10 @@ def report_of(
     MinimaxRiskClassifier.report : The same as a method.
     gather_findings : Computes the numbers.
     """
+    # Both are asked before the work.
+    check_links(links)
     if path is not None:
-        checked_destination(path)  # asked before the work
+        checked_destination(path)
     subject = Subject.of(model, X, y, scaler=scaler, feature_names=feature_names, sample_names=sample_names)
     findings = gather_findings(
         model, X, y, scaler=scaler, feature_names=feature_names, sample_names=sample_names, **options

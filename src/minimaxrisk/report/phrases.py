@@ -35,9 +35,9 @@ def percent(level: float) -> str:
     return f"{100 * level:.10g}%"
 
 
-def count(value: int, one: str, many: str | None = None) -> str:
+def count(value: int, one: str) -> str:
     """``1,234 samples``."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
+    return f"{value:,} {one}{'s' * (value != 1)}"
 
 
 def none_or(value: int) -> str:

@@ -23,6 +23,7 @@ from minimaxrisk.inspection.sources import (
     seen_by,
 )
 from minimaxrisk.report.phrases import clipping, listed
+from minimaxrisk.samples.validation import positions_of_labels
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Subject:
             X=X,
             seen=seen_by(learner, X),
             y=y,
-            own=np.argmax(y[:, None] == classifier.classes_, axis=1),
+            own=positions_of_labels(y, classifier.classes_),
             feature_names=names,
             sample_names=[str(name) for name in sample_names],
             groups=groups,

@@ -148,13 +148,13 @@ def guaranteed(findings: Findings) -> list[str]:
         f"For new samples: with {percent(found.confidence)} confidence, the error of "
         f"{whose_error(findings, best)} is at most {share(best.value)}: {shown_by(findings, best)}."
     )
-    if (emptiness := why_guarantee_is_empty(findings)) is not None:
+    if (emptiness := _why_guarantee_is_empty(findings)) is not None:
         text += f" {emptiness}"
     return [f"{text} {best.assumption}"]
 
 
-def why_guarantee_is_empty(findings: Findings) -> str | None:
-    """A sentence for bounds that tell no more than the sizes of the classes do; the terminal says it too."""
+def _why_guarantee_is_empty(findings: Findings) -> str | None:
+    """A sentence for bounds that tell no more than the sizes of the classes do."""
     found, data = findings.guarantee, findings.data
     if found is None or found.best is None or not is_guarantee_empty(findings):
         return None

@@ -26,7 +26,7 @@ from minimaxrisk._utils.namespaces import (
     to_numpy,
 )
 from minimaxrisk._utils.rows import rows_of
-from minimaxrisk._utils.sklearn_private import check_sample_weight
+from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
 from minimaxrisk._utils.stored_array import LARGE, StoredArray, is_in_chunks, is_memory_map
 from minimaxrisk._utils.table import Table
 from minimaxrisk.samples.dask_validation import check_dask_matrix, refuse_dask_frame
@@ -226,6 +226,29 @@ def check_label_values(y: Any) -> None:
         raise ValueError(
             f"y mixes labels of types that cannot be ordered ({', '.join(kinds)}); make them all of one type."
         ) from error
+
+
+def check_labels(X: Any, y: Any) -> np.ndarray:
+    """Labels as an array, one for each sample of whatever X is."""
+    check_label_values(y)
+    labels, n = np.asarray(y), num_samples(X)
+    if labels.ndim != 1 or len(labels) != n:
+        raise ValueError(
+            f"y must be 1-D with one label for each of the {n} samples, got shape {labels.shape}."
+        )
+    return labels
+
+
+def positions_of_labels(labels: np.ndarray, classes: np.ndarray) -> IntArray:
+    """Where each label stands among the classes of a model."""
+    is_own = labels[:, None] == classes
+    strange = np.flatnonzero(~is_own.any(axis=1))
+    if len(strange):
+        raise ValueError(
+            f"y must hold labels of the model, its classes_ are {classes.tolist()}; got "
+            f"{labels.tolist()[strange[0]]!r} at position {strange[0]}."
+        )
+    return np.argmax(is_own, axis=1)
 
 
 def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> IntArray:

@@ -77,7 +77,8 @@ class SavedModel:
     groups, batch : str or None, default=None
         The columns of the training data that say which samples are of one patient, and of one batch.
     reading : mapping of str to str, default={}
-        The layer or sheet of the file that the training data come from, as options of reading.
+        The layer or sheet of the file that the training data come from, and what became of features of the
+        same name, as options of reading.
     command : str, default=""
         How the model was made.
     versions : mapping of str to str, default={}

@@ -61,7 +61,7 @@ def mean_kurtosis(sample: MomentSample) -> float:
     weights = sample.units.p_hat.sum(axis=0)[None]
     square = sample.features.means_of(_square, weights)
     fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
-    varies = (sample.sigma > 0.0).any(axis=0) & (square[0] > 0.0)
+    varies = (sample.sigma > 0.0).any(axis=0)
     return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -231,6 +232,11 @@ def fit_command(
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
+    if report is None:
+        unused = {"repeats", "radii", "links"}
+        unused |= {"folds"} if batch is None else set()
+        unused |= {"annotation"} if genes is None else set()
+        _tell_unused(context, unused, console)
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.fitting import Results, fit_and_write  # noqa: PLC0415
 
@@ -269,6 +275,14 @@ def fit_command(
         command=context.ensure_object(Options).command,
         console=console,
     )
+
+
+def _tell_unused(context: typer.Context, names: Collection[str], console: Console) -> None:
+    """Of options that belong to a report, those that were given without one."""
+    sources = {name: context.get_parameter_source(name) for name in sorted(names)}
+    given = [f"--{name}" for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+    if given:
+        console.note(f"Without --report nothing is done with {', '.join(given)}.")
 
 
 def _radius(text: str) -> float | str:

@@ -17,6 +17,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.namespaces import beside, namespace_of, to_numpy
 from minimaxrisk.engines.batched.device_columns import columns_of
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE
+from minimaxrisk.engines.interior_point.device_constraints import places_of_largest
 from minimaxrisk.engines.interior_point.newton import OFFSET
 from minimaxrisk.engines.interior_point.predictor_corrector import (
     FRACTION_TO_BOUNDARY,
@@ -99,7 +100,7 @@ class DevicePoints:
         if old.shape[1]:
             own = xp.take_along_axis(key, old, axis=1)
             key = scattered(key, old, xp.where(self._pulls(), 2.0, own))
-        self._chosen = largest_of_rows(key, self._q)
+        self._chosen = places_of_largest(key, self._q)
         # Newcomers get equal multipliers on their two sides; the others keep theirs.
         multipliers = xp.broadcast_to(self._mean[:, :, None], (n_problems, 2, self._q))
         if old.shape[1]:
@@ -298,16 +299,6 @@ def _longest(values: Any, direction: Any) -> Any:
 
 def _at_most_one(length: Any) -> Any:
     return namespace_of(length).where(length > 1.0, 1.0, length)
-
-
-def largest_of_rows(values: Any, k: int) -> Any:
-    """Where the k largest numbers of each row are, in any order."""
-    xp = namespace_of(values)
-    if hasattr(xp, "topk"):  # PyTorch
-        return xp.topk(values, k, dim=1, sorted=False).indices
-    if hasattr(xp, "argpartition"):  # CuPy
-        return xp.argpartition(values, -k, axis=1)[:, -k:]
-    return xp.argsort(values, axis=1)[:, values.shape[1] - k :]
 
 
 def scattered(values: Any, places: Any, entries: Any) -> Any:

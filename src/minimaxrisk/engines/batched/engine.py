@@ -18,7 +18,7 @@ from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE, InteriorPoints
 from minimaxrisk.engines.batched.shared_columns import shared_matrix
 from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Stage
+from minimaxrisk.engines.solution import NOTHING
 from minimaxrisk.features.dense import TILE
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -73,7 +73,7 @@ class _Loop:
         self._upper = np.full(len(problems), 0.5)
         self._lower = np.array([_bound_of_indifference(problem) for problem in problems])
         self._gaps: list[FloatArray] = []
-        self._best = [Stage(np.empty(0, dtype=np.intp), np.empty(0))] * len(problems)
+        self._best = [NOTHING] * len(problems)
 
     def run(self) -> list[FloatArray | None]:
         while True:

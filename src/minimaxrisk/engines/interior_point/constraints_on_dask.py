@@ -165,22 +165,20 @@ class MomentConstraintsOnDask:
         return Place(position, direction.sum(axis=1, keepdims=True) / lam)
 
     def _working_set(self, components: IntArray, position: FloatArray, pieces: list[Any]) -> WorkingSet:
-        problem, (n_blocks, d) = self._problem, self._problem.tau.shape
+        problem, d = self._problem, self._problem.shape[1]
         columns = np.unique(components % d)
         if len(components):
             values = self._features.hold(columns, pieces)
             rows = values[np.searchsorted(columns, components % d)]
         else:
             rows = np.empty((0, problem.n_instances))
-        radius = problem.lam.ravel()[components]
-        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
-        return WorkingSet(
-            components=components,
-            rows=DenseRows(rows),
-            radius=radius,
-            target=problem.tau.ravel()[components] / radius,
+        return WorkingSet.of(
+            components,
+            DenseRows(rows),
+            lam=problem.lam.ravel()[components],
+            tau=problem.tau.ravel()[components],
             position=position,
-            parts=tuple(map(slice, bounds[:-1], bounds[1:])),
+            shape=problem.shape,
         )
 
 

@@ -43,7 +43,7 @@ class MomentConstraintsOnDevice:
         if k > 0:
             xp = self._problem.features.xp
             distance = xp.maximum(xp.abs(self._ahead), xp.abs(self._position))
-            together = np.sort(np.concatenate([largest(distance, k), besides]))
+            together = np.sort(np.concatenate([to_numpy(places_of_largest(distance, k)), besides]))
             besides = together[np.diff(together, prepend=-1) > 0]
         return self._gather(besides)
 
@@ -102,24 +102,17 @@ class MomentConstraintsOnDevice:
         self._position = self._position + step * self._direction
 
     def _gather(self, components: IntArray) -> WorkingSet:
-        n_blocks, d = self._problem.shape
+        shape = self._problem.shape
         lam, tau, position = self._problem.at(components, self._lam, self._tau, self._position)
-        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
-        return WorkingSet(
-            components=components,
-            rows=DeviceRows(self._problem.features.columns_there(components % d)),
-            radius=lam,
-            target=tau / lam,
-            position=position,
-            parts=tuple(map(slice, bounds[:-1], bounds[1:])),
-        )
+        rows = DeviceRows(self._problem.features.columns_there(components % shape[1]))
+        return WorkingSet.of(components, rows, lam=lam, tau=tau, position=position, shape=shape)
 
 
-def largest(values: Any, k: int) -> IntArray:
-    """Where the k largest numbers are, in any order."""
+def places_of_largest(values: Any, k: int) -> Any:
+    """Where the k largest numbers along the last axis are, in any order."""
     xp = namespace_of(values)
     if hasattr(xp, "topk"):  # PyTorch
-        return to_numpy(xp.topk(values, k, sorted=False).indices)
+        return xp.topk(values, k, sorted=False).indices
     if hasattr(xp, "argpartition"):  # CuPy
-        return to_numpy(xp.argpartition(values, -k)[-k:])
-    return to_numpy(xp.argsort(values)[-k:])
+        return xp.argpartition(values, -k)[..., -k:]
+    return xp.argsort(values)[..., values.shape[-1] - k :]

@@ -32,6 +32,23 @@ class WorkingSet:
     position: FloatArray
     parts: tuple[slice, ...]  # the components of each block
 
+    @classmethod
+    def of(
+        cls,
+        components: IntArray,
+        rows: Rows,
+        *,
+        lam: FloatArray,
+        tau: FloatArray,
+        position: FloatArray,
+        shape: tuple[int, int],
+    ) -> WorkingSet:
+        """From lambda, tau and positions of the components; ``shape`` is that of all of them (B x d)."""
+        n_blocks, d = shape
+        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
+        parts = tuple(map(slice, bounds[:-1], bounds[1:]))
+        return cls(components, rows, radius=lam, target=tau / lam, position=position, parts=parts)
+
     def __len__(self) -> int:
         return len(self.components)
 
@@ -154,17 +171,15 @@ class MomentConstraintsInMemory:
         self._position += self._direction
 
     def _gather(self, components: IntArray) -> WorkingSet:
-        n_blocks, d = self._problem.tau.shape
-        lam = self._lam[components]
-        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
+        shape = self._problem.shape
         # Where all constraints stay near, their rows are those of the step before.
         if self._gathered is None or not np.array_equal(self._gathered[0], components):
-            self._gathered = components, rows_of(self._problem.features, components % d)
-        return WorkingSet(
-            components=components,
-            rows=self._gathered[1],
-            radius=lam,
-            target=self._tau[components] / lam,
+            self._gathered = components, rows_of(self._problem.features, components % shape[1])
+        return WorkingSet.of(
+            components,
+            self._gathered[1],
+            lam=self._lam[components],
+            tau=self._tau[components],
             position=self._position[components],
-            parts=tuple(map(slice, bounds[:-1], bounds[1:])),
+            shape=shape,
         )
