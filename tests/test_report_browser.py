@@ -118,13 +118,13 @@ def address(study, tmp_path_factory):
 
 DESKTOP = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
 TABLET = {"viewport": {"width": 820, "height": 844}, "color_scheme": "dark"}
-PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"}
 WITHOUT_SCRIPTS = DESKTOP | {"java_script_enabled": False}
 
 
 @pytest.fixture(scope="module")
 def windows():
-    """Pages by the options of their windows but the size, and what went wrong on any of them."""
+    """Pages by the options of their windows, and what went wrong on any of them."""
     pages, troubles = {}, []
     yield pages, troubles
     for page in pages.values():
@@ -135,16 +135,14 @@ def windows():
 def visit(browser, address, windows):
     """Opens the report; at the end nothing may have gone wrong on any page.
 
-    Loading it takes seconds, so that tests share a page, light or dark, give it the size of their window, and
-    leave it as it was.
+    Loading it takes seconds, so that tests share a page per window, and leave it as it was.
     """
     pages, troubles = windows
 
     def open_page(window=DESKTOP):
-        key = repr(window | {"viewport": None})
+        key = repr(window)
         if key not in pages:
             pages[key] = new_page(browser, address, troubles, **window)
-        pages[key].set_viewport_size(window["viewport"])
         pages[key].evaluate("scrollTo(0, 0)")
         return pages[key]
 
@@ -270,7 +268,7 @@ def test_axe_finds_no_serious_fault(browser, request, which, scheme):
 def many_page(browser, many_address):
     """It on a telephone, and what went wrong there."""
     troubles = []
-    page = new_page(browser, many_address, troubles, **PHONE | {"color_scheme": "light"})
+    page = new_page(browser, many_address, troubles, **PHONE)
     yield page, troubles
     page.close()
 
@@ -513,7 +511,7 @@ def test_wide_tables_show_that_they_scroll(visit, scheme, section):
         page, "body", "backgroundColor"
     )
     box.evaluate("box => { box.scrollLeft = 0 }")
-    page.emulate_media(color_scheme="dark")
+    page.emulate_media(color_scheme="light")
 
 
 def test_notes_are_a_click_away(visit):
