@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from experiments.harness.reproduce import Reproduction, reproduce
 from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
@@ -119,10 +121,17 @@ def _as_text(value: object) -> str:
 _add_commands()
 
 
+@cache
+def _command() -> Any:
+    """Made once for all calls of a process: there are many items, and each has all options."""
+    return get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
     try:
-        app(args=sys.argv[1:] if arguments is None else list(arguments), prog_name="python -m experiments")
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        _command()(args=given, prog_name="python -m experiments")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:

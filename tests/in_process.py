@@ -65,6 +65,15 @@ def wine_with_few_samples():
 
 
 @contextmanager
+def figures_without_layout():
+    """As one file each, and nothing is measured before it is drawn; the paper's items are drawn in full."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(summary.FORMATS, "png")
+        patch.setattr(summary, "LAYOUT", "none")
+        yield
+
+
+@contextmanager
 def without_figures():
     """For runs that are asked about other things; drawing takes longer than all else."""
     with pytest.MonkeyPatch.context() as patch:

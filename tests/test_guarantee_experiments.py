@@ -16,6 +16,7 @@ from experiments.guarantees import (
     bounds_together,
     coverage,
     noise_floor,
+    permutation_clock,
     permutation_time,
     radii_and_truth,
     radius_rules,
@@ -28,7 +29,7 @@ from experiments.harness.cells import blocks
 from experiments.harness.child import Story
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
-from experiments.harness.summary import FORMATS, item_text, read_csv, text_again, write_summary
+from experiments.harness.summary import item_text, read_csv, text_again, write_summary
 from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
@@ -44,6 +45,7 @@ from minimaxrisk.guarantees import guaranteed_error
 from tests.in_process import (
     cells_in_this_process,
     few_wines,
+    figures_without_layout,
     module_in_this_process,
     wine_with_few_samples,
 )
@@ -65,9 +67,14 @@ SMALL = (
 def small_run(tmp_path_factory):
     """Within this process, on few samples, and with three folds wherever models are cross-fitted."""
     out = tmp_path_factory.mktemp("guarantees")
-    with cells_in_this_process(), wine_with_few_samples(), pytest.MonkeyPatch.context() as patch:
+    with (
+        cells_in_this_process(),
+        wine_with_few_samples(),
+        figures_without_layout(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setattr(permutation_time, "run_module", module_in_this_process)
-        patch.delitem(FORMATS, "png")  # the paper's items are drawn in both
+        patch.setattr(permutation_clock, "N_FITS", 1)
         patch.setattr(
             guaranteed_error, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
         )

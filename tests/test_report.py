@@ -1009,7 +1009,8 @@ def test_long_lists_are_cut_and_said_so():
 def test_size_of_a_large_study():
     study = make_expression(100, 20_000, n_informative=30, effect=1.5, random_state=0)
     names = study.feature_names
-    found = gather(MinimaxRiskClassifier(), study.data, study.target, n_radii=2, feature_names=names)
+    few = {"n_permutations": 2, "n_folds": 2, "n_radii": 2}
+    found = gather(MinimaxRiskClassifier(), study.data, study.target, **few, feature_names=names)
     assert len(render_report(found, PROVENANCE).encode()) < 2_000_000
 
 

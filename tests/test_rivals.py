@@ -24,7 +24,7 @@ from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
 from experiments.items import RIVAL_ITEMS
-from experiments.rivals import reading, report_times, speed
+from experiments.rivals import reading, report_times, speed, throughput
 from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
@@ -35,6 +35,7 @@ from minimaxrisk import MinimaxRiskClassifier
 from tests.in_process import (
     cells_in_this_process,
     command_in_this_process,
+    figures_without_layout,
     module_in_this_process,
     wine_with_few_samples,
     without_figures,
@@ -482,7 +483,10 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     settings = replace(TINY, rivals=("auto", "liblinear-svm"), table_features=30, data_permutations=9)
     settings = replace(settings, report_wide=(20, 30), datasets=("wine",))
     monkeypatch.setattr(report_times, "STUDIES", report_times.STUDIES[-1:])
-    with wine_with_few_samples():
+    monkeypatch.setattr(throughput, "N_FITS", 1)
+    monkeypatch.setattr(throughput, "N_MEMBERS", 24)
+    monkeypatch.setattr(throughput, "RADII", throughput.RADII[::20])
+    with wine_with_few_samples(), figures_without_layout():
         done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
     assert done.failed == ()
     found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
@@ -496,7 +500,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
     assert "| `minimaxrisk.files` |" in page
     assert "| two classes, simulated | 20 x 30, 2 |" in page
-    assert "| data set | one fit | 9 permutations | ensemble of 50 | path of 40 radii |" in page
+    assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     assert sorted(path.name for path in (docs / "images").iterdir()) == [
         "benchmark-growth.svg",

@@ -21,7 +21,8 @@ from minimaxrisk._utils.atomic import write_whole
 ENVIRONMENT = "environment.json"
 SETTINGS = "settings.json"
 SUMMARY = "summary"
-# How figures are saved: without a date the same data give the same bytes.
+# How figures are laid out and saved: without a date the same data give the same bytes.
+LAYOUT = "constrained"
 FORMATS: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 130}}
 
 
@@ -200,7 +201,7 @@ def write_figure(folder: Path, figure: Figure, formats: Iterable[str] = FORMATS)
     """The figure as files beside each other."""
     mpl = require("matplotlib")
     # Without pyplot, which would ask for a screen and keep every figure.
-    canvas = require("matplotlib.figure").Figure(figsize=figure.size, layout="constrained")
+    canvas = require("matplotlib.figure").Figure(figsize=figure.size, layout=LAYOUT)
     figure.draw(canvas)
     with mpl.rc_context({"svg.hashsalt": "minimaxrisk", "svg.fonttype": "path"}):
         for suffix in formats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -11,7 +12,13 @@ def package_versions(names: Sequence[str]) -> dict[str, str]:
     found = {}
     for name in names:
         try:
-            found[name] = version(name)
+            found[name] = _version(name)
         except PackageNotFoundError:
             continue
     return found
+
+
+@cache
+def _version(name: str) -> str:
+    """Read from the package's files once for all results of a process."""
+    return version(name)

@@ -12,9 +12,11 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from functools import cache
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.main import get_command
 
 from minimaxrisk import __version__
 from minimaxrisk.cli import INTERRUPTED
@@ -63,6 +65,12 @@ def minimaxrisk(
     context.ensure_object(Options).debug = debug
 
 
+@cache
+def _command() -> Any:
+    """Made once for all calls of a process, since that takes longer than many a command."""
+    return get_command(app)
+
+
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -70,7 +78,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     _print_anything()
     try:
         with _tidy_end():
-            app(args=given, prog_name="minimaxrisk", obj=options)
+            _command()(args=given, prog_name="minimaxrisk", obj=options)
     except SystemExit as stop:  # the usual end, and that of a wrong command line
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:
