@@ -134,6 +134,7 @@ def test_interior_point_on_dorothea(real_data):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # minutes of small linear programs, more than the usual limit on a slow core
 def test_dorothea(real_data):
     X, y = real_data("Dorothea")
     model = MinimaxRiskClassifier("constraint-generation", tol=1e-6).fit(X, y)
