@@ -199,8 +199,8 @@ def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeyp
     z_p, z_q = system.z.reshape(2, -1)
     # How many digits are left depends on the processor's linear algebra.
     scale = max(1.0, np.abs(step.dz).max())
-    np.testing.assert_allclose(z_p + dz_p, 1.0 - after, atol=1e-7 * scale)
-    np.testing.assert_allclose(z_q + dz_q, 1.0 + after, atol=1e-7 * scale)
+    np.testing.assert_allclose(z_p + dz_p, 1.0 - after, atol=1e-6 * scale)
+    np.testing.assert_allclose(z_q + dz_q, 1.0 + after, atol=1e-6 * scale)
 
 
 def test_cholesky_regularises_what_it_must_and_says_what_it_cannot():

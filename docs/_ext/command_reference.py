@@ -37,12 +37,11 @@ def parameters(name: str, command: Any) -> dict[str, list[tuple[str, str]]]:
         record = parameter.get_help_record(context)
         if record is None:
             continue
+        panel = getattr(parameter, "rich_help_panel", None)  # older releases of typer give --help none
         if parameter.param_type_name == "argument":
-            found.setdefault(parameter.rich_help_panel or "Arguments", []).append(
-                (parameter.metavar, record[1])
-            )
+            found.setdefault(panel or "Arguments", []).append((parameter.metavar, record[1]))
         else:
-            found.setdefault(parameter.rich_help_panel or "Options", []).append(record)
+            found.setdefault(panel or "Options", []).append(record)
     return found
 
 

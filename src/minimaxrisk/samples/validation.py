@@ -320,7 +320,7 @@ def _explain_not_finite(X: Any, error: Exception) -> None:
     if sparse.issparse(X) and X.dtype.kind == "f":
         entries = sparse.coo_array(X)
         bad = np.flatnonzero(~np.isfinite(entries.data))
-        row, column = entries.coords[0][bad], entries.coords[1][bad]
+        row, column = entries.row[bad], entries.col[bad]
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
         row, column = np.nonzero(~np.isfinite(X))
     else:
