@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -233,10 +233,8 @@ def fit_command(
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     if report is None:
-        unused = {"repeats", "radii", "links"}
-        unused |= {"folds"} if batch is None else set()
-        unused |= {"annotation"} if genes is None else set()
-        _tell_unused(context, unused, console)
+        otherwise_for = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
+        _tell_unused(context, [name for name, other in otherwise_for.items() if other is None], console)
     # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.cli.fitting import Results, fit_and_write  # noqa: PLC0415
 
@@ -277,9 +275,9 @@ def fit_command(
     )
 
 
-def _tell_unused(context: typer.Context, names: Collection[str], console: Console) -> None:
+def _tell_unused(context: typer.Context, names: Sequence[str], console: Console) -> None:
     """Of options that belong to a report, those that were given without one."""
-    sources = {name: context.get_parameter_source(name) for name in sorted(names)}
+    sources = {name: context.get_parameter_source(name) for name in names}
     given = [f"--{name}" for name, source in sources.items() if source and source.name == "COMMANDLINE"]
     if given:
         console.note(f"Without --report nothing is done with {', '.join(given)}.")
