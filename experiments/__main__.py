@@ -15,13 +15,14 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from experiments.datasets.command import app as datasets_app
 from experiments.harness.reproduce import Reproduction, reproduce
 from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
 from experiments.rivals.page import fill_large_data, fill_page
 from experiments.suites import EVERY_ITEM, SUITES
-from minimaxrisk.cli import INTERRUPTED
-from minimaxrisk.cli.app import FAILED, WRONG_INPUT
-from minimaxrisk.cli.options import Folder
+from minimaxrisk.app.cli import INTERRUPTED
+from minimaxrisk.app.cli.app import FAILED, WRONG_INPUT
+from minimaxrisk.app.cli.options import Folder
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -111,6 +112,7 @@ def _add_commands() -> None:
     for name, item in EVERY_ITEM.items():
         app.command(name, help=f"{item.title}.", epilog=epilog, rich_help_panel="Items")(run)
     app.command("page")(page)
+    app.add_typer(datasets_app, name="datasets")
     app.command("large-data-page")(large_data_page)
 
 

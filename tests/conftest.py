@@ -13,8 +13,6 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-import minimaxrisk  # the name alone: fixtures import what is behind it, and what else takes long
-
 # Deadlines would fail on a busy machine; derandomized runs are the same everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
@@ -87,7 +85,7 @@ def one_thread_for_linear_algebra():
 @pytest.fixture
 def real_data():
     """A function that loads a data set by name, or skips the test where it is not at hand."""
-    datasets = minimaxrisk.datasets
+    from experiments import datasets  # noqa: PLC0415
 
     def load(name):
         if name not in datasets.list_datasets():

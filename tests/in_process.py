@@ -15,7 +15,7 @@ from sklearn.datasets import load_wine
 
 from experiments.harness import runner, sources, summary, worker
 from experiments.harness.child import Story
-from minimaxrisk.cli import main
+from minimaxrisk.app.cli import main
 
 
 class Here:

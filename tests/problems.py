@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.features.coding import make_coding
+from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem.problem import build_features, build_problem
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.uncertainty.rules import Multiple
 
 
 def distinct_instances(X, labels, weights, n_classes, **more):

@@ -54,9 +54,9 @@ sys.meta_path.insert(0, NotInstalled())
 import minimaxrisk
 minimaxrisk.verify, minimaxrisk.inspection
 shown = dir(minimaxrisk)
-import minimaxrisk.report
+import minimaxrisk.app.report
 library = list(sys.modules)
-import minimaxrisk.cli.app
+import minimaxrisk.app.cli.app
 print(json.dumps(dict(asked=asked, shown=shown, library=library, all=list(sys.modules))))
 """
 
@@ -70,7 +70,7 @@ def imports():
 
 
 def test_import_needs_no_extras(imports):
-    parts = {"minimaxrisk.inspection", "minimaxrisk.report", "minimaxrisk.cli.app"}
+    parts = {"minimaxrisk.inspection", "minimaxrisk.app.report", "minimaxrisk.app.cli.app"}
     assert parts <= set(imports["all"])
     assert "matplotlib" not in imports["asked"]  # it is imported when drawing
 

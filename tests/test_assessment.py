@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 import reference
 from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import error_bounds as error_bounds_module
 from minimaxrisk.guarantees import verification
-from minimaxrisk.problem.certificate import FeasiblePoint
+from minimaxrisk.guarantees import worst_case as error_bounds_module
+from minimaxrisk.problem.problem import FeasiblePoint
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])

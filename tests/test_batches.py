@@ -14,16 +14,13 @@ from minimaxrisk.engines import dispatch
 from minimaxrisk.engines.batched import engine, predictor_corrector
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.features.part import DensePart
-from minimaxrisk.problem import parts as parts_module
-from minimaxrisk.problem.certificate import upper_bound
-from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import pose
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.features.implicit import DensePart
+from minimaxrisk.problem import pose as parts_module
+from minimaxrisk.problem.pose import pose, pose_parts
+from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.given import Multiple
-from minimaxrisk.uncertainty.union_bound import UnionBound
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap, UnionBound
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("auto")

@@ -21,14 +21,12 @@ from minimaxrisk import (
     holdout_bound,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees.best_guarantee import EXCESS, SHARES, _levels
-from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
-from minimaxrisk.guarantees.error_statement import HOLDOUT, MAJORITY, RADII
-from minimaxrisk.guarantees.fitted_model import pose_with, training_data_of
-from minimaxrisk.guarantees.guaranteed_error import judged_by_program
-from minimaxrisk.guarantees.holdout import clopper_pearson_limit
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.guarantees.covering_radii import judged_by_program
+from minimaxrisk.guarantees.error_bound import EXCESS, SHARES, _levels
+from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RADII, clopper_pearson_limit
+from minimaxrisk.guarantees.verification import pose_with, training_data_of
+from minimaxrisk.guarantees.worst_case import worst_case_of_rule
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 
 RULES, MARGINALS = ("randomized", "argmax"), ("free", "empirical")
 

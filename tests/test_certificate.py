@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from minimaxrisk.problem.certificate import lower_bound, upper_bound, upper_bound_of_some
 from minimaxrisk.problem.objective import BayesError, ExpectedLoss
+from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of
 
 

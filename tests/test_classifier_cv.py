@@ -32,7 +32,7 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.radius_choice import last_smallest, within_one_standard_error
+from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning")
 

@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from minimaxrisk import __version__, datasets
-from minimaxrisk.cli import main
-from minimaxrisk.datasets.registry import REGISTRY
+from experiments import datasets
+from experiments.__main__ import main
+from experiments.datasets.registry import REGISTRY
+from minimaxrisk import __version__
 
 HEADER = "name,file,n_samples,n_features,n_classes,sha256,notes,matches_paper_shape\n"
 
@@ -54,7 +55,7 @@ def test_list_of_a_folder_that_does_not_exist(tmp_path, capsys):
     status, out, err = run(capsys, "datasets", "list", "--folder", str(tmp_path / "none"))
     assert status == 0
     assert "none (does not exist yet)" in out
-    assert "13 of 13 missing: minimaxrisk datasets fetch NAME" in err
+    assert "13 of 13 missing: python -m experiments datasets fetch NAME" in err
 
 
 def test_list(home, capsys):
@@ -73,7 +74,7 @@ def test_list(home, capsys):
     assert "Lung_1543" in rest
     assert "only 1543 genes" in rest
     assert rest.endswith(f"data folder: {home}")
-    assert err == "12 of 13 missing: minimaxrisk datasets fetch NAME\n"
+    assert err == "12 of 13 missing: python -m experiments datasets fetch NAME\n"
 
 
 def test_info(home, capsys):

@@ -25,10 +25,10 @@ from sklearn.pipeline import make_pipeline
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, compare, permutation_test
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.cli import app as command_line
-from minimaxrisk.cli import main
-from minimaxrisk.report import rivals
-from minimaxrisk.storage.model_file import load_model, save_model
+from minimaxrisk.app.cli import app as command_line
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.report import gathering
+from minimaxrisk.app.storage import load_model, save_model
 from tests import study_files
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
 
@@ -90,7 +90,7 @@ def predicted(files, tmp_path_factory):
         assert main(command) == 0
         jobs.append(["predict", str(model), str(file.path), *file.reading, "--out", str(table), "--quiet"])
     code = (
-        "import json, sys; from minimaxrisk.cli import main; first, *others = json.load(sys.stdin); "
+        "import json, sys; from minimaxrisk.app.cli import main; first, *others = json.load(sys.stdin); "
         "status = main(first); strange = {'dask', 'torch'} & set(sys.modules); "
         "sys.exit(max(status, *map(main, others)) or ', '.join(strange) or None)"
     )
@@ -766,7 +766,7 @@ class TestCompare:
             estimators["random forest"].set_params(n_estimators=5)
             return estimators
 
-        monkeypatch.setattr(rivals, "usual_rivals", few_trees)
+        monkeypatch.setattr(gathering, "usual_rivals", few_trees)
 
     FEW = ("--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee")
 
@@ -778,7 +778,7 @@ class TestCompare:
         assert found["left_out"] == {}
         ours = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
         folds = StratifiedKFold(3, shuffle=True, random_state=2)
-        by_hand = compare({"this model": ours, **rivals.usual_rivals(2)}, values(), labels(), cv=folds)
+        by_hand = compare({"this model": ours, **gathering.usual_rivals(2)}, values(), labels(), cv=folds)
         assert [one["name"] for one in found["classifiers"]] == list(by_hand.names)
         assert [one["error"] for one in found["classifiers"]] == by_hand.mean_errors.tolist()
         assert [one["difference"] for one in found["classifiers"]] == [None, *by_hand.differences[1:]]
@@ -902,13 +902,13 @@ class TestTerminal:
             "        if name == self.module: raise KeyboardInterrupt\n"
             "interrupt = Interrupt()\n"
             "sys.meta_path.insert(0, interrupt)\n"
-            "from minimaxrisk.cli import main\n"
+            "from minimaxrisk.app.cli import main\n"
             "for interrupt.module in ('typer', 'sklearn', 'highspy'):\n"
             "    with contextlib.redirect_stderr(io.StringIO()) as said:\n"
             "        status = main()\n"
             "    print(interrupt.module, status, said.getvalue())\n"
             "del sys.meta_path[0]\n"
-            "from minimaxrisk._utils.listening import listening\n"
+            "from minimaxrisk._utils.parallel import listening\n"
             # Tests that were started in the background hand down that interrupts are not for them.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "with listening(lambda *_: print('at work', flush=True)): sys.exit(main())"
@@ -958,7 +958,7 @@ def test_every_option_is_documented_with_an_example(name, command):
 def test_help_does_not_wait_for_numerical_packages():
     """One process for all of them: what one brings is still there after the next."""
     script = (
-        "import sys; from minimaxrisk.cli import main\n"
+        "import sys; from minimaxrisk.app.cli import main\n"
         "for command in ('', 'fit', 'predict', 'verify', 'report', 'demo', 'datasets'):\n"
         "    status = main([*command.split(), '--help'])\n"
         "    found = {'numpy', 'scipy', 'sklearn', 'highspy'} & set(sys.modules)\n"
@@ -972,7 +972,7 @@ def test_help_does_not_wait_for_numerical_packages():
 def test_completion(capsys, monkeypatch):
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     # Typer looks for the shell when it makes the command.
-    monkeypatch.setattr("minimaxrisk.cli.app._command", command_line._command.__wrapped__)
+    monkeypatch.setattr("minimaxrisk.app.cli.app._command", command_line._command.__wrapped__)
     status, out, _ = run(capsys, "--show-completion", "bash")
     assert status == 0
     assert "COMPLETE" in out

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minimaxrisk.cli import main
+from minimaxrisk.app.cli import main
 from tests import study_files
 from tests.study_files import GENES, N_SAMPLES, SAMPLES, sample_rows, values, write_rows
 

@@ -22,7 +22,7 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.analysis import permutation_test as permutation_module
-from minimaxrisk.analysis.label_free import ignores_labels
+from minimaxrisk.analysis.permutation_test import ignores_labels
 from minimaxrisk.features import dense
 
 

@@ -23,16 +23,14 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk._utils.stored_array import StoredArray, is_in_chunks, is_memory_map
-from minimaxrisk._utils.table import Table
-from minimaxrisk.estimators import large_fits
-from minimaxrisk.features import copying
+from minimaxrisk._utils.containers import StoredArray, Table, is_in_chunks, is_memory_map
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
+from minimaxrisk.estimators import fitting
+from minimaxrisk.features import implicit
 from minimaxrisk.features.dense import DenseFeatures, dense_features
 from minimaxrisk.features.implicit import ImplicitFeatures, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
-from minimaxrisk.storage import SavedModel, load_model, save_model
-from minimaxrisk.storage.fingerprint import fingerprint
 
 N, D = 60, 900
 CONTAINERS = [
@@ -106,16 +104,16 @@ def expected(study):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """So that small data have many blocks."""
-    monkeypatch.setattr("minimaxrisk._utils.stored_array.BLOCK_ELEMENTS", 1500)
-    monkeypatch.setattr("minimaxrisk._utils.stored_array.BLOCK_ON_DISK", 2500)
-    monkeypatch.setattr("minimaxrisk._utils.stored_array.FEWEST_ROWS", 13)
-    monkeypatch.setattr("minimaxrisk._utils.table.BLOCK_ON_DISK", 70)
+    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ELEMENTS", 1500)
+    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ON_DISK", 2500)
+    monkeypatch.setattr("minimaxrisk._utils.containers.FEWEST_ROWS", 13)
+    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ON_DISK", 70)
 
 
 @pytest.fixture
 def no_copies(monkeypatch):
     """Whoever copies dense data fails."""
-    monkeypatch.setattr(copying, "dense_features", None)
+    monkeypatch.setattr(implicit, "dense_features", None)
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -235,11 +233,11 @@ def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):
     X, y = study[0] + 1e7, study[1]
     with pytest.raises(ValueError, match=r"copy=False cannot be had: .*subtract column means.*copy=True"):
         MinimaxRiskClassifier(copy=False).fit(X, y)
-    monkeypatch.setattr(copying, "LARGE", 0)
+    monkeypatch.setattr(implicit, "LARGE", 0)
     assert MinimaxRiskClassifier().fit(X, y).worst_case_error_ == pytest.approx(
         MinimaxRiskClassifier(copy=True).fit(X, y).worst_case_error_, abs=1e-9
     )
-    monkeypatch.setattr(copying, "free_memory", lambda: 1000)
+    monkeypatch.setattr(implicit, "free_memory", lambda: 1000)
     with pytest.raises(ValueError, match=r"a float64 copy of X, which they need, takes 0.00042 GB"):
         MinimaxRiskClassifier().fit(X, y)
 
@@ -248,9 +246,9 @@ def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
     X, y = study
     made = []
     for name, kind in (("dense_features", DenseFeatures), ("implicit_features", ImplicitFeatures)):
-        original = getattr(copying, name)
+        original = getattr(implicit, name)
         monkeypatch.setattr(
-            copying,
+            implicit,
             name,
             lambda *a, original=original, kind=kind, **k: (made.append(kind), original(*a, **k))[1],
         )
@@ -260,13 +258,13 @@ def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
         (True, 0, DenseFeatures),
         (False, X.size, ImplicitFeatures),
     ):
-        monkeypatch.setattr(copying, "LARGE", large)
+        monkeypatch.setattr(implicit, "LARGE", large)
         check = check_training_data(MinimaxRiskClassifier(), X, y)
-        copying.features_of_table(
+        implicit.features_of_table(
             Table(StoredArray(X)), distinct_instances(check), standardize=True, fit_intercept=True, copy=copy
         )
         assert made.pop() is kind
-    monkeypatch.setattr(copying, "free_memory", lambda: 1000)
+    monkeypatch.setattr(implicit, "free_memory", lambda: 1000)
     with pytest.raises(
         ValueError, match=r"a float64 copy of X takes .* GB, but 1e-06 GB of memory are free; use copy=False"
     ):
@@ -501,7 +499,7 @@ def test_a_view_of_a_memory_map_is_one(tmp_path):
 )
 def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     """Arrays that take no memory; nothing of them is read."""
-    monkeypatch.setattr(large_fits, "free_memory", lambda: 8e9)
+    monkeypatch.setattr(fitting, "free_memory", lambda: 8e9)
     X = np.broadcast_to(np.float32(0.0), (n, d))
     table = Table(StoredArray(X if chunks is None else Watched(np.zeros((1, 1), np.float32), chunks)))
     if chunks is not None:
@@ -509,13 +507,13 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     data = TrainingData(table, np.arange(2), np.arange(n) % 2, np.ones(n))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        large_fits.warn_about_work(data, "auto", "auto")
+        fitting.warn_about_work(data, "auto", "auto")
     assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
     assert re.search(says, " ".join(str(one.message) for one in caught))
 
 
 def test_a_fit_warns(study, monkeypatch):
-    monkeypatch.setattr(large_fits, "LONG", 0.0)
+    monkeypatch.setattr(fitting, "LONG", 0.0)
     with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:
         MinimaxRiskClassifier().fit(*study)
     assert caught[0].filename == __file__

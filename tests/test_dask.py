@@ -27,11 +27,11 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils import dask_arrays
+from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk._utils.table import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
-from minimaxrisk.features.dask_features import dask_features
+from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
@@ -54,7 +54,7 @@ CHUNKS = {
 # Of two chunks by two, as few as there can be in both directions; each costs dask more than the work on it.
 FOUR = (35, 300)
 # What workers run.
-PRELOADED = ["distributed", "minimaxrisk.features.dask_blocks", "minimaxrisk.analysis.permutation_test"]
+PRELOADED = ["distributed", "minimaxrisk.features.chunked", "minimaxrisk.analysis.permutation_test"]
 
 
 @pytest.fixture(scope="module")

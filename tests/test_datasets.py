@@ -11,16 +11,16 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from minimaxrisk.datasets import (
+from experiments.datasets import (
     data_home,
     dataset_info,
     dataset_status,
     list_datasets,
     load_dataset,
-    make_expression,
 )
-from minimaxrisk.datasets.content_hash import content_sha256
-from minimaxrisk.datasets.registry import REGISTRY
+from experiments.datasets.registry import REGISTRY
+from experiments.datasets.tables import content_sha256
+from minimaxrisk.datasets import make_expression
 
 COLUMNS = ["name", "file", "n_samples", "n_features", "n_classes", "sha256", "notes"]
 

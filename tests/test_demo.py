@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from minimaxrisk import datasets
-from minimaxrisk.cli import main, tour
+from minimaxrisk.app.cli import main, tour
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 

@@ -18,18 +18,18 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk._utils.namespaces import to_numpy
-from minimaxrisk._utils.table import as_table
+from minimaxrisk._utils.arrays import to_numpy
+from minimaxrisk._utils.containers import as_table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.interior_point import device_factors, device_rows
-from minimaxrisk.features import device, device_sums, streamed
+from minimaxrisk.engines.interior_point import factors, working_rows
+from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
 from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
-from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.uncertainty.rules import Multiple
 
 pytest.importorskip("array_api_compat")
 pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
@@ -182,8 +182,8 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(device_factors, "MANY_INSTANCES", 50)
-    monkeypatch.setattr(device_rows, "FEW_NUMBERS", 2000)
+    monkeypatch.setattr(factors, "MANY_INSTANCES", 50)
+    monkeypatch.setattr(working_rows, "FEW_NUMBERS", 2000)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2
     X[y == 1, :5] += 0.5
@@ -267,13 +267,13 @@ def test_bad_numbers(elsewhere, study):
 def test_blocks_that_come_from_the_host(study, monkeypatch):
     """As for data larger than the device, here with a device that is the host itself."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(streamed, "BLOCK_BYTES", 40 * 8 * 170)
-    monkeypatch.setattr(device_sums, "BLOCK_ELEMENTS", 40 * 120)
+    monkeypatch.setattr(device, "BLOCK_BYTES", 40 * 8 * 170)
+    monkeypatch.setattr(device, "BLOCK_ELEMENTS", 40 * 120)
     elsewhere = "cuda" if torch.cuda.is_available() else "cpu"
     ways = []
 
     def stream(X):
-        ways.append(streamed.StreamedArray(X, torch.device(elsewhere)))
+        ways.append(device.StreamedArray(X, torch.device(elsewhere)))
         return ways[-1]
 
     monkeypatch.setattr(device, "streamed_if_asked", stream)
@@ -291,11 +291,11 @@ def test_blocks_that_come_from_the_host(study, monkeypatch):
 def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
     torch = pytest.importorskip("torch")
     X = torch.asarray(study[0])
-    assert streamed.streamed_if_asked(X) is X
-    assert streamed.streamed_if_asked(study[0]) is study[0]
+    assert device.streamed_if_asked(X) is X
+    assert device.streamed_if_asked(study[0]) is study[0]
     if torch.cuda.is_available():
-        assert streamed.streamed_if_asked(X.pin_memory()).device.type == "cuda"
-        assert streamed.streamed_if_asked(X.cuda()).device.type == "cuda"
+        assert device.streamed_if_asked(X.pin_memory()).device.type == "cuda"
+        assert device.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
 @pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), RandomFourierFeatures()])

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 import reference
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.linear_programs import starts
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.problem.certificate import lower_bound
+from minimaxrisk.engines.linear_programs import constraint_generation as generation
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import lower_bound
 from problems import problem_of
 
 ODDITIES = (
@@ -85,7 +84,11 @@ def check_agreement(seed, n, d, n_classes, oddities, radius, coding, standardize
 
     everything = full_lp(problem, BayesError())
     generated = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), 3), n_max=3, epsilon=1e-9
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), 3),
+        n_max=3,
+        epsilon=1e-9,
     )
     interior = solve_minimax_risk(problem, EngineSettings("auto"))
     assert not interior.remark
@@ -206,12 +209,12 @@ def test_the_start_does_not_change_the_answer(wide_problem, initial, n_max):
 def test_first_order_start_takes_coefficients_first_and_finds_many_of_the_final_ones(wide_problem):
     problem, exact = wide_problem
     final = np.flatnonzero(exact.mu)
-    found = starts.by_first_order(problem, BayesError(), len(final))
+    found = generation.by_first_order(problem, BayesError(), len(final))
     by_chance = len(final) ** 2 / problem.n_components
     assert len(np.intersect1d(found, final)) > 4 * by_chance
-    nonzero = np.flatnonzero(starts._first_order_pair(problem, BayesError())[0])
+    nonzero = np.flatnonzero(generation._first_order_pair(problem, BayesError())[0])
     assert 0 < len(nonzero) < problem.n_components
-    assert set(nonzero) <= set(starts.by_first_order(problem, BayesError(), len(nonzero) + 5))
+    assert set(nonzero) <= set(generation.by_first_order(problem, BayesError(), len(nonzero) + 5))
 
 
 def test_equalities_do_not_spoil_the_lower_bound_at_a_coarse_tolerance():
@@ -224,7 +227,11 @@ def test_equalities_do_not_spoil_the_lower_bound_at_a_coarse_tolerance():
     assert (problem.lam == reference.SMALLEST_RADIUS).sum() > 30
     exact = full_lp(problem, BayesError())
     coarse = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), 10), n_max=10, epsilon=1e-2
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), 10),
+        n_max=10,
+        epsilon=1e-2,
     )
     assert coarse.converged
     assert coarse.lower <= exact.upper + 1e-9
@@ -238,9 +245,11 @@ def test_smoothed_adversary_is_the_gradient_of_the_smoothed_threshold():
 
     def smoothed(s):
         per_instance = [reference.brute_force_phi(s[:, [i]].T) for i in range(7)]
-        return starts.TEMPERATURE * np.log(np.mean(np.exp(np.array(per_instance) / starts.TEMPERATURE)))
+        return generation.TEMPERATURE * np.log(
+            np.mean(np.exp(np.array(per_instance) / generation.TEMPERATURE))
+        )
 
-    w = BayesError().respond(scores, starts.TEMPERATURE)
+    w = BayesError().respond(scores, generation.TEMPERATURE)
     for y in range(4):
         for i in range(7):
             step = np.zeros_like(scores)
@@ -254,7 +263,11 @@ def test_components_leave_the_program_and_the_bound_still_never_rises(wide):
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), 50), n_max=50, epsilon=1e-8
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), 50),
+        n_max=50,
+        epsilon=1e-8,
     )
     assert sum(record["n_removed"] for record in solution.history) > 0
     sizes = [record["n_features"] for record in solution.history]
@@ -268,7 +281,7 @@ def test_stopping_early_keeps_a_certified_pair(wide):
     X, y = wide
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
-    start = starts.by_correlation(problem, BayesError(), 5)
+    start = generation.by_correlation(problem, BayesError(), 5)
     solution = constraint_generation(
         problem,
         BayesError(),
@@ -310,7 +323,11 @@ def test_thin_constraints_leave_no_gap(make, radius, seeds):
         exact = full_lp(problem, BayesError())
         assert exact.upper - exact.lower < 1e-6
         generated = constraint_generation(
-            problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=1e-7
+            problem,
+            BayesError(),
+            generation.by_correlation(problem, BayesError(), 5),
+            n_max=5,
+            epsilon=1e-7,
         )
         assert generated.upper - generated.lower < 1e-5
         assert generated.upper == pytest.approx(exact.upper, abs=1e-6)
@@ -323,7 +340,7 @@ def test_it_ends_when_no_component_is_violated_by_more_than_epsilon(seed):
     problem, _ = problem_of(X, labels, 2)
 
     def violations(epsilon):
-        start = starts.by_correlation(problem, BayesError(), 2)
+        start = generation.by_correlation(problem, BayesError(), 2)
         solution = constraint_generation(problem, BayesError(), start, n_max=1, epsilon=epsilon)
         assert solution.converged
         return [record["max_violation"] for record in solution.history]
@@ -339,7 +356,11 @@ def test_a_violation_above_the_radius_is_never_accepted():
     problem, _ = problem_of(*lognormal_columns(np.random.default_rng(126)), 3, standardize=False)
     assert (problem.lam < 1e-2).sum() > 5
     coarse = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=1e-2
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), 5),
+        n_max=5,
+        epsilon=1e-2,
     )
     assert coarse.converged
     assert coarse.upper - coarse.lower < 0.05
@@ -371,7 +392,11 @@ def test_components_leave_only_after_the_bound_fell(seed):
     """Else a set of components could come back, and the rounds could go in a circle."""
     problem = rare_binary_features(seed, 60, 400, 0.05)
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), 2), n_max=2, epsilon=1e-8
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), 2),
+        n_max=2,
+        epsilon=1e-8,
     )
     bounds = [record["worst_case_error"] for record in solution.history]
     n_still = 0
@@ -394,7 +419,11 @@ def test_rounds_in_which_the_bound_stands_still_are_few():
     for seed in (0, 1):
         problem = rare_binary_features(seed, 100, 3000, 0.02)
         solution = constraint_generation(
-            problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=1e-6
+            problem,
+            BayesError(),
+            generation.by_correlation(problem, BayesError(), 5),
+            n_max=5,
+            epsilon=1e-6,
         )
         assert solution.converged
         n_rounds += len(solution.history)
@@ -409,7 +438,11 @@ def test_multipliers_that_are_rounding_errors_are_no_coefficients():
         rate = 0.05 + 0.1 * labels[:, None] * (rng.random(400) < 0.1)
         problem, _ = problem_of((rng.random((60, 400)) < rate).astype(float), labels, 2)
         solution = constraint_generation(
-            problem, BayesError(), starts.by_correlation(problem, BayesError(), 20), n_max=20, epsilon=1e-8
+            problem,
+            BayesError(),
+            generation.by_correlation(problem, BayesError(), 20),
+            n_max=20,
+            epsilon=1e-8,
         )
         for stage in solution.stages:
             used = np.abs(stage.values[stage.values != 0.0])

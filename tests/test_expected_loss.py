@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from minimaxrisk.engines.interior_point import expected_loss
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
-from minimaxrisk.guarantees.error_bounds import largest_expected_loss
+from minimaxrisk.guarantees.worst_case import largest_expected_loss
 from minimaxrisk.problem.objective import ExpectedLoss
 from problems import problem_of
 from reference import random_problem

@@ -14,9 +14,9 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from minimaxrisk.datasets import dataset_info, fetch_dataset, load_dataset
-from minimaxrisk.datasets.content_hash import content_sha256
-from minimaxrisk.datasets.registry import REGISTRY
+from experiments.datasets import dataset_info, fetch_dataset, load_dataset
+from experiments.datasets.registry import REGISTRY
+from experiments.datasets.tables import content_sha256
 
 pooch = pytest.importorskip("pooch")
 SHAPE = (40, 600)

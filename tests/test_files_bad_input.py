@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from minimaxrisk.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
+from minimaxrisk.app.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
 
 TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
 NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))])

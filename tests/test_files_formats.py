@@ -18,8 +18,8 @@ from scipy import sparse
 from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
-from minimaxrisk.cli.standard_input import STDIN, as_file
-from minimaxrisk.files import ReadOptions, read_raw_table, read_training_study
+from minimaxrisk.app.cli.console import STDIN, as_file
+from minimaxrisk.app.files import ReadOptions, read_raw_table, read_training_study
 
 X = np.array(
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
+from minimaxrisk.app.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
 
 N = 12
 IDS = [str(i) for i in range(1, N + 1)]

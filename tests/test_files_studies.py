@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from minimaxrisk.files import (
+from minimaxrisk.app.files import (
     ReadOptions,
     looks_like_counts,
     quality,

@@ -14,28 +14,27 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
+from experiments.datasets.registry import REGISTRY
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
-    datasets,
     minimax_risk_path,
     permutation_test,
     verify,
 )
 from minimaxrisk.datasets import make_expression, make_text
-from minimaxrisk.engines import dispatch
-from minimaxrisk.engines.first_order import engine, primal_dual
-from minimaxrisk.engines.first_order.masses import (
+from minimaxrisk.engines import dispatch, first_order
+from minimaxrisk.engines.first_order import (
     KnownOneHotMasses,
     KnownSignedMasses,
     OneHotMasses,
     SignedMasses,
     on_simplex,
 )
-from minimaxrisk.engines.interior_point import demands
+from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
 
 SETTINGS = EngineSettings("first-order")
@@ -159,13 +158,13 @@ def test_bounds_hold_the_risk_of_another_formulation(
     risk = exact_risk(
         X, labels, n_classes, problem, instances, known=known, radius=radius, weights=weights, **options
     )
-    solution = engine.first_order(problem, replace(SETTINGS, max_iter=max_iter))
+    solution = first_order.first_order(problem, replace(SETTINGS, max_iter=max_iter))
     assert solution.lower - 1e-7 <= risk <= solution.upper + 1e-7
     assert solution.converged == (solution.upper - solution.lower <= 1e-3)
     for record in solution.history:
         assert record["lower"] - 1e-7 <= risk <= record["upper"] + 1e-7
     # What the loop computed from products at hand is what the certificate finds afresh.
-    bare = engine.first_order_approach(problem, replace(SETTINGS, max_iter=max_iter))
+    bare = first_order.first_order_approach(problem, replace(SETTINGS, max_iter=max_iter))
     assert bare.upper == pytest.approx(bare.history[-1]["upper"], abs=1e-9)
     assert bare.lower == pytest.approx(bare.history[-1]["lower"], abs=1e-9)
     # Both follow from the pair alone, and the pair is what it says.
@@ -182,13 +181,13 @@ def test_text_to_the_tolerance(coding, known):
     text = make_text(80, 200, random_state=0)
     problem, _ = problem_of(text.data, text.target, 2, coding=coding, marginal_is_known=known)
     exact = interior_point(problem, EngineSettings("interior-point"))
-    solution = engine.first_order(problem, SETTINGS)
+    solution = first_order.first_order(problem, SETTINGS)
     assert solution.converged
     assert solution.upper - solution.lower <= 1e-3
     assert solution.lower <= exact.upper
     assert solution.upper >= exact.lower
     # The products that the loop keeps by linearity are those of its points.
-    iteration = primal_dual.PrimalDual(problem)
+    iteration = first_order.PrimalDual(problem)
     for _ in range(25):
         iteration.step()
     z = iteration._z
@@ -200,16 +199,16 @@ def test_a_step_that_is_too_long_shrinks(monkeypatch):
     """With steps ten times too long the iteration explodes unless it notices."""
     text = make_text(150, 400, random_state=0)
     problem, _ = problem_of(text.data, text.target, 2)
-    monkeypatch.setattr(primal_dual, "BOLD_STEP", 10.0)
-    iteration = primal_dual.PrimalDual(problem)
+    monkeypatch.setattr(first_order, "BOLD_STEP", 10.0)
+    iteration = first_order.PrimalDual(problem)
     longest = iteration.eta
     for _ in range(200):
         iteration.step()
     assert iteration.n_shrunk > 3
-    assert iteration.eta == pytest.approx(longest * primal_dual.SMALLER**iteration.n_shrunk)
+    assert iteration.eta == pytest.approx(longest * first_order.SMALLER**iteration.n_shrunk)
     # Once it is short enough it stays, and converges.
-    assert iteration.eta * primal_dual.spectral_norm(problem.features) > 0.5
-    assert engine.first_order(problem, SETTINGS).converged
+    assert iteration.eta * first_order.spectral_norm(problem.features) > 0.5
+    assert first_order.first_order(problem, SETTINGS).converged
 
 
 class CorrelateAndCombineOnly:
@@ -222,24 +221,26 @@ class CorrelateAndCombineOnly:
 def test_features_are_asked_two_questions_only():
     text = make_text(100, 300, random_state=1)
     problem, _ = problem_of(text.data, text.target, 2)
-    plain = engine.first_order(problem, SETTINGS)
-    asked = engine.first_order(replace(problem, features=CorrelateAndCombineOnly(problem.features)), SETTINGS)
+    plain = first_order.first_order(problem, SETTINGS)
+    asked = first_order.first_order(
+        replace(problem, features=CorrelateAndCombineOnly(problem.features)), SETTINGS
+    )
     assert (asked.upper, asked.lower) == (plain.upper, plain.lower)
     np.testing.assert_array_equal(asked.mu, plain.mu)
     dense, _ = problem_of(text.data.toarray(), text.target, 2)
-    assert engine.first_order(dense, SETTINGS).upper == pytest.approx(plain.upper, abs=1e-3)
+    assert first_order.first_order(dense, SETTINGS).upper == pytest.approx(plain.upper, abs=1e-3)
 
 
 def test_where_nothing_can_be_learnt_one_step_says_so():
     rng = np.random.default_rng(0)
     problem, _ = problem_of(rng.standard_normal((40, 5)), np.arange(40) % 2, 2, radius=50.0)
-    solution = engine.first_order(problem, SETTINGS)
+    solution = first_order.first_order(problem, SETTINGS)
     assert solution.upper == 0.5
     assert solution.lower == pytest.approx(0.5, abs=1e-12)
     assert len(solution.history) == 1
     assert not solution.mu.any()
     zero, _ = problem_of(np.zeros((6, 2)), np.arange(6) % 2, 2, fit_intercept=False)
-    assert engine.first_order(zero, SETTINGS).upper == 0.5
+    assert first_order.first_order(zero, SETTINGS).upper == 0.5
 
 
 def test_the_classifier_and_what_is_built_on_it():
@@ -296,7 +297,7 @@ def test_a_tolerance_out_of_reach_ends_with_a_warning_and_valid_bounds():
 
 
 def test_without_max_iter_the_budget_ends_it(monkeypatch):
-    monkeypatch.setattr(engine, "BUDGET", 25)
+    monkeypatch.setattr(first_order, "BUDGET", 25)
     study = make_expression(40, 60, random_state=0)
     with pytest.warns(ConvergenceWarning, match="after 25 iterations"):
         MinimaxRiskClassifier("first-order", gap_tol=1e-9).fit(study.data, study.target)
@@ -350,7 +351,7 @@ def problem_of_size(n, d, n_blocks=1):
 
 def test_what_is_too_much_for_the_interior_point():
     def is_too_large(*sizes):
-        return demands.interior_point_demands(problem_of_size(*sizes)).are_too_large
+        return engine.interior_point_demands(problem_of_size(*sizes)).are_too_large
 
     assert is_too_large(20_000, 50_001)
     assert is_too_large(10_000, 50_001)
@@ -358,18 +359,16 @@ def test_what_is_too_much_for_the_interior_point():
     assert not is_too_large(100_000, 201)
     assert not is_too_large(2000, 10**7)
     assert not is_too_large(2000, 10**5, 200)
-    for info in map(datasets.dataset_info, datasets.registry.REGISTRY):
+    for info in REGISTRY.values():
         for n_blocks in (1, info.n_classes):
             assert not is_too_large(info.n_samples, info.n_features + 1, n_blocks)
-    assert "about 9.6 GB and 8.6 hours" in str(
-        demands.interior_point_demands(problem_of_size(20_000, 50_001))
-    )
+    assert "about 9.6 GB and 8.6 hours" in str(engine.interior_point_demands(problem_of_size(20_000, 50_001)))
 
 
 @pytest.fixture
 def nothing_is_small(monkeypatch):
-    monkeypatch.setattr(demands, "FEW_INSTANCES", 0)
-    monkeypatch.setattr(demands, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "FEW_INSTANCES", 0)
+    monkeypatch.setattr(engine, "MOST_SECONDS", 0.0)
 
 
 def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from minimaxrisk.datasets.original_formats import read_table
+from experiments.datasets.tables import read_table
 
 X = np.array([[1.5, 2.0, 3.0], [4.0, 5.0, 6.25], [7.0, 8.0, 9.0], [0.0, -1.0, 2.0]])
 

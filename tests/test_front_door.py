@@ -32,14 +32,14 @@ from minimaxrisk import (
     permutation_test,
     training_scale,
 )
-from minimaxrisk._utils.listening import listening
+from minimaxrisk._utils.parallel import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
-from minimaxrisk.cli import main, page_file, reporting
-from minimaxrisk.cli.console import Console, Part
-from minimaxrisk.files import ReadOptions, read_training_study
-from minimaxrisk.files.duplicates import without_duplicates
-from minimaxrisk.storage import archive
-from minimaxrisk.storage.model_file import load_model, save_model
+from minimaxrisk.app import storage
+from minimaxrisk.app.cli import main, reporting
+from minimaxrisk.app.cli.console import Console, Part
+from minimaxrisk.app.files import ReadOptions, read_training_study
+from minimaxrisk.app.files.features import without_duplicates
+from minimaxrisk.app.storage import load_model, save_model
 from tests.study_files import write_rows
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
@@ -603,7 +603,7 @@ class TestFilesThatAreWritten:
 
     def test_no_pdf_without_a_browser(self, folder, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(shutil, "which", lambda name: None)
-        monkeypatch.setattr(page_file, "BROWSER_FILES", ())
+        monkeypatch.setattr(reporting, "BROWSER_FILES", ())
         command = ("fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.pdf")
         status, _, err = run(capsys, *command)
         assert status == 2
@@ -721,7 +721,7 @@ class TestModelFilesThatAreNotSound:
         return path
 
     def test_members_that_unpack_to_gigabytes(self, folder, tmp_path, capsys, monkeypatch):
-        monkeypatch.setattr(archive, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
+        monkeypatch.setattr(storage, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
 
         def change(name, content):
             yield content

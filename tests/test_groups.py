@@ -8,13 +8,7 @@ from scipy import sparse, stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import (
-    MinimaxRiskClassifier,
-    error_bounds,
-    minimax_risk_path,
-    permutation_test,
-    verify,
-)
+from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning"),

@@ -14,9 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 import reference
 from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, verify
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees.error_bounds import worst_case_of_rule
-from minimaxrisk.guarantees.fitted_model import training_data_of
-from minimaxrisk.guarantees.guaranteed_error import mean_excess
+from minimaxrisk.guarantees.covering_radii import mean_excess
+from minimaxrisk.guarantees.verification import training_data_of
+from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.problem.problem import build_features
 from problems import distinct_instances
 

@@ -41,7 +41,7 @@ from minimaxrisk import (
     permutation_test,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import guaranteed_error
+from minimaxrisk.guarantees import covering_radii
 from tests.in_process import (
     cells_in_this_process,
     few_wines,
@@ -76,7 +76,7 @@ def small_run(tmp_path_factory):
         patch.setattr(permutation_time, "run_module", module_in_this_process)
         patch.setattr(permutation_clock, "N_FITS", 1)
         patch.setattr(
-            guaranteed_error, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
+            covering_radii, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
         )
         assert main(["guarantees", "--out", str(out), *SMALL.split()]) == 0
     return out
@@ -656,7 +656,7 @@ def radius_rows(guaranteed, error, n_classes=2):
                 factor=factor,
                 worst_case_error=0.3,
                 exceedance=0.01,
-                guaranteed_error=guaranteed,
+                covering_radii=guaranteed,
                 n_features=5,
                 warned=False,
                 seconds=0.1,

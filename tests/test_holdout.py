@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from minimaxrisk import MinimaxRiskClassifier, holdout_bound
-from minimaxrisk.guarantees.holdout import clopper_pearson_limit
+from minimaxrisk.guarantees.statement import clopper_pearson_limit
 
 
 @pytest.fixture

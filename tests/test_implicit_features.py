@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils.table import as_table
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
-from minimaxrisk.features import copying
+from minimaxrisk._utils.containers import as_table
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.features import implicit
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.implicit import ImplicitFeatures, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
@@ -16,7 +16,7 @@ from minimaxrisk.samples.validation import check_training_data
 
 @pytest.fixture
 def no_copies(monkeypatch):
-    monkeypatch.setattr(copying, "LARGE", 0)
+    monkeypatch.setattr(implicit, "LARGE", 0)
 
 
 def a_study(rng, n=30, d=70, n_classes=2, order="C"):

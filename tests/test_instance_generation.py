@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.engines import dispatch
-from minimaxrisk.engines.instance_generation import choice, engine
-from minimaxrisk.engines.instance_generation.subprogram import ClassMeans, Subprogram
+from minimaxrisk.engines import dispatch, instance_generation
+from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Solution
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
 from reference import minimax_risk, phi_vectors, scaled_columns, tau_and_lambda
 
@@ -26,9 +24,9 @@ SETTINGS = EngineSettings("interior-point")
 @pytest.fixture(autouse=True)
 def few_instances(monkeypatch):
     """Sub-programs of a few dozen instances, so that small problems take several."""
-    monkeypatch.setattr(choice, "FEWEST_INSTANCES", 10)
-    monkeypatch.setattr(choice, "FEWEST_FIRST", 5)
-    monkeypatch.setattr(choice, "MOST_NEW", 3.0)
+    monkeypatch.setattr(instance_generation, "FEWEST_INSTANCES", 10)
+    monkeypatch.setattr(instance_generation, "FEWEST_FIRST", 5)
+    monkeypatch.setattr(instance_generation, "MOST_NEW", 3.0)
 
 
 def tall(seed=0, n=160, d=4, n_classes=2, effect=0.8):
@@ -55,7 +53,7 @@ class Rounds:
 
     def __init__(self, monkeypatch):
         self.sizes, self.whole = [], 0
-        price, solve_whole = engine._Rounds._price, engine._Rounds._solve_whole
+        price, solve_whole = instance_generation._Rounds._price, instance_generation._Rounds._solve_whole
 
         def counted(rounds, program, found):
             self.sizes.append(len(program.instances))
@@ -65,8 +63,8 @@ class Rounds:
             self.whole += 1
             solve_whole(rounds)
 
-        monkeypatch.setattr(engine._Rounds, "_price", counted)
-        monkeypatch.setattr(engine._Rounds, "_solve_whole", counted_whole)
+        monkeypatch.setattr(instance_generation._Rounds, "_price", counted)
+        monkeypatch.setattr(instance_generation._Rounds, "_solve_whole", counted_whole)
 
 
 @pytest.fixture
@@ -98,7 +96,7 @@ def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind, rounds):
         radius = 4.0
     options = dict(zip(("standardize", "fit_intercept"), scaling, strict=True))
     problem, _ = problem_of(X, labels, n_classes, coding=coding, radius=radius, weights=weights, **options)
-    solution = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     reference = exact(X, labels, n_classes, coding, weights=weights, radius=radius, **options)
     assert solution.converged
     assert solution.upper == pytest.approx(reference, abs=1e-9)
@@ -117,7 +115,7 @@ def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind, rounds):
 def test_many_random_problems_agree_with_all_instances_at_once(n_classes, rounds):
     for seed in range(4):
         problem = tall_problem(seed, n=250, d=3, n_classes=n_classes, effect=0.4 * seed)
-        solution = engine.instance_generation(problem, SETTINGS)
+        solution = instance_generation.instance_generation(problem, SETTINGS)
         whole = interior_point(problem, SETTINGS)
         assert solution.converged
         assert solution.upper == pytest.approx(whole.upper, abs=1e-9)
@@ -131,7 +129,7 @@ def test_many_random_problems_agree_with_all_instances_at_once(n_classes, rounds
 def test_the_instance_that_decides_is_found_wherever_it_is():
     """One far instance bounds the scores; leaving it out would promise too small an error."""
     X, labels = tall(5, n=400, d=3, effect=1.5)
-    outside = np.setdiff1d(np.arange(400), choice.first_instances(problem_of(X, labels, 2)[0]))
+    outside = np.setdiff1d(np.arange(400), instance_generation.first_instances(problem_of(X, labels, 2)[0]))
     without = exact(X, labels, 2, "signed")
     for i in outside[:4]:
         far = X.copy()
@@ -139,7 +137,7 @@ def test_the_instance_that_decides_is_found_wherever_it_is():
         order = np.argsort(X[:, 0])
         far[order[i], 1:] = 25.0
         problem, _ = problem_of(far, labels, 2)
-        solution = engine.instance_generation(problem, SETTINGS)
+        solution = instance_generation.instance_generation(problem, SETTINGS)
         expected = exact(far, labels, 2, "signed")
         assert expected > without + 1e-3
         assert solution.upper == pytest.approx(expected, abs=1e-9)
@@ -153,14 +151,16 @@ def test_sparse_features(n_classes, fit_intercept, rounds):
     dense, _ = problem_of(X, labels, n_classes, fit_intercept=fit_intercept)
     problem, _ = problem_of(sparse.csr_array(X), labels, n_classes, fit_intercept=fit_intercept)
     expected = interior_point(dense, SETTINGS).upper
-    assert engine.instance_generation(problem, SETTINGS).upper == pytest.approx(expected, abs=1e-9)
+    assert instance_generation.instance_generation(problem, SETTINGS).upper == pytest.approx(
+        expected, abs=1e-9
+    )
     assert rounds.whole == 0
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_nothing_selected(coding, rounds):
     problem = tall_problem(3, coding=coding, radius=40.0)
-    solution = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     assert solution.converged
     assert not solution.mu.any()
     assert solution.upper == pytest.approx(0.5, abs=1e-12)
@@ -174,7 +174,7 @@ def test_nothing_selected_yet(coding, rounds):
     for radius in np.linspace(8.0, 12.0, 5):
         problem = tall_problem(3, coding=coding, radius=radius)
         whole = interior_point(problem, SETTINGS)
-        solution = engine.instance_generation(problem, SETTINGS)
+        solution = instance_generation.instance_generation(problem, SETTINGS)
         assert solution.upper == pytest.approx(whole.upper, abs=1e-9)
     assert rounds.whole == 0
 
@@ -183,8 +183,8 @@ def test_nothing_selected_yet(coding, rounds):
 def test_no_rule_says_nothing_about_instances(coding):
     """With mu = 0 all instances are alike, and none of those at hand has to go for it."""
     problem = tall_problem(3, coding=coding)
-    rounds = engine._Rounds(problem, SETTINGS, Solution.trivial(problem, BayesError()), None)
-    program = Subprogram.of(problem, ClassMeans.of(problem), choice.first_instances(problem))
+    rounds = instance_generation._Rounds(problem, SETTINGS, Solution.trivial(problem, BayesError()), None)
+    program = Subprogram.of(problem, ClassMeans.of(problem), instance_generation.first_instances(problem))
     assert rounds._price(program, Solution.trivial(program.problem, BayesError())) is None
 
 
@@ -193,7 +193,7 @@ def test_classes_that_a_feature_tells_apart(coding):
     X, labels = tall(4, effect=0.0)
     X[:, 1] = labels
     problem, _ = problem_of(X, labels, 2, coding=coding)
-    solution = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     assert solution.converged
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
     if coding == "signed":
@@ -206,7 +206,7 @@ def test_thin_sets(n_classes, radius):
     X, labels = tall(6, n_classes=n_classes)
     coding = "signed" if n_classes == 2 else "one-hot"
     problem, _ = problem_of(X, labels, n_classes, radius=radius)
-    solution = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     assert solution.upper == pytest.approx(exact(X, labels, n_classes, coding, radius=radius), abs=1e-8)
     assert solution.converged
 
@@ -216,14 +216,14 @@ def test_instances_without_labels_may_get_mass():
     problem = tall_problem(9, n=200)
     far = problem.features.some_rows(np.arange(200), after=3.0 * problem.features.columns(np.arange(5))[:20])
     wider = replace(problem, features=far, centre=np.hstack([np.zeros((2, 20)), problem.centre]))
-    solution = engine.instance_generation(wider, SETTINGS)
+    solution = instance_generation.instance_generation(wider, SETTINGS)
     assert solution.upper == pytest.approx(interior_point(wider, SETTINGS).upper, abs=1e-9)
     assert solution.upper > interior_point(problem, SETTINGS).upper + 1e-3
     assert solution.distribution[:, :20].sum() > 0.01
 
 
 def test_same_bits_every_time():
-    first, second = (engine.instance_generation(tall_problem(n=300), SETTINGS) for _ in range(2))
+    first, second = (instance_generation.instance_generation(tall_problem(n=300), SETTINGS) for _ in range(2))
     np.testing.assert_array_equal(first.mu, second.mu)
     np.testing.assert_array_equal(first.distribution, second.distribution)
 
@@ -299,13 +299,13 @@ def test_rows_of_both_containers(fit_intercept):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_without_end_are_followed_by_all_instances(n_classes, rounds, monkeypatch):
-    monkeypatch.setattr(engine, "MOST_VERTICES", 1)
-    monkeypatch.setattr(choice, "FEWEST", 0.5)
-    monkeypatch.setattr(choice, "STAYS", 1.0)
-    monkeypatch.setattr(choice, "COMES", 1.3)
+    monkeypatch.setattr(instance_generation, "MOST_VERTICES", 1)
+    monkeypatch.setattr(instance_generation, "FEWEST", 0.5)
+    monkeypatch.setattr(instance_generation, "STAYS", 1.0)
+    monkeypatch.setattr(instance_generation, "COMES", 1.3)
     problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
     expected = interior_point(problem, SETTINGS)
-    solution = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     assert rounds.whole == 1
     assert solution.converged
     assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
@@ -314,10 +314,10 @@ def test_rounds_without_end_are_followed_by_all_instances(n_classes, rounds, mon
 
 
 def test_a_sub_program_that_is_stuck_is_followed_by_all_instances(rounds, monkeypatch):
-    monkeypatch.setattr(engine, "interior_approach", lambda *args: None)
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args: None)
     problem = tall_problem(11)
     expected = interior_point(problem, SETTINGS)
-    solution = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     assert rounds.whole == 1
     np.testing.assert_array_equal(solution.mu, expected.mu)
     assert solution.converged
@@ -325,7 +325,7 @@ def test_a_sub_program_that_is_stuck_is_followed_by_all_instances(rounds, monkey
 
 def test_a_sub_program_without_a_solution_is_followed_by_all_instances(rounds, monkeypatch):
     problem = tall_problem(11)
-    solve, calls = engine.interior_point, []
+    solve, calls = instance_generation.interior_point, []
 
     def fails_first(program, settings, monitor):
         calls.append(program)
@@ -333,8 +333,8 @@ def test_a_sub_program_without_a_solution_is_followed_by_all_instances(rounds, m
             solve(program, settings, monitor) if len(calls) > 1 else Solution.trivial(program, BayesError())
         )
 
-    monkeypatch.setattr(engine, "interior_point", fails_first)
-    solution = engine.instance_generation(problem, SETTINGS)
+    monkeypatch.setattr(instance_generation, "interior_point", fails_first)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
     assert rounds.whole == 1
     assert calls[-1] is problem
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
@@ -360,7 +360,9 @@ def assert_is_one_history(solution, optimum):
 def test_records_bound_the_whole_problem(n_classes):
     problem = tall_problem(13, n=200, d=4, n_classes=n_classes)
     told = []
-    solution = engine.instance_generation(problem, SETTINGS, lambda record: bool(told.append(record)))
+    solution = instance_generation.instance_generation(
+        problem, SETTINGS, lambda record: bool(told.append(record))
+    )
     assert told == solution.history
     assert_is_one_history(solution, interior_point(problem, SETTINGS).upper)
     assert solution.history[-1]["upper"] < 1.0 - 1.0 / n_classes
@@ -368,7 +370,7 @@ def test_records_bound_the_whole_problem(n_classes):
 
 def test_all_instances_are_read_once_a_round(rounds):
     problem = tall_problem(13, n=300, d=6)
-    engine.instance_generation(problem, SETTINGS)
+    instance_generation.instance_generation(problem, SETTINGS)
     # Besides the class means, and both bounds that are reported.
     assert problem.features.n_passes <= len(rounds.sizes) + 3
 
@@ -377,7 +379,7 @@ def test_all_instances_are_read_once_a_round(rounds):
 @pytest.mark.parametrize("how", ["max_iter", "stop", "interrupt"])
 def test_stopped_anywhere_it_returns_what_is_proven(n_classes, how):
     problem = tall_problem(14, n=200, d=3, n_classes=n_classes)
-    finished = engine.instance_generation(problem, SETTINGS)
+    finished = instance_generation.instance_generation(problem, SETTINGS)
     n_all = len(finished.history)
     for k in range(1, n_all, 4):
 
@@ -387,7 +389,7 @@ def test_stopped_anywhere_it_returns_what_is_proven(n_classes, how):
             return how == "stop" and record["iteration"] == k
 
         settings = replace(SETTINGS, max_iter=k) if how == "max_iter" else SETTINGS
-        solution = engine.instance_generation(problem, settings, at_k)
+        solution = instance_generation.instance_generation(problem, settings, at_k)
         assert len(solution.history) == k
         assert solution.interrupted == (how == "interrupt")
         assert solution.stopped == (how == "stop")
@@ -401,8 +403,8 @@ def test_stopped_anywhere_it_returns_what_is_proven(n_classes, how):
 @pytest.mark.parametrize("gap_tol", [0.1, 2e-2])
 def test_no_more_than_was_asked_for(gap_tol):
     problem = tall_problem(13, n=300, d=6)
-    solution = engine.instance_generation(problem, replace(SETTINGS, gap_tol=gap_tol))
-    finished = engine.instance_generation(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, replace(SETTINGS, gap_tol=gap_tol))
+    finished = instance_generation.instance_generation(problem, SETTINGS)
     assert solution.converged
     assert solution.upper - solution.lower <= gap_tol
     assert len(solution.history) < len(finished.history)
@@ -418,12 +420,12 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
         records.append(record)
         return record["upper"] - record["lower"] <= 1e-3
 
-    bound = engine.generated_bound(problem, SETTINGS, near)
+    bound = instance_generation.generated_bound(problem, SETTINGS, near)
     assert optimum - 1e-12 <= bound <= optimum + 1e-3
     assert len(rounds.sizes) > 2
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
     rounds.sizes.clear()
-    mu = engine.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
+    mu = instance_generation.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
     assert len(rounds.sizes) > 2
     assert rounds.whole == 0
@@ -432,16 +434,20 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        engine.generated_bound(problem, SETTINGS, interrupt)
+        instance_generation.generated_bound(problem, SETTINGS, interrupt)
 
 
 def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
-    monkeypatch.setattr(engine, "interior_approach", lambda *args: None)
-    calls, whole = [], engine.interior_bound
-    monkeypatch.setattr(engine, "interior_bound", lambda *args: calls.append(args) or whole(*args))
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args: None)
+    calls, whole = [], instance_generation.interior_bound
+    monkeypatch.setattr(
+        instance_generation, "interior_bound", lambda *args: calls.append(args) or whole(*args)
+    )
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    bound = engine.generated_bound(problem, SETTINGS, lambda record: record["upper"] < optimum + 1e-3)
+    bound = instance_generation.generated_bound(
+        problem, SETTINGS, lambda record: record["upper"] < optimum + 1e-3
+    )
     assert len(calls) == 1
     assert optimum - 1e-12 <= bound <= optimum + 1e-3
     # The vertex, from all instances, is better than what was asked for.

@@ -9,27 +9,18 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import (
-    engine,
-    one_hot_system,
-    predictor_corrector,
-    rough_factor,
-    signed_system,
-)
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, systems
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
-from minimaxrisk.engines.interior_point.one_hot_system import OneHotSystem
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.signed_system import SignedSystem
+from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
 from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.linear_programs.master import Master
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Solution
-from minimaxrisk.problem.certificate import upper_bound
+from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
@@ -141,13 +132,13 @@ def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("decades", [1, 6])
-@pytest.mark.parametrize("stiff", [one_hot_system.STIFF, 3.0])
-@pytest.mark.parametrize("few", [one_hot_system.FEW, 0.0])
+@pytest.mark.parametrize("stiff", [systems.STIFF, 3.0])
+@pytest.mark.parametrize("few", [systems.FEW_ONE_HOT, 0.0])
 def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, few, monkeypatch):
     # With the smaller number many instances have w - r in place of w.
-    monkeypatch.setattr(one_hot_system, "STIFF", stiff)
-    monkeypatch.setattr(one_hot_system, "FEW", few)
-    monkeypatch.setattr(rough_factor, "MISSED", -1.0)  # single precision is never accurate enough
+    monkeypatch.setattr(systems, "STIFF", stiff)
+    monkeypatch.setattr(systems, "FEW_ONE_HOT", few)
+    monkeypatch.setattr(factors, "MISSED", -1.0)  # single precision is never accurate enough
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
     working = all_constraints(problem)
@@ -174,9 +165,9 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
 
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("decades", [1, 6])
-@pytest.mark.parametrize("few", [signed_system.FEW, 0.0])
+@pytest.mark.parametrize("few", [systems.FEW_SIGNED, 0.0])
 def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeypatch):
-    monkeypatch.setattr(signed_system, "FEW", few)
+    monkeypatch.setattr(systems, "FEW_SIGNED", few)
     rng = np.random.default_rng(4)
     problem = some_problem(5, *shape, n_classes=2)
     working = all_constraints(problem)
@@ -359,12 +350,11 @@ def not_a_number(factor, right):
     return np.full_like(right, np.nan)
 
 
-@pytest.mark.parametrize("system", [signed_system, one_hot_system])
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize(
     ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 10)]
 )
-def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, system, name, fault, n_good):
-    coding = "signed" if system is signed_system else "one-hot"
+def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, coding, name, fault, n_good):
     problem = some_problem(9, n=40, d=200, n_classes=2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
     calls = []
@@ -373,9 +363,9 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, syst
         calls.append(1)
         return (fault if len(calls) > n_good else original)(*arguments)
 
-    original = getattr(system, name)
-    monkeypatch.setattr(system, name, sometimes)
-    monkeypatch.setattr(rough_factor, "MISSED", -1.0)
+    original = getattr(systems, name)
+    monkeypatch.setattr(systems, name, sometimes)
+    monkeypatch.setattr(factors, "MISSED", -1.0)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.solver == "constraint-generation"
     assert "stuck" in solution.remark
@@ -405,7 +395,7 @@ def test_a_rescue_doubles_the_working_set_until_it_gives_up():
 
 def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
     X, y = wide
-    monkeypatch.setattr(one_hot_system, "cholesky", broken_factor)
+    monkeypatch.setattr(systems, "cholesky", broken_factor)
     with pytest.warns(ConvergenceWarning, match="the interior point got stuck after"):
         model = MinimaxRiskClassifier().fit(X, y)
     assert model.solver_ == "constraint-generation"
@@ -465,7 +455,7 @@ def test_a_solver_that_fails_is_named_and_the_pair_kept(wide, monkeypatch):
     def fails(*arguments, **options):
         raise SolverError("HiGHS did not reach an optimum")
 
-    monkeypatch.setattr(one_hot_system, "cholesky", broken_factor)
+    monkeypatch.setattr(systems, "cholesky", broken_factor)
     monkeypatch.setattr(engine, "constraint_generation", fails)
     with pytest.warns(ConvergenceWarning) as caught:
         model = MinimaxRiskClassifier().fit(X, y)

@@ -12,8 +12,8 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
 
 SOLVERS = ("interior-point", "constraint-generation", "full-lp")

@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import L1SVMClassifier, MinimaxRiskSelector
-from minimaxrisk.engines.linear_programs import starts
-from minimaxrisk.problem.certificate import lower_bound
-from minimaxrisk.problem.hinge import HingeLoss
+from minimaxrisk.engines.linear_programs import constraint_generation
+from minimaxrisk.problem.objective import HingeLoss
 from minimaxrisk.problem.pose import pose_l1_svm
+from minimaxrisk.problem.problem import lower_bound
 from minimaxrisk.samples.validation import check_training_data
 
 
@@ -306,8 +306,8 @@ def test_lower_bound_allows_no_violation_that_is_large_beside_the_penalty(wide, 
 def test_correlation_start_takes_the_most_violated(wide):
     X, y = wide
     problem, loss = posed_machine(X, y == "alpha")
-    chosen = starts.by_correlation(problem, loss, 9)
-    answer = loss.respond(np.zeros_like(problem.centre), starts.TEMPERATURE)
+    chosen = constraint_generation.by_correlation(problem, loss, 9)
+    answer = loss.respond(np.zeros_like(problem.centre), constraint_generation.TEMPERATURE)
     size = np.abs(problem.moments_of(answer)).ravel()
     assert set(chosen) == set(np.argsort(-size)[:9])
 
@@ -318,11 +318,13 @@ def test_first_order_start_finds_many_of_the_final_features():
     y = (X[:, :5].sum(axis=1) > 0).astype(int)
     final = L1SVMClassifier(tol=1e-9).fit(X, y)
     problem, loss = posed_machine(X, y)
-    found = np.intersect1d(starts.by_first_order(problem, loss, 60), final.selected_features_)
+    found = np.intersect1d(constraint_generation.by_first_order(problem, loss, 60), final.selected_features_)
     assert len(found) > 0.5 * final.n_features_selected_
 
 
-@pytest.mark.parametrize("start", [starts.by_correlation, starts.by_first_order])
+@pytest.mark.parametrize(
+    "start", [constraint_generation.by_correlation, constraint_generation.by_first_order]
+)
 def test_whoever_starts_with_all_features_does_not_look_for_the_best(wide, start):
     X, y = wide
     problem, loss = posed_machine(X, y == "alpha")
@@ -332,7 +334,7 @@ def test_whoever_starts_with_all_features_does_not_look_for_the_best(wide, start
 
 def test_first_order_start_without_any_information():
     problem, loss = posed_machine(np.ones((6, 4)), np.arange(6) % 2)
-    assert len(starts.by_first_order(problem, loss, 2)) == 2
+    assert len(constraint_generation.by_first_order(problem, loss, 2)) == 2
 
 
 def test_selector_takes_it_and_constant_columns_are_never_selected(wide):

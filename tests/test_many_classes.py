@@ -10,14 +10,12 @@ from scipy.linalg.blas import ssymv
 
 from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk.engines.dispatch import bound_minimax_risks
-from minimaxrisk.engines.interior_point import engine, one_hot_system, rough_factor
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
-from minimaxrisk.engines.interior_point.one_hot_system import EpigraphFactor, gram
-from minimaxrisk.engines.interior_point.plain_side import DigitsLostError
-from minimaxrisk.engines.interior_point.rough_factor import RoughEpigraphFactor
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Solution
+from minimaxrisk.engines.interior_point import engine, factors, systems
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.factors import DigitsLostError, RoughEpigraphFactor
+from minimaxrisk.engines.interior_point.systems import EpigraphFactor, gram
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
@@ -50,14 +48,14 @@ def used(monkeypatch):
     """Counts factors by precision; a rough one counts once it has passed its own check."""
     counts = {"rough": 0, "careful": 0}
     for name, cls in (("rough", "RoughEpigraphFactor"), ("careful", "EpigraphFactor")):
-        original = getattr(one_hot_system, cls)
+        original = getattr(systems, cls)
 
         def counted(*arguments, original=original, name=name):
             factor = original(*arguments)
             counts[name] += 1
             return factor
 
-        monkeypatch.setattr(one_hot_system, cls, counted)
+        monkeypatch.setattr(systems, cls, counted)
     return counts
 
 
@@ -90,7 +88,7 @@ def test_a_rough_factor_knows_when_it_is_too_rough():
 
 def test_what_it_misses_is_measured(monkeypatch):
     of = system_of(0.5)
-    monkeypatch.setattr(rough_factor, "ssymv", lambda *args, **named: 1.05 * ssymv(*args, **named))
+    monkeypatch.setattr(factors, "ssymv", lambda *args, **named: 1.05 * ssymv(*args, **named))
     with pytest.raises(DigitsLostError):
         RoughEpigraphFactor(of.working, of.weights, of.lower, of.upper)
 
@@ -112,7 +110,7 @@ def test_the_optimum_is_that_of_the_linear_program(kind, used):
 def test_single_precision_changes_no_answer(monkeypatch):
     problems = [one_hot_problem(kind, seed) for kind in KINDS[:4] for seed in (2, 3)]
     found = [engine.interior_point(problem, SETTINGS).upper for problem in problems]
-    monkeypatch.setattr(rough_factor, "MISSED", -1.0)
+    monkeypatch.setattr(factors, "MISSED", -1.0)
     expected = [engine.interior_point(problem, SETTINGS).upper for problem in problems]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 

@@ -10,13 +10,13 @@ from scipy import sparse
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils.namespaces import to_numpy
-from minimaxrisk.features.coding import make_coding
-from minimaxrisk.features.dask_features import DaskFeatures
+from minimaxrisk._utils.arrays import to_numpy
+from minimaxrisk.features.chunked import DaskFeatures
 from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import check_training_data
 from problems import distinct_instances, problem_of

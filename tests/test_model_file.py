@@ -18,19 +18,19 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils import all_estimators
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, verify
-from minimaxrisk._utils.atomic import checked_destination, whole_file, write_whole
 from minimaxrisk._utils.sklearn_private import ARRAY_ADAPTERS, without_array_adapters
-from minimaxrisk.datasets import make_expression
-from minimaxrisk.storage.fingerprint import fingerprint
-from minimaxrisk.storage.model_file import (
+from minimaxrisk.app.atomic import checked_destination, whole_file, write_whole
+from minimaxrisk.app.storage import (
     FORMAT,
     MANIFEST,
     SavedModel,
     _digest,
     current_versions,
+    fingerprint,
     load_model,
     save_model,
 )
+from minimaxrisk.datasets import make_expression
 
 with without_array_adapters():
     skops = pytest.importorskip("skops.io", reason="model files need skops")
@@ -82,7 +82,7 @@ def test_the_same_probabilities_in_a_new_process(saved, path, study):
     X, _ = study
     np.save(path.with_name("X.npy"), X)
     code = (
-        "import sys, numpy as np; from minimaxrisk.storage.model_file import load_model\n"
+        "import sys, numpy as np; from minimaxrisk.app.storage import load_model\n"
         "np.save('P.npy', load_model('model.skops').classifier.predict_proba(np.load('X.npy')))"
     )
     subprocess.run([sys.executable, "-c", code], cwd=path.parent, check=True)
@@ -340,7 +340,7 @@ class TestWholeFiles:
         """The power fails: the old file is still there."""
         (tmp_path / "file").write_text("old")
         code = (
-            "import os; from minimaxrisk._utils.atomic import whole_file\n"
+            "import os; from minimaxrisk.app.atomic import whole_file\n"
             "with whole_file('file') as path:\n    path.write_text('half'); os._exit(9)"
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)

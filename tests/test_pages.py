@@ -18,7 +18,7 @@ import pytest
 
 import minimaxrisk
 from minimaxrisk import permutation_test
-from minimaxrisk.cli import main
+from minimaxrisk.app.cli import main
 from minimaxrisk.datasets import make_expression
 
 ROOT = Path(__file__).parents[1]

@@ -14,8 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
 from minimaxrisk.engines.radius_path import radii as engine
-from minimaxrisk.engines.radius_path.envelope import Envelope
-from minimaxrisk.engines.radius_path.homotopy import HomotopyError
+from minimaxrisk.engines.radius_path.homotopy import Envelope, HomotopyError
 
 RADII = np.geomspace(0.2, 6.0, 4)
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.hinge import HingeLoss
-from minimaxrisk.problem.marginal import FREE, KnownMarginal
-from minimaxrisk.problem.objective import BayesError, ExpectedLoss
+from minimaxrisk.problem.objective import FREE, BayesError, ExpectedLoss, HingeLoss, KnownMarginal
 
 MASSES = np.array([0.1, 0.2, 0.3, 0.4])
 MARGINALS = [FREE, KnownMarginal(MASSES)]

@@ -11,16 +11,12 @@ from scipy import sparse
 import reference
 from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.device import DeviceFeatures
-from minimaxrisk.features.implicit import ImplicitFeatures
-from minimaxrisk.features.part import DensePart
-from minimaxrisk.problem import average_rule, rule
-from minimaxrisk.problem.average_rule import AverageRule
-from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm
+from minimaxrisk.features.implicit import DensePart, ImplicitFeatures
+from minimaxrisk.problem import rule
+from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm, pose_parts
+from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 
 CHOICES = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}
 
@@ -229,7 +225,7 @@ def test_an_average_of_rules(monkeypatch):
         np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     np.testing.assert_array_equal(average.scores(data.X), average.probabilities(data.X))
-    monkeypatch.setattr(average_rule, "some_rows_at_a_time", lambda X, _: [(None, X[:9]), (None, X[9:])])
+    monkeypatch.setattr(rule, "some_rows_at_a_time", lambda X, _: [(None, X[:9]), (None, X[9:])])
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     use = np.mean([np.abs(member.to_mu(problem.scale)) for member in members], axis=0)
     np.testing.assert_allclose(average.use_of_components(problem.scale), use, atol=1e-14)

@@ -21,10 +21,9 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.assumptions import mean_kurtosis, typical_skewness
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
 from minimaxrisk.uncertainty.radius import Radii
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 from problems import distinct_instances
 
 
@@ -155,7 +154,7 @@ def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
 def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, monkeypatch):
     X, y = study
     whole = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
-    monkeypatch.setattr("minimaxrisk.uncertainty.bootstrap.BLOCK_ELEMENTS", 3000)
+    monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
     pieces = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
     assert pieces == pytest.approx(whole, abs=1e-12)
 
@@ -406,7 +405,7 @@ def test_draws_are_held_in_pieces_when_there_are_many_samples(monkeypatch):
             held.append(size)
             return real(self, size)
 
-    monkeypatch.setattr("minimaxrisk.uncertainty.bootstrap.BLOCK_ELEMENTS", 3000)
+    monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Counting(np.random.PCG64(seed)))
     MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y)
     assert held == [(10, 300)] * 10

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.cli import main
+from minimaxrisk.app.cli import main
 from minimaxrisk.datasets import make_expression
 
 ROOT = Path(__file__).parents[1]

@@ -28,32 +28,22 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.cli import tour as demo
-from minimaxrisk.datasets import make_expression
-from minimaxrisk.report import (
-    Provenance,
-    gather_findings,
-    phrases,
-    render_report,
-    section_wording,
-    verdicts,
-    wording,
-)
-from minimaxrisk.report import rivals as rivals_of_report
-from minimaxrisk.report.bound_figures import radius_figure
-from minimaxrisk.report.bundle import vega_bundle
-from minimaxrisk.report.figures import comparison_figure, permutation_figure
-from minimaxrisk.report.meaning import meaning
-from minimaxrisk.report.rivals import ComparedClassifier, Rivals
-from minimaxrisk.report.scripts import json_island
-from minimaxrisk.report.tables import (
+from minimaxrisk.app.cli import tour as demo
+from minimaxrisk.app.report import Provenance, claims, gather_findings, phrases, render_report, sections
+from minimaxrisk.app.report import gathering as rivals_of_report
+from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
+from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
+from minimaxrisk.app.report.gene_figures import volcano_figure
+from minimaxrisk.app.report.page import json_island, vega_bundle
+from minimaxrisk.app.report.tables import (
     feature_rows,
     guarantee_table,
     number,
     probability_table,
     suspect_table,
 )
-from minimaxrisk.report.volcano_figure import volcano_figure
+from minimaxrisk.datasets import make_expression
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -262,15 +252,15 @@ def test_names_must_be_as_many_as_what_they_name(study, argument, expected):
 
 
 def test_signal_and_score(findings):
-    assert verdicts.noise_verdict(findings) == "signal"
-    assert verdicts.standing(findings) == "score"
-    assert "more closely than chance explains" in wording.headline(findings)
+    assert claims.noise_verdict(findings) == "signal"
+    assert claims.standing(findings) == "score"
+    assert "more closely than chance explains" in claims.headline(findings)
     wrong = findings.cross_validation.n_wrong
     assert wrong == 0
-    assert wording.headline(findings).endswith(
+    assert claims.headline(findings).endswith(
         "cross-validation none of 60 left-out samples was misclassified."
     )
-    assert "bound" not in wording.headline(findings)
+    assert "bound" not in claims.headline(findings)
     assert "score and not a bound" in entry(findings, "Worst-case error R*").text
     outside = findings.radius.expected_outside
     assert 0.25 * 300 < outside < 0.4 * 300  # a third of the means lie beyond one standard error
@@ -285,8 +275,8 @@ def test_signal_and_score(findings):
 
 def test_noise(noise_findings):
     found = noise_findings
-    assert verdicts.noise_verdict(found) == "noise"
-    assert "no more than noise" in wording.headline(found)
+    assert claims.noise_verdict(found) == "noise"
+    assert "no more than noise" in claims.headline(found)
     warning = "shuffled labels would give much the same picture"
     assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
     assert "should be relied on" in entry(found, "Noise floor and p-value").text
@@ -296,25 +286,25 @@ def test_noise(noise_findings):
 @pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
 def test_bound(study, radius):
     found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
-    assert verdicts.standing(found) == "bound"
+    assert claims.standing(found) == "bound"
     limit = "bounds the error of the randomized rule, for samples like those of the training data, with 90%"
-    assert limit in wording.headline(found)
+    assert limit in claims.headline(found)
     assert limit in text_of(render_report(found, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0])
     assert "Here it is a bound, with 90% confidence" in entry(found, "Worst-case error R*").text
     assert "minimaxrisk predict prints the error guaranteed" in entry(found, "Worst-case error R*").text
     assert "with 90% confidence" in entry(found, "Radius").text
-    assert "score" not in " ".join(wording.summary(found))
+    assert "score" not in " ".join(claims.summary(found))
 
 
 def test_a_bound_in_doubt_says_so(study):
     found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study, n_radii=0)
     doubted = replace(found, radius=replace(found.radius, remarks=("the tails are heavy",)))
-    assert "cast doubt" in wording.headline(doubted)
+    assert "cast doubt" in claims.headline(doubted)
     assert "in doubt" in entry(doubted, "Radius").text
     assert "The tails are heavy." in entry(doubted, "Radius").text
-    assert "caution" in " ".join(wording.summary(doubted))
-    assert "which is in doubt" in wording.r_star_note(doubted)
-    assert "doubt" not in wording.headline(found) + wording.r_star_note(found) + entry(found, "Radius").text
+    assert "caution" in " ".join(claims.summary(doubted))
+    assert "which is in doubt" in claims.r_star_note(doubted)
+    assert "doubt" not in claims.headline(found) + claims.r_star_note(found) + entry(found, "Radius").text
 
 
 @pytest.mark.parametrize(
@@ -380,8 +370,7 @@ def test_a_guarantee_that_says_nothing_says_so(noise_findings):
     assert found.guarantee.says_nothing
     said = "the most common class, is wrong for 50.0% of these samples, so this says nothing."
     assert (
-        said in wording.guaranteed(found)[0]
-        or "Nothing smaller could be shown" in wording.guaranteed(found)[0]
+        said in claims.guaranteed(found)[0] or "Nothing smaller could be shown" in claims.guaranteed(found)[0]
     )
 
 
@@ -417,11 +406,11 @@ def test_a_plain_number_that_covers_is_a_bound(study):
     needed = gather(MinimaxRiskClassifier(), X, y, **NOTHING).radius.needed
     just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y, **NOTHING)
     too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y, **NOTHING)
-    assert verdicts.standing(just_enough) == "bound"
+    assert claims.standing(just_enough) == "bound"
     assert "no smaller than" in entry(just_enough, "Radius").text
     # Of such a model the command line gives no guarantee for new samples.
     assert "for a model fitted with a named radius" in entry(just_enough, "Worst-case error R*").text
-    assert verdicts.standing(too_small) == "score"
+    assert claims.standing(too_small) == "score"
     assert "no guarantee that all true means" in entry(too_small, "Worst-case error R*").text
 
 
@@ -429,7 +418,7 @@ def test_given_radii(study):
     X, y = study
     radii = 2.0 * MinimaxRiskClassifier().fit(X, y).lambda_
     found = gather(MinimaxRiskClassifier(radius=radii), X, y)
-    assert verdicts.standing(found) == "given"
+    assert claims.standing(found) == "given"
     assert "The data cannot tell" in entry(found, "Worst-case error R*").text
     assert found.path is None
     page = text_of(render_report(found, PROVENANCE))
@@ -440,8 +429,8 @@ def test_given_radii(study):
 def test_nothing_learned(noise_data):
     found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
     assert found.fit.n_selected == 0
-    assert wording.headline(found).startswith("Nothing was learned")
-    assert "toss of a fair coin" in wording.headline(found)
+    assert claims.headline(found).startswith("Nothing was learned")
+    assert "toss of a fair coin" in claims.headline(found)
     assert "guarantees nothing" in entry(found, "Worst-case error R*").text
     page = render_report(found, PROVENANCE)
     assert "What to try" in page
@@ -456,21 +445,21 @@ def test_only_class_sizes_learned():
     found = gather(MinimaxRiskClassifier(radius=4.0), X, y)
     assert found.fit.n_selected == 0
     assert found.fit.upper < 0.5
-    assert "only the sizes of the classes" in wording.headline(found)
+    assert "only the sizes of the classes" in claims.headline(found)
     assert "R* is not below that" in entry(found, "To compare with").text
-    assert "Always naming" not in " ".join(wording.summary(found))
+    assert "Always naming" not in " ".join(claims.summary(found))
 
 
 def test_an_r_star_above_the_share_of_the_small_classes_is_said_near_the_top(findings):
     assert findings.fit.upper < findings.data.majority_error
-    assert "Always naming" not in " ".join(wording.summary(findings))
+    assert "Always naming" not in " ".join(claims.summary(findings))
     lopsided = replace(findings, data=replace(findings.data, class_sizes=(4, 56)))
     assert findings.fit.upper > 4 / 60
     r = f"R* = {findings.fit.upper:.3f}"
     said = (
         f"“ill”, the most common class, would be wrong for 6.7% of these samples, and {r} is not below that"
     )
-    assert said in wording.summary(lopsided)[-1]
+    assert said in claims.summary(lopsided)[-1]
     assert said in text_of(render_report(lopsided, PROVENANCE)).split("Against noise")[0]
 
 
@@ -540,11 +529,11 @@ def samples_section(findings):
 
 def test_ties_are_no_ranking(findings):
     tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
-    texts = section_wording.about_suspects(tied)
+    texts = sections.about_suspects(tied)
     assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
     assert any("not as proof" in text for text in texts)
     assert "So all samples have the same weight on the other label" in texts[-1]
-    caption = section_wording.suspects_caption(tied)
+    caption = sections.suspects_caption(tied)
     assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
     assert "0.14%" in caption
     assert "<details>" in samples_section(tied)
@@ -555,24 +544,24 @@ def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     weights = [0.02] * 3 + [0.001] * 22
     few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
     said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
-    assert section_wording.about_suspects(few)[0] == said
+    assert sections.about_suspects(few)[0] == said
     first = (
         "First the 3 samples for which the other label weighs at least as much as their own; then those with"
     )
-    assert section_wording.suspects_caption(few).startswith(first)
-    assert "all samples whose own label weighs more have" in section_wording.about_suspects(few)[-1]
+    assert sections.suspects_caption(few).startswith(first)
+    assert "all samples whose own label weighs more have" in sections.about_suspects(few)[-1]
     assert "<details>" not in samples_section(few)
     one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
-    assert section_wording.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    assert sections.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
     several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
     said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
-    assert section_wording.about_suspects(several)[0].startswith(said)
+    assert sections.about_suspects(several)[0].startswith(said)
 
 
 def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     many = with_weights(findings, [0.005] * 25, [0.005] * 25, n_samples=72, n_in_doubt=61)
-    assert "too many for any of them to stand out" in section_wording.about_suspects(many)[0]
-    caption = section_wording.suspects_caption(many)
+    assert "too many for any of them to stand out" in sections.about_suspects(many)[0]
+    caption = sections.suspects_caption(many)
     assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
     assert "<details>" in samples_section(many)
 
@@ -581,8 +570,8 @@ def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
     X, y = study
     mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
     own = mass[np.arange(60), (y == "ill").astype(int)]
-    assert verdicts.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
-    assert not verdicts.all_tie(one_hot_findings)
+    assert claims.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
+    assert not claims.all_tie(one_hot_findings)
 
 
 def test_words_are_those_of_people_and_not_of_python(findings):
@@ -623,7 +612,7 @@ def test_p_value_is_that_of_the_test(findings):
 
 def test_few_permutations_cannot_tell(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=5, n_folds=0, n_radii=0)
-    assert "too few permutations" in wording.headline(found)
+    assert "too few permutations" in claims.headline(found)
 
 
 def test_a_certificate_that_fails_is_said_loudly(study):
@@ -641,8 +630,8 @@ def test_parts_left_out_say_so(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=0, n_folds=0, n_radii=0)
     assert found.permutation is found.cross_validation is found.path is None
     tested = gather(MinimaxRiskClassifier(), *study, n_folds=0, n_radii=0)
-    assert wording.headline(tested).endswith("how often the classifier will err is another question.")
-    assert "was not computed" in wording.headline(found)
+    assert claims.headline(tested).endswith("how often the classifier will err is another question.")
+    assert "was not computed" in claims.headline(found)
     page = text_of(render_report(found, PROVENANCE))
     for option in ("--permutations 199", "--folds 10", "--radii 12"):
         assert f"the option {option}" in page
@@ -661,7 +650,7 @@ def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
     low, high = findings.cross_validation.approximate_interval()
-    text = " ".join(section_wording.about_cross_validation(findings))
+    text = " ".join(sections.about_cross_validation(findings))
     assert f"from {low:.3f} to {high:.3f}" in text
     assert "they are not" in text
 
@@ -676,7 +665,7 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own_probability=np.ones(n_samples),
         stated=np.ones(n_samples),
     )
-    text = " ".join(section_wording.about_cross_validation(replace(findings, cross_validation=folds)))
+    text = " ".join(sections.about_cross_validation(replace(findings, cross_validation=folds)))
     assert ("rough guide" in text) == rough
     counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
     assert counted[n_wrong] in text
@@ -833,7 +822,7 @@ def with_outcomes(*outcomes, left_out=None):
     ],
 )
 def test_words_say_which_differences_can_be_told(findings, rivals, words):
-    assert section_wording.compared(rivals) == words
+    assert sections.compared(rivals) == words
     page = text_of(render_report(replace(findings, rivals=rivals), PROVENANCE))
     assert f"Beside other classifiers {words} All were cross-validated" in page
     assert "this model 0.100 12 0.100" in page

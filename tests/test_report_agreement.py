@@ -18,8 +18,12 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
-from minimaxrisk.cli.app import app
-from minimaxrisk.cli.results import named_class_bound
+from minimaxrisk.app.cli.app import app
+from minimaxrisk.app.cli.results import named_class_bound
+from minimaxrisk.app.report import claims, gather_findings
+from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.findings import direction
+from minimaxrisk.app.report.tables import feature_rows
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -28,10 +32,6 @@ from minimaxrisk.inspection import (
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
 )
-from minimaxrisk.report import gather_findings, verdicts, wording
-from minimaxrisk.report.directions import direction
-from minimaxrisk.report.meaning import meaning
-from minimaxrisk.report.tables import feature_rows
 
 NOTHING = {"n_permutations": 0, "n_folds": 0, "n_radii": 0, "guarantee": False}
 
@@ -146,7 +146,7 @@ def test_a_page_without_selected_features_does_not_speak_of_noise_or_signal():
     noise = next(one for one in meaning(found) if one.name == "Noise floor and p-value")
     assert "the test says nothing" in noise.text
     assert "noise gives" not in noise.text
-    assert "says nothing" in " ".join(wording.guaranteed(found))
+    assert "says nothing" in " ".join(claims.guaranteed(found))
 
 
 # ---- the headline weighs everything
@@ -159,13 +159,13 @@ def with_errors(findings, n_wrong):
 
 
 def test_a_small_p_value_beside_many_left_out_errors_is_no_finding(findings):
-    assert verdicts.noise_verdict(findings) == "signal"
-    assert verdicts.evidence(findings) == "signal"
+    assert claims.noise_verdict(findings) == "signal"
+    assert claims.evidence(findings) == "signal"
     lucky = with_errors(findings, 28)
-    assert verdicts.evidence(lucky) == "doubtful"
-    assert "no finding" in wording.headline(lucky)
-    assert "28 of 60 left-out samples were misclassified" in wording.headline(lucky)
-    assert "more closely than chance explains" not in wording.headline(lucky)
+    assert claims.evidence(lucky) == "doubtful"
+    assert "no finding" in claims.headline(lucky)
+    assert "28 of 60 left-out samples were misclassified" in claims.headline(lucky)
+    assert "more closely than chance explains" not in claims.headline(lucky)
     noise = next(one for one in meaning(lucky) if one.name == "Noise floor and p-value")
     assert "take it as no finding" in noise.text
 
@@ -173,9 +173,9 @@ def test_a_small_p_value_beside_many_left_out_errors_is_no_finding(findings):
 def test_few_left_out_errors_beside_a_large_p_value_are_told(findings):
     test = replace(findings.permutation, pvalue=0.4, statistic=findings.permutation.noise_floor + 0.1)
     hidden = replace(with_errors(findings, 2), permutation=test)
-    assert verdicts.evidence(hidden) == "hidden"
-    assert "2 of 60 left-out samples were misclassified, fewer than" in wording.headline(hidden)
-    assert "no more than noise" in wording.headline(replace(with_errors(findings, 28), permutation=test))
+    assert claims.evidence(hidden) == "hidden"
+    assert "2 of 60 left-out samples were misclassified, fewer than" in claims.headline(hidden)
+    assert "no more than noise" in claims.headline(replace(with_errors(findings, 28), permutation=test))
 
 
 # ---- frames and pipelines

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.app.report import Provenance, gather_findings, render_report
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.report import Provenance, gather_findings, render_report
 from tests.study_files import HOSTILE_NAMES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
@@ -241,7 +241,7 @@ def many_address(many, tmp_path_factory):
     """A page that begins with 100 of the features: a thousand by eleven classes take a browser seconds."""
     path = tmp_path_factory.mktemp("many") / "many.html"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minimaxrisk.report.page.MOST_ROWS", 100)
+        patch.setattr("minimaxrisk.app.report.page.MOST_ROWS", 100)
         path.write_text(render_report(many, Provenance("fit", "x.csv", "class", "1", {})), encoding="utf-8")
     return path.as_uri()
 

@@ -17,15 +17,15 @@ from sklearn.pipeline import make_pipeline
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, permutation_test
 from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.cli import main
-from minimaxrisk.cli.annotation import own_descriptions, read_annotation
-from minimaxrisk.cli.console import Console
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
+from minimaxrisk.app.report import Provenance, gather_findings, page, render_report, report_of
+from minimaxrisk.app.report.claims import plain_verdict
+from minimaxrisk.app.report.figures import more_colours
+from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.report import Provenance, bundle, gather_findings, render_report, report_of
-from minimaxrisk.report.colours import more_colours
-from minimaxrisk.report.genes import gene_table, write_genes
-from minimaxrisk.report.plain_verdict import plain_verdict
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
@@ -300,9 +300,9 @@ def test_the_scripts_are_kept_and_damage_is_noticed(tmp_path, monkeypatch):
             built.append(1)
             return "code</script>\r\n"
 
-    monkeypatch.setattr(bundle, "require", lambda _: Converter)
+    monkeypatch.setattr(page, "require", lambda _: Converter)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    fresh = bundle.vega_bundle
+    fresh = page.vega_bundle
     assert fresh() == fresh() == "{code<\\/script>\n}"
     assert len(built) == 1
     (kept,) = (tmp_path / "minimaxrisk").iterdir()

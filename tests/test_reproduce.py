@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from experiments.__main__ import default_folder, main
+from experiments.datasets import load_dataset
 from experiments.harness.journal import exclusive
 from experiments.harness.reproduce import reproduce, work_on
 from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper
@@ -32,7 +33,7 @@ from experiments.items import PAPER_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
 from experiments.paper.fitting import make_method
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
-from minimaxrisk.datasets import load_dataset, make_expression
+from minimaxrisk.datasets import make_expression
 from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
 
 ROOT = Path(__file__).parents[1]

@@ -498,7 +498,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     fill_page(out, docs / "page.md")
     page = (docs / "page.md").read_text(encoding="utf-8")
     assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
-    assert "| `minimaxrisk.files` |" in page
+    assert "| `minimaxrisk.app.files` |" in page
     assert "| two classes, simulated | 20 x 30, 2 |" in page
     assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]

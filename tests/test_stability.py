@@ -12,15 +12,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
 
-from minimaxrisk import (
-    L1SVMClassifier,
-    MinimaxRiskClassifier,
-    MinimaxRiskSelector,
-)
+from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelector
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.stability_selection import most_important
+from minimaxrisk.estimators.selector import most_important
 from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, false_selection_bounds
-from minimaxrisk.samples.subsamples import Purpose, Strata, complementary_halves
+from minimaxrisk.samples.units import Purpose, Strata, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import reference
-from minimaxrisk.engines.linear_programs import starts
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
+from minimaxrisk.engines.linear_programs import constraint_generation as generation
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
@@ -23,7 +22,11 @@ def test_convergence_theorem(seed, n_classes):
     exact = full_lp(problem, BayesError())
     for epsilon in (1e-2, 1e-3):
         approximate = constraint_generation(
-            problem, BayesError(), starts.by_correlation(problem, BayesError(), 5), n_max=5, epsilon=epsilon
+            problem,
+            BayesError(),
+            generation.by_correlation(problem, BayesError(), 5),
+            n_max=5,
+            epsilon=epsilon,
         )
         assert approximate.converged
         last = approximate.history[-1]["worst_case_error"]
@@ -39,7 +42,11 @@ def test_all_features_at_once_need_one_select():
     problem, _ = problem_of(X, labels, 3)
     m = problem.n_components
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), m), n_max=m, epsilon=0.0
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), m),
+        n_max=m,
+        epsilon=0.0,
     )
     assert solution.converged
     assert len(solution.history) == 1
@@ -61,7 +68,11 @@ def test_monotonicity_theorem_bounds_the_true_risk_of_every_stage(seed, radius):
     labels[:n_classes] = np.arange(n_classes)
     problem, instances = problem_of(points[where], labels, n_classes, radius=radius)
     solution = constraint_generation(
-        problem, BayesError(), starts.by_correlation(problem, BayesError(), 3), n_max=3, epsilon=1e-6
+        problem,
+        BayesError(),
+        generation.by_correlation(problem, BayesError(), 3),
+        n_max=3,
+        epsilon=1e-6,
     )
     # The true law on the library's instances.
     truth = law[where[instances.rows]].T

@@ -6,14 +6,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils import threads
-from minimaxrisk._utils.threads import ONE_THREAD_BELOW, suitable_threads
+from minimaxrisk._utils import environment
+from minimaxrisk._utils.environment import ONE_THREAD_BELOW, suitable_threads
 
 
 @pytest.fixture(autouse=True)
 def every_library():
     """Tests before these may have imported packages that bring a BLAS of their own."""
-    threads._controller.cache_clear()
+    environment._controller.cache_clear()
 
 
 def blas_threads():

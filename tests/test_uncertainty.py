@@ -10,26 +10,36 @@ import pytest
 from scipy import stats
 
 import reference
-from minimaxrisk.features.coding import make_coding
+from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty import assumptions, bootstrap
-from minimaxrisk.uncertainty.assumptions import broken_assumptions, features_that_stand_still
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
-from minimaxrisk.uncertainty.given import GivenRadii, Multiple
-from minimaxrisk.uncertainty.moments import deviation_of_phi, mean_of_phi, signed_moments
+from minimaxrisk.uncertainty import moments, rules
+from minimaxrisk.uncertainty.moments import (
+    broken_assumptions,
+    deviation_of_phi,
+    features_that_stand_still,
+    mean_of_phi,
+    moment_sample,
+    signed_moments,
+    student_factor,
+)
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
     frequency_radii,
-    moment_sample,
     multiples_of_standard_errors,
     split_level,
-    student_factor,
     union_bound_factor,
 )
-from minimaxrisk.uncertainty.rule_by_name import make_radius_rule, radius_rule_of, without_coverage
-from minimaxrisk.uncertainty.union_bound import UnionBound
+from minimaxrisk.uncertainty.rules import (
+    GivenRadii,
+    Multiple,
+    MultiplierBootstrap,
+    UnionBound,
+    make_radius_rule,
+    radius_rule_of,
+    without_coverage,
+)
 
 N = 20
 
@@ -273,7 +283,7 @@ def test_radii_of_the_union_bound(sample):
 def test_remarks_of_the_union_bound(sample, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "minimaxrisk.uncertainty.union_bound.broken_assumptions",
+        "minimaxrisk.uncertainty.radius.broken_assumptions",
         lambda *of: asked.append(of) or ("broken",),
     )
     found = UnionBound(0.9).radii(sample)
@@ -313,7 +323,7 @@ def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
 def test_a_factor_that_is_larger_than_needed_makes_what_is_broken_no_worse(monkeypatch, sample):
     needed, asked = union_bound_factor(sample, split_level(0.9, has_intercept=True)[0]), []
     monkeypatch.setattr(
-        "minimaxrisk.uncertainty.given.broken_assumptions",
+        "minimaxrisk.uncertainty.radius.broken_assumptions",
         lambda of, factor: asked.append((of, factor)) or ("broken",),
     )
     assert Multiple(10.0 * needed, 0.9).radii(sample).remarks == ("broken",)
@@ -388,7 +398,7 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     n_units = np.count_nonzero(sample.units.p_hat)
     expected = largest_sums(sample, np.random.default_rng(4).standard_normal((150, n_units)))
     np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
-    monkeypatch.setattr(bootstrap, "BLOCK_ELEMENTS", 70)
+    monkeypatch.setattr(rules, "BLOCK_ELEMENTS", 70)
     np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
 
 
@@ -409,8 +419,8 @@ def test_labellings_share_their_draws(data, monkeypatch):
     unit = np.nonzero(other.units.p_hat)[1]
     drawn = (shared.shared.multipliers * code)[:, unit] * np.sqrt(N)
     expected = largest_sums(other, drawn)
-    for elements in (bootstrap.BLOCK_ELEMENTS, 20, 1):
-        monkeypatch.setattr(bootstrap, "BLOCK_ELEMENTS", elements)
+    for elements in (rules.BLOCK_ELEMENTS, 20, 1):
+        monkeypatch.setattr(rules, "BLOCK_ELEMENTS", elements)
         np.testing.assert_allclose(shared.shared.maxima(other), expected, rtol=1e-10)
 
 
@@ -426,9 +436,9 @@ def test_labellings_with_nothing_to_share(data, monkeypatch):
         sample_of(equal, labels),
     ):
         assert rule.sharing(sample) is rule
-    monkeypatch.setattr(bootstrap, "MOST_SHARED", 150 * 7)
+    monkeypatch.setattr(rules, "MOST_SHARED", 150 * 7)
     assert rule.sharing(sample_of(X, labels)).shared is not None
-    monkeypatch.setattr(bootstrap, "MOST_SHARED", 150 * 7 - 1)
+    monkeypatch.setattr(rules, "MOST_SHARED", 150 * 7 - 1)
     assert rule.sharing(sample_of(X, labels)) is rule
 
 
@@ -459,7 +469,7 @@ def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
 def test_remarks_are_for_the_labels_that_were_observed(data, monkeypatch):
     sample = sample_of(*data)
     asked = []
-    monkeypatch.setattr(bootstrap, "broken_assumptions", lambda *of: asked.append(of) or ("broken",))
+    monkeypatch.setattr(rules, "broken_assumptions", lambda *of: asked.append(of) or ("broken",))
     rule = MultiplierBootstrap(0.9, 100, 0)
     found = rule.radii(sample)
     assert found.remarks == ("broken",)
@@ -497,7 +507,7 @@ def test_skewness_that_matters(sample, monkeypatch):
     factor = 2.5
     twice = np.arccosh(2.0) * 3.0 * np.sqrt(N) / factor**3
     for gamma, is_told in ((1.001 * twice, True), (0.999 * twice, False), (1e6, True)):
-        monkeypatch.setattr(assumptions, "typical_skewness", lambda of, gamma=gamma: gamma)
+        monkeypatch.setattr(moments, "typical_skewness", lambda of, gamma=gamma: gamma)
         told = broken_assumptions(sample, factor)
         assert [remark.startswith(f"the features are too skewed for {N} samples") for remark in told] == [
             True
@@ -506,8 +516,8 @@ def test_skewness_that_matters(sample, monkeypatch):
 
 def test_where_nothing_varies_nothing_is_skewed():
     sample = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
-    assert assumptions.typical_skewness(sample) == 0.0
-    assert assumptions.mean_kurtosis(sample) == 0.0
+    assert moments.typical_skewness(sample) == 0.0
+    assert moments.mean_kurtosis(sample) == 0.0
 
 
 def test_kurtosis_of_columns_that_vary(data):
@@ -516,7 +526,7 @@ def test_kurtosis_of_columns_that_vary(data):
     for options in ({}, {"coding": "one-hot"}):
         sample = sample_of(X, labels, fit_intercept=False, **options)
         expected = stats.kurtosis(X[:, :-1], axis=0, fisher=False).mean()
-        assert assumptions.mean_kurtosis(sample) == pytest.approx(expected, rel=1e-9)
+        assert moments.mean_kurtosis(sample) == pytest.approx(expected, rel=1e-9)
 
 
 def test_kurtosis_of_means_of_groups(data):
@@ -529,6 +539,4 @@ def test_kurtosis_of_means_of_groups(data):
     )
     Psi = sample.features.columns(np.arange(5))
     p = sample.units.p_hat.sum(axis=0)
-    assert assumptions.mean_kurtosis(sample) == pytest.approx(
-        np.mean(p @ Psi**4 / (p @ Psi**2) ** 2), rel=1e-9
-    )
+    assert moments.mean_kurtosis(sample) == pytest.approx(np.mean(p @ Psi**4 / (p @ Psi**2) ** 2), rel=1e-9)

@@ -12,7 +12,7 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, verify
 from minimaxrisk.guarantees import verification
 from minimaxrisk.guarantees.verification import _agree, _comparable, _confirm
-from minimaxrisk.problem.certificate import FeasiblePoint
+from minimaxrisk.problem.problem import FeasiblePoint
 
 
 @pytest.fixture(scope="module")

@@ -12,22 +12,21 @@ from scipy.sparse import csr_array
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.engines.interior_point import engine
-from minimaxrisk.engines.interior_point.vertices import crossover, doubtful, parametric_simplex, push, search
-from minimaxrisk.engines.interior_point.vertices.blocks import vertex_by_blocks
+from minimaxrisk.engines.interior_point.vertices import equations, parametric_simplex, search
+from minimaxrisk.engines.interior_point.vertices.equations import (
+    DependentColumnsError,
+    independent_rows,
+    square_vertex,
+    vertex_by_blocks,
+)
 from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
     Basis,
     ParametricSimplexError,
     optimal_basis,
 )
-from minimaxrisk.engines.interior_point.vertices.square import (
-    DependentColumnsError,
-    independent_rows,
-    square_vertex,
-)
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Solution
-from minimaxrisk.problem.certificate import upper_bound
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
@@ -159,7 +158,7 @@ def test_what_is_in_doubt_changes_sides(n_classes, options, monkeypatch):
     point.multipliers = multipliers.copy()
     point.multipliers[own, place] = 1.0001 * slack * multipliers.max()
     assert missing.surplus == 1
-    first = next(iter(doubtful.square_faces_near(point, missing)))
+    first = next(iter(equations.square_faces_near(point, missing)))
     assert first.is_same_as(right)
     # The other way round: a constraint too many.
     others = ~np.isin(point.working.components, right.components)
@@ -168,12 +167,12 @@ def test_what_is_in_doubt_changes_sides(n_classes, options, monkeypatch):
     point.multipliers[0, place] = 1.0001 * multipliers.max() * (1.0 - point.working.position[place])
     extra = point.face()
     assert extra.surplus == -1
-    assert next(iter(doubtful.square_faces_near(point, extra))).is_same_as(right)
+    assert next(iter(equations.square_faces_near(point, extra))).is_same_as(right)
     # Every face proposed is square, and far too wrong a guess proposes none.
-    assert all(face.is_square for face in doubtful.square_faces_near(point, extra))
+    assert all(face.is_square for face in equations.square_faces_near(point, extra))
     nothing = replace(right, components=right.components[:0], side=right.side[:0])
-    assert nothing.surplus > doubtful.MOST_CHANGES
-    assert not list(doubtful.square_faces_near(point, nothing))
+    assert nothing.surplus > equations.MOST_CHANGES
+    assert not list(equations.square_faces_near(point, nothing))
 
 
 @pytest.mark.parametrize("kind", ["zero", "largest"])
@@ -193,7 +192,7 @@ def test_masses_in_doubt_change_sides(kind, monkeypatch):
         z[1, k, i] = x[1, k, i] / scale / 1.0001
     wrong = point.face()
     assert wrong.surplus == 1
-    repaired = next(iter(doubtful.square_faces_near(point, wrong)))
+    repaired = next(iter(equations.square_faces_near(point, wrong)))
     np.testing.assert_array_equal(repaired.is_positive, right.is_positive)
     np.testing.assert_array_equal(repaired.is_positive & repaired.is_largest, largest)
 
@@ -210,7 +209,7 @@ def test_push_leaves_as_many_coefficients_as_masses(n_classes, monkeypatch):
     point, _ = accurate_point(twice, monkeypatch)
     face = point.face()
     assert len(face.components) > 1.5 * np.count_nonzero(exact.mu)
-    vertex = push.pushed_vertex(point, face)
+    vertex = search.pushed_vertex(point, face)
     mu = vertex.stage.expand(*twice.tau.shape)
     assert np.count_nonzero(mu) == np.count_nonzero(exact.mu)
     assert upper_bound(twice, twice.objective, mu) == pytest.approx(exact.upper, abs=1e-10)
@@ -230,9 +229,9 @@ def test_push_keeps_signs_and_lets_places_change():
         columns, start = rng.standard_normal((m, n)), rng.random(n)
         is_free = np.arange(n) == n - 1
         cost = columns @ start
-        _, basis = push._bases(columns, np.where(is_free, 10.0, start))
+        _, basis = search._bases(columns, np.where(is_free, 10.0, start))
         assert n - 1 in basis
-        found, more = push._push(columns, cost, start, is_free, basis)
+        found, more = search._push(columns, cost, start, is_free, basis)
         x = np.linalg.solve(columns[:, found], cost)
         assert (x[~is_free[found]] >= -1e-9).all()
         n_pivots += more
@@ -243,11 +242,11 @@ def test_dependent_masses_are_found():
     rng = np.random.default_rng(0)
     columns = rng.standard_normal((5, 12))
     columns[3] = columns[0] - 2.0 * columns[1]
-    rows, basis = push._bases(columns, np.ones(12))
+    rows, basis = search._bases(columns, np.ones(12))
     assert len(rows) == len(basis) == 4
     assert np.linalg.matrix_rank(columns[np.ix_(rows, basis)]) == 4
     columns[2] = 0.0
-    assert len(push._bases(columns, np.ones(12))[0]) == 0
+    assert len(search._bases(columns, np.ones(12))[0]) == 0
 
 
 def random_program(rng, trial):
@@ -347,15 +346,15 @@ def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monk
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(without.mu))
     monkeypatch.undo()
     # Where no pivot is allowed the iterations go on, and the answer is the same.
-    monkeypatch.setattr(crossover, "PIVOTS_PER_MASS", 0.0)
-    monkeypatch.setattr(crossover, "FEW_PIVOTS", 0)
+    monkeypatch.setattr(search, "PIVOTS_PER_MASS", 0.0)
+    monkeypatch.setattr(search, "FEW_PIVOTS", 0)
     monkeypatch.setattr(search, "CROSSOVER_GAP", 1e-3)
     point = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective)).point
     for _ in range(4):
         point.choose_working_set()
         point.step()
     point.choose_working_set()
-    assert crossover.crossed_vertex(point) is None
+    assert search.crossed_vertex(point) is None
     again = engine.interior_point(problem, SETTINGS)
     assert again.upper == pytest.approx(without.upper, abs=1e-12)
 
@@ -472,7 +471,7 @@ def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
 
     def crossed(point):
         tried.append(point)
-        return crossover.crossed_vertex(point)
+        return search.crossed_vertex(point)
 
     monkeypatch.setattr(search, "crossed_vertex", crossed)
     solution = engine.interior_point(problem, SETTINGS)
@@ -490,7 +489,7 @@ def test_rounding_selects_nothing(n_classes):
     problem = some_problem(16, n=40, d=60, n_classes=n_classes, coding="one-hot", radius=30.0)
     found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
     found.run(None)
-    vertex = push.pushed_vertex(found.point, found.point.face())
+    vertex = search.pushed_vertex(found.point, found.point.face())
     assert vertex is None or len(vertex.stage.components) == 0
     assert not engine.interior_point(problem, SETTINGS).mu.any()
 
@@ -498,7 +497,7 @@ def test_rounding_selects_nothing(n_classes):
 def test_no_push_on_a_matrix_that_is_too_large(monkeypatch):
     point, _ = accurate_point(some_problem(n_classes=3), monkeypatch)
     face = point.face()
-    assert push.pushed_vertex(point, face) is not None
+    assert search.pushed_vertex(point, face) is not None
     n_equations = len(face.components) + 1
-    monkeypatch.setattr(push, "MOST_ENTRIES", n_equations**2 - 1)
-    assert push.pushed_vertex(point, face) is None
+    monkeypatch.setattr(search, "MOST_ENTRIES", n_equations**2 - 1)
+    assert search.pushed_vertex(point, face) is None

@@ -10,14 +10,14 @@ from scipy import sparse
 
 import reference
 from minimaxrisk import MinimaxRiskClassifierCV, minimax_risk_path
-from minimaxrisk._utils.threads import suitable_threads
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point import engine
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.engine import Relay
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.relay import Relay
 from minimaxrisk.engines.radius_path import radii
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path, solve_afresh
-from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import EngineSettings
 from problems import problem_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning")

@@ -9,21 +9,13 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import (
-    engine,
-    one_hot_system,
-    plain_side,
-    predictor_corrector,
-    rough_factor,
-    signed_system,
-    working_rows,
-)
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraintsInMemory
-from minimaxrisk.engines.interior_point.plain_side import CautiousFactor, DigitsLostError, PlainSide
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, systems, working_rows
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.factors import CautiousFactor, DigitsLostError, PlainSide
 from minimaxrisk.engines.interior_point.vertices import search
 from minimaxrisk.engines.interior_point.working_rows import DenseRows, SparseRows
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
-from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
@@ -180,21 +172,21 @@ def take(monkeypatch):
 
     def choose(way, form=None):
         used = {}
-        monkeypatch.setattr(rough_factor, "MISSED", -1.0)  # single precision is never accurate enough
-        for module, classes in (
-            (signed_system, ("DiagonalPlainSide", "DiagonalSmallSide", "DiagonalPlusGram")),
-            (one_hot_system, ("EpigraphPlainSide", "EpigraphSmallSide", "EpigraphFactor")),
+        monkeypatch.setattr(factors, "MISSED", -1.0)  # single precision is never accurate enough
+        monkeypatch.setattr(systems, "pays", lambda *sizes: way == "kept")
+        for few, classes in (
+            ("FEW_SIGNED", ("DiagonalPlainSide", "DiagonalSmallSide", "DiagonalPlusGram")),
+            ("FEW_ONE_HOT", ("EpigraphPlainSide", "EpigraphSmallSide", "EpigraphFactor")),
         ):
-            monkeypatch.setattr(module, "FEW", np.inf if way == "plain" else 0.0)
-            monkeypatch.setattr(module, "pays", lambda *sizes: way == "kept")
+            monkeypatch.setattr(systems, few, np.inf if way == "plain" else 0.0)
             for name, cls in zip(WAYS, classes, strict=True):
-                original = getattr(module, cls)
+                original = getattr(systems, cls)
 
                 def counted(*arguments, original=original, name=name):
                     used[name] = used.get(name, 0) + 1
                     return original(*arguments)
 
-                monkeypatch.setattr(module, cls, counted)
+                monkeypatch.setattr(systems, cls, counted)
         if form is not None:
             monkeypatch.setattr(working_rows, "COST_OF_A_PAIR", 0.0 if form == "sparse" else np.inf)
         return used
@@ -234,10 +226,9 @@ def test_every_way_finds_the_optimum(way, coding, kind, take):
 @pytest.mark.parametrize("fallback", ["kept", "n x n"])
 def test_lost_digits_lead_to_the_careful_way(coding, fallback, take, monkeypatch):
     used = take("plain")
-    for module in (signed_system, one_hot_system):
-        monkeypatch.setattr(module, "pays", lambda *sizes: fallback == "kept")
+    monkeypatch.setattr(systems, "pays", lambda *sizes: fallback == "kept")
     # Rounding alone exceeds this from some iteration on.
-    monkeypatch.setattr(plain_side, "DISAGREEMENT", 1e-11)
+    monkeypatch.setattr(factors, "DISAGREEMENT", 1e-11)
     monkeypatch.setattr(engine.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     X, labels = data(7, n=60, d=10)
     problem, _ = problem_of(X, labels, 2, coding=coding)

@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from minimaxrisk.cli.app import app as application
+from minimaxrisk.app.cli.app import app as application
 
 # An option with what follows it, where it is an example; else the option alone.
 OPTION = re.compile(r"(?:(?<=: )|(?<=or ))(?:--[\w-]+ [^\s,\[]+ ?)+|--[\w-]+")

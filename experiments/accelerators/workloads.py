@@ -13,8 +13,8 @@ import torch
 from sklearn.svm import LinearSVC
 
 from experiments.accelerators.clock import median_seconds, reading_bandwidth, seconds_of
+from experiments.datasets import list_datasets, load_dataset
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
-from minimaxrisk.datasets import list_datasets, load_dataset
 from minimaxrisk.engines.solution import IterationRecord
 
 Row = dict[str, Any]

@@ -17,7 +17,8 @@ from experiments.paper.fitting import fit_quietly
 from minimaxrisk.analysis.comparison import l1_logistic_regression
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.holdout import clopper_pearson_limit, holdout_bound
+from minimaxrisk.guarantees.counting import holdout_bound
+from minimaxrisk.guarantees.statement import clopper_pearson_limit
 
 NAME = "bounds"
 HOLDOUT_PREFIX = "hold-out"

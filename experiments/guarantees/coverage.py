@@ -43,8 +43,8 @@ from experiments.harness.sources import Sources
 from experiments.paper.fitting import fit_quietly
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.features.coding import make_coding
-from minimaxrisk.guarantees.fitted_model import linear_rule_of, rule_probabilities
+from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.guarantees.verification import linear_rule_of, rule_probabilities
 
 NAME = "coverage"
 BOOTSTRAP, BONFERRONI = "bootstrap", "bonferroni"

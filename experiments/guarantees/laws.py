@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.datasets import make_expression
-from minimaxrisk.datasets.simulation import ExpressionLaw
+from minimaxrisk.datasets import ExpressionLaw, make_expression
 
 INDEPENDENT, CORRELATED, LOGNORMAL, RARE_BINARY = "independent", "correlated", "lognormal", "rare binary"
 N_INFORMATIVE = 20

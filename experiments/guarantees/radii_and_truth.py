@@ -18,7 +18,7 @@ from experiments.harness.sources import Sources
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import check_training_data
-from minimaxrisk.uncertainty.bootstrap import MultiplierBootstrap
+from minimaxrisk.uncertainty.rules import MultiplierBootstrap
 
 NAME = "radii"
 N_DRAWS = 500

@@ -16,8 +16,8 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 from experiments.paper.fitting import fit_quietly
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.best_guarantee import best_guarantee
-from minimaxrisk.guarantees.error_statement import HOLDOUT, MAJORITY, RADII, ErrorStatement
+from minimaxrisk.guarantees.error_bound import best_guarantee
+from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RADII, ErrorStatement
 
 NAME = "smallest-bound"
 NOISE = "noise"

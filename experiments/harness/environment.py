@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from minimaxrisk._utils.versions import package_versions
+from minimaxrisk._utils.environment import package_versions
 
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy")
 

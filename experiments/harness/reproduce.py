@@ -11,6 +11,7 @@ from typing import Any
 
 from scipy import sparse
 
+from experiments.datasets import list_datasets
 from experiments.harness.cells import FAILED, Cell, Outcome
 from experiments.harness.environment import fingerprint
 from experiments.harness.extras import require
@@ -28,7 +29,6 @@ from experiments.harness.summary import (
 )
 from experiments.paper.fitting import warm_up
 from experiments.suites import EVERY_ITEM, SUITES
-from minimaxrisk.datasets import list_datasets
 
 JOURNAL = "cells.jsonl"
 # What a run imports somewhere on its way; better asked for before hours of work than after.

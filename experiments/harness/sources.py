@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from minimaxrisk.datasets import data_home, dataset_status, list_datasets, load_dataset, make_expression
-from minimaxrisk.datasets.folder import VARIABLE
-from minimaxrisk.datasets.registry import near_match
+from experiments.datasets import data_home, dataset_status, list_datasets, load_dataset
+from experiments.datasets.folder import VARIABLE
+from experiments.datasets.registry import near_match
+from minimaxrisk.datasets import make_expression
 
 # At hand without any data folder.
 BUILT_IN = {

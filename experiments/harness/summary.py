@@ -16,7 +16,7 @@ from experiments.harness.reporting import Claim, Figure, Item, Report, TextTable
 from experiments.harness.settings import Settings, differences_from_paper
 from experiments.harness.sources import Sources
 from experiments.suites import Suite
-from minimaxrisk._utils.atomic import write_whole
+from minimaxrisk.app.atomic import write_whole
 
 ENVIRONMENT = "environment.json"
 SETTINGS = "settings.json"

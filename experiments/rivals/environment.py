@@ -11,7 +11,7 @@ from typing import Any
 from experiments.harness.child import ROOT
 from experiments.harness.environment import describe_machine, source_revision
 from experiments.rivals.adapters import mrcpy_interpreter
-from minimaxrisk._utils.versions import package_versions
+from minimaxrisk._utils.environment import package_versions
 
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skglm", "numba", "pandas", "pyarrow")
 MRCPY_PACKAGES = ("MRCpy", "gurobipy")

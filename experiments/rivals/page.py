@@ -9,7 +9,7 @@ from experiments.harness.child import ROOT
 from experiments.harness.summary import environment_lines, report_again, report_lines, write_figure
 from experiments.rivals import reading, report_times, scale, speed, throughput
 from experiments.rivals.comparison import losses
-from minimaxrisk._utils.atomic import write_whole
+from minimaxrisk.app.atomic import write_whole
 
 PAGE, LARGE_DATA_PAGE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "large_data.md"
 N_LOSSES = len(losses([]))

@@ -16,11 +16,11 @@ import numpy as np
 from experiments.harness.child import telling
 from experiments.harness.memory import peak_memory, reset_peak, resident_memory
 
-OURS, FIT = "minimaxrisk.files", "fit"
+OURS, FIT = "minimaxrisk.app.files", "fit"
 
 
 def _ours(path: str) -> Callable[[], Any]:
-    from minimaxrisk.files import read_training_study  # noqa: PLC0415
+    from minimaxrisk.app.files import read_training_study  # noqa: PLC0415
 
     return lambda: read_training_study(path, target="diagnosis").X
 
@@ -55,7 +55,7 @@ def _pyarrow(path: str) -> Callable[[], Any]:
 def _fit(path: str) -> Callable[[], Any]:
     from minimaxrisk import MinimaxRiskClassifier  # noqa: PLC0415
     from minimaxrisk._utils.notices import quiet_fits  # noqa: PLC0415
-    from minimaxrisk.files import read_training_study  # noqa: PLC0415
+    from minimaxrisk.app.files import read_training_study  # noqa: PLC0415
 
     study = read_training_study(path, target="diagnosis")
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from minimaxrisk import datasets, files, inspection, report, storage
+    from minimaxrisk import datasets, inspection
     from minimaxrisk._utils.notices import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
-    from minimaxrisk.analysis.batches import BatchCheck, check_batches
     from minimaxrisk.analysis.comparison import Comparison, compare
+    from minimaxrisk.analysis.data_checks import BatchCheck, check_batches
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
     from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
-    from minimaxrisk.guarantees.best_guarantee import best_guarantee
-    from minimaxrisk.guarantees.error_bounds import ErrorBounds, error_bounds
-    from minimaxrisk.guarantees.error_statement import BestGuarantee, ErrorStatement
+    from minimaxrisk.guarantees.counting import HoldoutBound, holdout_bound
+    from minimaxrisk.guarantees.covering_radii import Exceedance, GuaranteedError
+    from minimaxrisk.guarantees.error_bound import best_guarantee
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
-    from minimaxrisk.guarantees.guaranteed_error import Exceedance, GuaranteedError
-    from minimaxrisk.guarantees.holdout import HoldoutBound, holdout_bound
+    from minimaxrisk.guarantees.statement import BestGuarantee, ErrorStatement
     from minimaxrisk.guarantees.training_scale import ScaleComparison, TrainingScale, training_scale
     from minimaxrisk.guarantees.verification import Certificate, verify
+    from minimaxrisk.guarantees.worst_case import ErrorBounds, error_bounds
 
 __version__ = _version("minimaxrisk")
 
 _MODULE_OF = {
-    "BatchCheck": "analysis.batches",
-    "BestGuarantee": "guarantees.error_statement",
+    "BatchCheck": "analysis.data_checks",
+    "BestGuarantee": "guarantees.error_bound",
     "Certificate": "guarantees.verification",
     "ClippedScaler": "estimators.clipped_scaler",
     "Comparison": "analysis.comparison",
     "CoverageWarning": "_utils.notices",
-    "ErrorBounds": "guarantees.error_bounds",
-    "ErrorStatement": "guarantees.error_statement",
-    "Exceedance": "guarantees.guaranteed_error",
+    "ErrorBounds": "guarantees.worst_case",
+    "ErrorStatement": "guarantees.error_bound",
+    "Exceedance": "guarantees.covering_radii",
     "FalseSelectionBounds": "guarantees.false_selections",
-    "GuaranteedError": "guarantees.guaranteed_error",
+    "GuaranteedError": "guarantees.covering_radii",
     "L1SVMClassifier": "estimators.l1_svm",
-    "HoldoutBound": "guarantees.holdout",
+    "HoldoutBound": "guarantees.counting",
     "LargeFitWarning": "_utils.notices",
     "MinimaxRiskClassifier": "estimators.classifier",
     "MinimaxRiskClassifierCV": "estimators.classifier_cv",
@@ -60,13 +60,13 @@ _MODULE_OF = {
     "ScaleComparison": "guarantees.training_scale",
     "TrainingScale": "guarantees.training_scale",
     "UninformativeRadiusWarning": "_utils.notices",
-    "best_guarantee": "guarantees.best_guarantee",
-    "check_batches": "analysis.batches",
+    "best_guarantee": "guarantees.error_bound",
+    "check_batches": "analysis.data_checks",
     "compare": "analysis.comparison",
-    "error_bounds": "guarantees.error_bounds",
+    "error_bounds": "guarantees.worst_case",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
-    "holdout_bound": "guarantees.holdout",
+    "holdout_bound": "guarantees.counting",
     "training_scale": "guarantees.training_scale",
     "verify": "guarantees.verification",
 }
@@ -96,18 +96,18 @@ __all__ = [
     "ScaleComparison",
     "TrainingScale",
     "UninformativeRadiusWarning",
+    "app.files",
+    "app.report",
+    "app.storage",
     "best_guarantee",
     "check_batches",
     "compare",
     "datasets",
     "error_bounds",
-    "files",
     "holdout_bound",
     "inspection",
     "minimax_risk_path",
     "permutation_test",
-    "report",
-    "storage",
     "training_scale",
     "verify",
 ]

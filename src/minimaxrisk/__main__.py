@@ -2,7 +2,7 @@
 
 import sys
 
-from minimaxrisk.cli import main
+from minimaxrisk.app.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,10 @@
-"""Names for the array types that the numerical core passes around."""
+"""Names for the array types that the numerical core passes around.
+
+Arrays of other libraries than NumPy, on whatever device they live.
+
+scikit-learn's switch ``set_config(array_api_dispatch=True)`` says that they are to be worked on where they
+are. Without it they are converted to NumPy, where that is possible.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
+
+from minimaxrisk._utils.dask_arrays import here
+from minimaxrisk._utils.environment import require
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Float32Array: TypeAlias = NDArray[np.float32]
@@ -14,3 +24,92 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 # A validated training matrix: a 2-D ndarray, a SciPy CSR matrix or array, or a ``Table`` (``table.py``).
 DataMatrix: TypeAlias = Any
+
+
+# By the type of array; looking them up takes as long as a small operation.
+_NAMESPACES: dict[type, Any] = {np.ndarray: np}
+# DLPack's number for memory that this process can read as it is.
+HOST = 1
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether X is an array of another library which the array API standard describes."""
+    return not isinstance(X, np.ndarray) and hasattr(X, "__dlpack_device__") and hasattr(X, "ndim")
+
+
+def stays_where_it_is(X: Any) -> bool:
+    """Whether X is to be worked on in its own namespace and on its own device."""
+    if not is_foreign(X):
+        return False
+    if get_config()["array_api_dispatch"]:
+        return True
+    if int(X.__dlpack_device__()[0]) != HOST:
+        raise ValueError(
+            f"X is an array of {type(X).__module__.split('.')[0]} on the device {X.device}; switch on "
+            "sklearn.set_config(array_api_dispatch=True), with the environment variable SCIPY_ARRAY_API=1, "
+            "to have it worked on there, or pass it as a NumPy array."
+        )
+    return False
+
+
+def refuse_elsewhere(X: Any, what: str) -> None:
+    """An error for what works on NumPy arrays alone."""
+    if stays_where_it_is(X):
+        raise TypeError(
+            f"{what} works on NumPy arrays and sparse matrices, got an array of "
+            f"{type(X).__module__.split('.')[0]}; convert X to NumPy, or use functions of its own library."
+        )
+
+
+def namespace_of(X: Any) -> Any:
+    """The functions of the standard for an array, NumPy's own for NumPy's."""
+    kind = type(X)
+    if kind not in _NAMESPACES:
+        compat = require("array_api_compat", extra="array-api", purpose="arrays of other libraries need")
+        _NAMESPACES[kind] = compat.array_namespace(X)
+    return _NAMESPACES[kind]
+
+
+def float_types_of(X: Any) -> list[Any]:
+    """float64 and float32 as the array's library names them."""
+    xp = namespace_of(X)
+    return [xp.float64, xp.float32]
+
+
+def to_numpy(X: Any) -> np.ndarray:
+    """A copy in the memory of this process; NumPy arrays and what else is no foreign array as they are."""
+    if not is_foreign(X):
+        return X
+    if hasattr(X, "get"):  # CuPy
+        return np.asarray(X.get())
+    if hasattr(X, "cpu"):  # PyTorch
+        return X.detach().cpu().numpy()
+    return np.array(np.from_dlpack(X))
+
+
+def put_columns(target: Any, columns: IntArray, values: Any) -> None:
+    """``target[:, columns] = values``, which the standard knows for single columns alone."""
+    try:
+        target[:, beside(target, columns)] = values
+    except IndexError:
+        for i, column in enumerate(columns.tolist()):
+            target[:, column] = values[:, i]
+
+
+def beside(X: Any, values: np.ndarray) -> Any:
+    """Numbers in the namespace and on the device of X; as they are where X is NumPy's or no number."""
+    if not is_foreign(X) or values.dtype.kind not in "biuf":
+        return values
+    return namespace_of(X).asarray(np.ascontiguousarray(values), device=X.device)
+
+
+def answer(X: Any, values: np.ndarray) -> Any:
+    """What the caller gets who passed X: in its namespace, on its device where the switch says so."""
+    return beside(X, values) if stays_where_it_is(X) else values
+
+
+def columns_of(X: Any, columns: IntArray) -> Any:
+    """Some columns of a matrix, in the memory of this process."""
+    if not is_foreign(X):
+        return here(X[:, columns])
+    return to_numpy(namespace_of(X).take(X, beside(X, columns), axis=1))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.extras import require
+from minimaxrisk._utils.environment import require
 
 # The share of the workers' free memory up to which chunks are kept there: directions, gathered columns and
 # whatever else the workers do need some too.

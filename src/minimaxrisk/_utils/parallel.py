@@ -1,4 +1,6 @@
-"""Independent pieces of work over processes, by joblib; progress bars.
+"""How far a loop of fits has come: told to whoever waits through a context variable, not in every call.
+
+Independent pieces of work over processes, by joblib; progress bars.
 
 Worker processes take seconds to start, as long as hundreds of small fits. So this process begins alone, and
 the others are called once what is left is worth it; those of a cluster (``joblib.parallel_config("dask")``)
@@ -11,16 +13,38 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
-from minimaxrisk._utils.extras import require
-from minimaxrisk._utils.listening import tell_progress
+from minimaxrisk._utils.environment import require
+
+Listener: TypeAlias = Callable[[int, int], object]
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Call the listener with the numbers of pieces done and of all, as loops inside go on."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def tell_progress(n_done: int, n_all: int) -> None:
+    """Tell whoever listens, if anybody does."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(n_done, n_all)
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -26,11 +26,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from minimaxrisk._utils.arguments import check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.checks import check_positive_integer, is_integer
+from minimaxrisk._utils.containers import rows_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.analysis.cross_validation import fit_with_groups
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 

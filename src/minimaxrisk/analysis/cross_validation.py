@@ -12,11 +12,11 @@ from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.checks import check_n_folds, check_positive_integer, is_integer
+from minimaxrisk._utils.containers import rows_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk._utils.rows import rows_of
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 RULES = ("randomized", "argmax")

@@ -9,15 +9,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.listening import tell_progress
 from minimaxrisk._utils.notices import warn
-from minimaxrisk.engines.radius_path.envelope import Envelope
+from minimaxrisk._utils.parallel import tell_progress
+from minimaxrisk.engines.radius_path.homotopy import Envelope
 from minimaxrisk.engines.radius_path.radii import SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.progress import log_line
-from minimaxrisk.estimators.radius_choice import default_radii
-from minimaxrisk.estimators.radius_paths import check_radii, solve_path
-from minimaxrisk.problem.linear_rule import LinearRule
+from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
+from minimaxrisk.estimators.fitting import log_line
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_training_data
 
 # The gap between the bounds at a radius beyond which the caller is told; usually it is a rounding error.

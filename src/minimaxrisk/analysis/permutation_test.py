@@ -1,4 +1,6 @@
-"""What R* would be if the labels had nothing to do with the features: the noise floor and a p-value.
+"""Which pipelines do the same to the features whatever the labels are.
+
+What R* would be if the labels had nothing to do with the features: the noise floor and a p-value.
 
 Labels are permuted among the samples, which breaks every connection with the features and keeps the
 class sizes, and R* is computed again. If labels and features are independent, given the groups where there
@@ -20,23 +22,37 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
+from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.checks import check_positive_integer, is_integer, is_number
+from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
-from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
-from minimaxrisk._utils.threads import suitable_threads
-from minimaxrisk.analysis.label_free import ignores_labels
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import IterationRecord
+from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.parameters import engine_settings_of, pose_by, radius_seed_of
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.fitting import engine_settings_of, pose_by, radius_seed_of
+from minimaxrisk.estimators.fourier import RandomFourierFeatures
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -46,7 +62,46 @@ from minimaxrisk.samples.validation import (
     refuse_differences_within,
 )
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rule_by_name import radius_rule_of, without_coverage
+from minimaxrisk.uncertainty.rules import radius_rule_of, without_coverage
+
+# By name and not by what they say of themselves: a transformer may look at labels that it does not require,
+# and so may a subclass of one that does not.
+LABEL_FREE = frozenset(
+    {
+        Binarizer,
+        ClippedScaler,
+        FunctionTransformer,
+        MaxAbsScaler,
+        MinMaxScaler,
+        Normalizer,
+        PCA,
+        PowerTransformer,
+        QuantileTransformer,
+        RandomFourierFeatures,
+        RobustScaler,
+        SimpleImputer,
+        StandardScaler,
+        TruncatedSVD,
+        VarianceThreshold,
+    }
+)
+
+
+def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
+    """Whether the steps before the last one are sure to give the same features for every labelling.
+
+    Not where they draw at random without a seed, and not where metadata routing could take weights to them:
+    it is for the pipeline to say which steps get any.
+    """
+    if len(pipeline) < 2 or (has_weights and get_config()["enable_metadata_routing"]):
+        return False
+    steps = [step for _, step in pipeline.steps[:-1]]
+    return all(step is None or step == "passthrough" or _is_label_free(step) for step in steps)
+
+
+def _is_label_free(step: object) -> bool:
+    return type(step) in LABEL_FREE and getattr(step, "random_state", 0) is not None
+
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 # Statistics closer than this are equal: the same labelling may be added up in another order.

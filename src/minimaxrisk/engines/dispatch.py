@@ -15,29 +15,39 @@ from minimaxrisk.engines.batched.device_engine import (
 )
 from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
 from minimaxrisk.engines.batched.shared_columns import shared_matrix, with_features_of_its_own
-from minimaxrisk.engines.first_order.engine import first_order, first_order_approach
-from minimaxrisk.engines.instance_generation.choice import pays
-from minimaxrisk.engines.instance_generation.engine import (
+from minimaxrisk.engines.first_order import first_order, first_order_approach
+from minimaxrisk.engines.instance_generation import (
     generated_approach,
     generated_bound,
     instance_generation,
+    pays,
 )
-from minimaxrisk.engines.interior_point.demands import interior_point_demands, refuse_too_large
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bound,
     interior_point,
+    interior_point_demands,
+    refuse_too_large,
 )
-from minimaxrisk.engines.linear_programs import starts
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.engines.linear_programs.full_lp import full_lp
-from minimaxrisk.engines.settings import FIRST_ORDER_GAP_TOL, EngineSettings
-from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution, Stage
+from minimaxrisk.engines.linear_programs.constraint_generation import (
+    by_columns,
+    by_correlation,
+    by_first_order,
+    constraint_generation,
+    full_lp,
+)
+from minimaxrisk.engines.solution import (
+    FIRST_ORDER_GAP_TOL,
+    EngineSettings,
+    IterationRecord,
+    Monitor,
+    Solution,
+    Stage,
+)
 from minimaxrisk.features.dense import TILE
-from minimaxrisk.problem.certificate import upper_bound
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.on_device import DeviceProblem
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Problem, upper_bound
 
 
 def solve_minimax_risk(
@@ -208,6 +218,9 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
 
 def _first_components(problem: Problem, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:
     if isinstance(settings.initial_features, str):
-        by_name = {"correlation": starts.by_correlation, "first-order": starts.by_first_order}
+        by_name = {
+            "correlation": by_correlation,
+            "first-order": by_first_order,
+        }
         return by_name[settings.initial_features](problem, objective, settings.n_max)
-    return starts.by_columns(problem, np.asarray(settings.initial_features))
+    return by_columns(problem, np.asarray(settings.initial_features))

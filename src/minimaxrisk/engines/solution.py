@@ -1,4 +1,11 @@
-"""What an engine reports while it runs and what it returns."""
+"""What the caller may choose about the computation.
+
+A guess which numbers vanish at the optimum: a face of the uncertainty set's program, often a vertex.
+
+What an engine reports while it runs and what it returns.
+
+Sparse coefficients from those of a solution that is at no vertex.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +15,69 @@ from typing import TypedDict
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.problem.certificate import lower_bound, upper_bound_of_some
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.problem.objective import Objective
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
+
+# The gaps at which solvers stop if the caller names none. The exact ones end at a vertex anyway; first-order
+# methods pay for every further digit.
+GAP_TOL, FIRST_ORDER_GAP_TOL = 1e-6, 1e-3
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """Choices of which none changes the optimum."""
+
+    solver: str
+    initial_features: str | IntArray = "correlation"
+    n_max: int = 100
+    epsilon: float = 1e-4
+    gap_tol: float = GAP_TOL
+    first_order_gap_tol: float = FIRST_ORDER_GAP_TOL
+    max_iter: int | None = None
+
+
+@dataclass(frozen=True)
+class Face:
+    """Moment constraints that hold with equality, and masses that are not zero.
+
+    For the signed coding the masses are the parts of u = w_0 - w_1, positive and negative; for the
+    one-hot coding those of w, some of which are the largest of their instance, r.
+    """
+
+    components: IntArray
+    side: FloatArray  # 1 where the upper bound holds with equality, -1 where the lower one does
+    is_positive: BoolArray  # K x n
+    is_largest: BoolArray  # K x n; all True for the signed coding
+    is_full: BoolArray  # n; where a known mass is all on one label, so that nothing is to be found
+    n_masses_known: int  # equations ``sum w = 1``, or one per instance; none for the signed coding
+
+    @property
+    def surplus(self) -> int:
+        """How many more masses there are to find than equations for them.
+
+        A positive mass where none is the largest has no place in the equations.
+        """
+        positive = self.is_positive & ~self.is_full
+        largest = positive & self.is_largest
+        has_largest = largest.any(axis=0)
+        n_masses = (positive & has_largest).sum() - largest.sum() + has_largest.sum()
+        return int(n_masses) - len(self.components) - self.n_masses_known
+
+    @property
+    def is_square(self) -> bool:
+        """Whether there are as many masses to find as equations for them."""
+        return self.surplus == 0
+
+    def is_same_as(self, other: Face | None) -> bool:
+        return (
+            other is not None
+            and np.array_equal(self.components, other.components)
+            and np.array_equal(self.side, other.side)
+            and np.array_equal(self.is_positive, other.is_positive)
+            and np.array_equal(self.is_largest, other.is_largest)
+            and np.array_equal(self.is_full, other.is_full)
+        )
 
 
 class IterationRecord(TypedDict):
@@ -110,3 +176,26 @@ class Solution:
     def offer_distribution(self, distribution: FloatArray, lower: float) -> None:
         if lower >= self.lower:
             self.distribution, self.lower = distribution, lower
+
+
+# What clearing coefficients may cost where the gap is wider than the tolerance anyway.
+LARGEST_LOSS = 1e-6
+
+
+def drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) -> None:
+    """A solution at no vertex has few zeros: clear what the certificate does not miss.
+
+    A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
+    """
+    components, values = best.stage.components, best.stage.values
+    nothing = Solution.trivial(problem, problem.objective).upper
+    allowed = best.lower + gap_tol
+    if best.upper > allowed:
+        allowed = best.upper + min(gap_tol, LARGEST_LOSS)
+    size = np.abs(values)
+    for fraction in 10.0 ** np.arange(-1.0, -9.0, -1.0):
+        kept = size > fraction * size.max(initial=0.0)
+        upper = upper_bound_of_some(problem, problem.objective, components[kept], values[kept])
+        if upper <= min(allowed, nothing):
+            best.stage, best.upper = Stage(components[kept], values[kept]), upper
+            return

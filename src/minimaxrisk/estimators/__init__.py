@@ -8,6 +8,6 @@ def __getattr__(name: str) -> NoReturn:
         # Only pickles of early versions look for it here. Pickle would hide the words of an AttributeError.
         raise ImportError(
             "models pickled by minimaxrisk 0.1 cannot be loaded by this version: fit the model again, and "
-            "keep it with minimaxrisk.storage.save_model."
+            "keep it with minimaxrisk.app.storage.save_model."
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

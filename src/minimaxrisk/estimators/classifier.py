@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.keywords import parameters_by_keyword
-from minimaxrisk._utils.namespaces import answer, to_numpy
+from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arrays import answer, to_numpy
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CallbackSupportMixin,
@@ -22,36 +23,31 @@ from minimaxrisk._utils.sklearn_private import (
     fit_context,
     with_callbacks,
 )
-from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import IterationRecord, Solution, Stage
-from minimaxrisk.estimators.large_fits import warn_about_work
-from minimaxrisk.estimators.lazy_prediction import drawn_labels, lazy_on_dask
-from minimaxrisk.estimators.log_probabilities import log_probabilities
-from minimaxrisk.estimators.parameters import (
+from minimaxrisk.estimators.fitting import (
+    CallbackBridge,
     describe_set,
     engine_settings_of,
+    make_monitor,
     pose_by,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
     take_over_columns,
     warn_about_radius,
+    warn_about_work,
 )
-from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
+from minimaxrisk.estimators.prediction import drawn_labels, lazy_on_dask, log_probabilities
 from minimaxrisk.estimators.reported import Reported
-from minimaxrisk.guarantees.fitted_model import linear_rule_of
-from minimaxrisk.guarantees.guaranteed_error import (
-    GuaranteedError,
-    excess_of_randomized_rule,
-    guaranteed_error,
-)
+from minimaxrisk.guarantees.covering_radii import GuaranteedError, excess_of_randomized_rule, guaranteed_error
+from minimaxrisk.guarantees.verification import linear_rule_of
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.linear_rule import LinearRule
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_new_data, check_training_data
-from minimaxrisk.uncertainty.rule_by_name import radius_rule_of
-from minimaxrisk.uncertainty.rule_names import NAMED_RULES
+from minimaxrisk.uncertainty import NAMED_RULES
+from minimaxrisk.uncertainty.rules import radius_rule_of
 
 
 @parameters_by_keyword

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.namespaces import refuse_elsewhere
+from minimaxrisk._utils.arrays import FloatArray, IntArray, refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.features.dense import column_blocks
 

@@ -13,20 +13,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.keywords import parameters_by_keyword
-from minimaxrisk._utils.namespaces import answer, to_numpy
+from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, answer, to_numpy
+from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
-from minimaxrisk._utils.rows import rows_of
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
-from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
-from minimaxrisk.engines.settings import EngineSettings
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.lazy_prediction import lazy_on_dask
-from minimaxrisk.estimators.log_probabilities import log_probabilities
-from minimaxrisk.estimators.parameters import (
+from minimaxrisk.estimators.fitting import (
     describe_set,
     engine_settings_of,
     pose_by,
@@ -34,30 +31,18 @@ from minimaxrisk.estimators.parameters import (
     take_over_columns,
     warn_about_radius,
 )
-from minimaxrisk.guarantees.error_bounds import (
-    WorstCaseOfRule,
-    features_to_start_with,
-    largest_expected_loss,
-)
+from minimaxrisk.estimators.prediction import lazy_on_dask, log_probabilities
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.out_of_bag import OutOfBag, out_of_bag
+from minimaxrisk.guarantees.verification import OutOfBag, out_of_bag
+from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.average_rule import AverageRule
-from minimaxrisk.problem.linear_rule import LinearRule
-from minimaxrisk.problem.parts import pose_parts
-from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.samples.subsamples import (
-    Purpose,
-    Strata,
-    check_pairs,
-    complementary_halves,
-    independent_parts,
-)
+from minimaxrisk.problem.pose import PosedProblem, pose_parts
+from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
-from minimaxrisk.uncertainty.given import Multiple
+from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rule_by_name import radius_rule_of, without_coverage
-from minimaxrisk.uncertainty.rule_names import NAMED_RULES
+from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of, without_coverage
 
 ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this

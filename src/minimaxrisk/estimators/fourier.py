@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minimaxrisk._utils.keywords import parameters_by_keyword
-from minimaxrisk._utils.namespaces import refuse_elsewhere
+from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arrays import refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk._utils.keywords import parameters_by_keyword
-from minimaxrisk._utils.namespaces import refuse_elsewhere
+from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arrays import FloatArray, refuse_elsewhere
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CallbackSupportMixin,
@@ -23,12 +23,14 @@ from minimaxrisk._utils.sklearn_private import (
     fit_context,
     with_callbacks,
 )
-from minimaxrisk._utils.threads import suitable_threads
 from minimaxrisk.engines.dispatch import solve_by_simplex
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import IterationRecord, Monitor, Solution
-from minimaxrisk.estimators.parameters import check_initial_features, take_over_columns
-from minimaxrisk.estimators.progress import CallbackBridge, make_monitor
+from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.estimators.fitting import (
+    CallbackBridge,
+    check_initial_features,
+    make_monitor,
+    take_over_columns,
+)
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 

@@ -22,13 +22,13 @@ class Reported:
         path : str, Path or None, default=None
             Where to write the page, such as ``"report.html"``; None writes nothing.
         **options
-            As for ``minimaxrisk.report.report_of`` and ``gather_findings``: how many permutations, folds and
-            repeats, names of features and samples.
+            As for ``minimaxrisk.app.report.report_of`` and ``gather_findings``: how many permutations, folds
+            and repeats, names of features and samples.
 
         Returns
         -------
-        minimaxrisk.report.Report
+        minimaxrisk.app.report.Report
             As the last expression of a cell it shows the page in a notebook; ``findings`` has the numbers.
         """
         # The page stands above the estimators, so it is looked up when it is asked for.
-        return import_module("minimaxrisk.report").report_of(self, X, y, path, **options)
+        return import_module("minimaxrisk.app.report").report_of(self, X, y, path, **options)

@@ -1,34 +1,68 @@
-"""Feature selection as a scikit-learn transformer."""
+"""Stability selection: columns that are selected from half of the samples again and again.
+
+Feature selection as a scikit-learn transformer.
+"""
 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.containers import rows_of
 from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.keywords import parameters_by_keyword
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.parameters import take_over_columns
-from minimaxrisk.estimators.stability_selection import (
-    SelectionFromRows,
-    fit_clone,
-    most_important,
-)
+from minimaxrisk.estimators.fitting import take_over_columns
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.samples.subsamples import Purpose, Strata, check_pairs, complementary_halves
+from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
+
+
+@dataclass(frozen=True)
+class SelectionFromRows:
+    """What the estimator selects from some of the rows; an object, so that it can go to other processes."""
+
+    estimator: Any
+    X: DataMatrix
+    y: np.ndarray
+    sample_weight: FloatArray | None
+    max_features: int | None
+
+    def __call__(self, rows: IntArray) -> IntArray:
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        # Whoever selects does not read R*.
+        with without_radius_warnings():
+            fitted = fit_clone(self.estimator, rows_of(self.X, rows), self.y[rows], weights)
+        return most_important(fitted, self.max_features)
+
+
+def fit_clone(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """A fitted copy; learners that take no weights need not be asked to where there are none."""
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return clone(estimator).fit(X, y, **weights)
+
+
+def most_important(fitted: Any, max_features: int | None) -> IntArray:
+    """The selected columns of a fitted estimator, at most ``max_features`` of them."""
+    selected: IntArray = fitted.selected_features_
+    if max_features is None or len(selected) <= max_features:
+        return selected
+    # Stable, so that of two equally important columns the first one stays.
+    order = np.argsort(-fitted.feature_importances_[selected], kind="stable")
+    return selected[order[:max_features]]
+
 
 STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")
 

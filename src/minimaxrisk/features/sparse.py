@@ -10,9 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
 from minimaxrisk.features.dense import column_groups, rescale_in_place
-from minimaxrisk.features.matrix import ColumnScale, power_of_two
+from minimaxrisk.features.matrix import ClassMoments, ColumnScale, power_of_two, within_class_moments
 from minimaxrisk.samples.instances import Instances
 
 # A column whose mean is this many times its deviation is centred for good: the implicit form would lose

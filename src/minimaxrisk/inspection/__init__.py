@@ -6,14 +6,9 @@ for attributes and not for classes, so that a model from elsewhere with the same
 Drawing needs the extra ``plot``.
 """
 
-from minimaxrisk.inspection.bound_path import BoundPathDisplay
-from minimaxrisk.inspection.error_comparison import ErrorComparisonDisplay
-from minimaxrisk.inspection.permutation import PermutationTestDisplay
-from minimaxrisk.inspection.radius_choice import RadiusChoiceDisplay
-from minimaxrisk.inspection.selected_features import SelectedFeaturesDisplay
-from minimaxrisk.inspection.selected_values import SelectedValuesDisplay
-from minimaxrisk.inspection.selection_frequencies import StabilityDisplay
-from minimaxrisk.inspection.worst_case import WorstCaseDistributionDisplay
+from minimaxrisk.inspection.bounds import BoundPathDisplay, RadiusChoiceDisplay, WorstCaseDistributionDisplay
+from minimaxrisk.inspection.errors import ErrorComparisonDisplay, PermutationTestDisplay
+from minimaxrisk.inspection.features import SelectedFeaturesDisplay, SelectedValuesDisplay, StabilityDisplay
 
 __all__ = [
     "BoundPathDisplay",

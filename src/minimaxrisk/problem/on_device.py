@@ -12,18 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.namespaces import beside, namespace_of, put_columns, to_numpy
-from minimaxrisk.features.class_moments import ClassMoments
-from minimaxrisk.features.coding import Coding
+from minimaxrisk._utils.arrays import FloatArray, IntArray, beside, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.dense import ENOUGH_VARIANCE
 from minimaxrisk.features.device import DeviceFeatures, within_classes
-from minimaxrisk.features.matrix import ColumnScale
-from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
+from minimaxrisk.features.matrix import ClassMoments, Coding, ColumnScale
+from minimaxrisk.problem.objective import FREE, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import ROUNDING, ROUNDING_FRACTION, Problem, build_problem
 from minimaxrisk.samples.instances import Instances
-from minimaxrisk.uncertainty.given import Multiple
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, MomentSample, Radii, RadiusRule
+from minimaxrisk.uncertainty.moments import MomentSample
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, Radii, RadiusRule
+from minimaxrisk.uncertainty.rules import Multiple
 
 
 class DeviceProblem(Problem):

@@ -8,6 +8,16 @@ Its dual is a linear program of n(K + 1) variables, whatever the number of label
 
 It looks, among the distributions w on instances x labels whose moments agree with the estimates, for
 the one with the largest Bayes error. Components of Phi are numbered b * d + j, block by block.
+
+Bounds that need no trust in any solver: one pass over the features each, and no linear program.
+
+Upper. For every mu and every w of the uncertainty set, ``mu'(E_w Phi - tau) >= -lambda'|mu|``, so
+``value(w) <= value(w) + mu'E_w Phi - tau'mu + lambda'|mu| <= conjugate(mu) - tau'mu + lambda'|mu|``.
+
+Lower. The centre, for the minimax risk the empirical distribution, has the moments tau exactly. Mixing any
+point w of the objective's domain with it, ``w_theta = theta w + (1 - theta) centre``, shrinks every
+violation by theta; with the largest theta that brings all of them inside lambda, w_theta is in the set and
+its value bounds the maximum from below.
 """
 
 from __future__ import annotations
@@ -18,23 +28,19 @@ from functools import singledispatch
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, stays_where_it_is
+from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.namespaces import stays_where_it_is
-from minimaxrisk._utils.table import as_table
-from minimaxrisk.features.class_moments import ClassMoments
-from minimaxrisk.features.coding import Coding
-from minimaxrisk.features.copying import features_of_table
-from minimaxrisk.features.dask_features import dask_features
+from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.device import device_features
-from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
+from minimaxrisk.features.implicit import features_of_table
+from minimaxrisk.features.matrix import ClassMoments, Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.features.sparse import sparse_features
-from minimaxrisk.problem.marginal import FREE, KnownMarginal, Marginal
-from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.samples.instances import Instances
-from minimaxrisk.uncertainty.moments import mean_of_phi
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, MomentSample, Radii, RadiusRule, moment_sample
+from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, Radii, RadiusRule
 
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
 # distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
@@ -172,3 +178,40 @@ def problem_with_radii(
     # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
     lam[:, is_empty] = 1.0
     return Problem(features, sample.coding, instances.p_hat, sample.tau, lam, sample.scale, marginal), radii
+
+
+def upper_bound(
+    problem: Problem, objective: Objective, mu: FloatArray, scores: FloatArray | None = None
+) -> float:
+    """U(mu) over the whole uncertainty set, from ``scores = problem.scores_of(mu)`` where they are known."""
+    if scores is None:
+        scores = problem.scores_of(mu)
+    return problem.penalty_of(mu) + objective.conjugate(scores)
+
+
+def upper_bound_of_some(
+    problem: Problem, objective: Objective, components: IntArray, values: FloatArray
+) -> float:
+    """U of the coefficients that are ``values`` at some components and zero elsewhere."""
+    penalty, scores = problem.penalty_and_scores(components, values)
+    return penalty + objective.conjugate(scores)
+
+
+@dataclass(frozen=True)
+class FeasiblePoint:
+    """A distribution inside the uncertainty set and the lower bound that it proves."""
+
+    distribution: FloatArray
+    bound: float
+
+
+def lower_bound(
+    problem: Problem,
+    objective: Objective,
+    distribution: FloatArray,
+    moments: FloatArray | float | None = None,
+) -> FeasiblePoint:
+    """L(w), from ``moments = problem.moments_of(distribution)`` where they are known already."""
+    theta = problem.share_inside(distribution, moments)
+    mixed = theta * distribution + (1.0 - theta) * problem.centre
+    return FeasiblePoint(mixed, objective.value(mixed))

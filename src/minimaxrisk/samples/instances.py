@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.namespaces import is_foreign, to_numpy
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, is_foreign, to_numpy
 from minimaxrisk.samples.units import Units, mass_of, units_of_groups, units_of_rows
 from minimaxrisk.samples.validation import TrainingData
 

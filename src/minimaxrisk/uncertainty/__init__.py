@@ -1,1 +1,21 @@
 """The uncertainty set: expectation estimates and how far to trust them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """How a rule is called in a sentence, and what is said of its coverage if nothing speaks against it."""
+
+    in_words: str
+    coverage: str
+
+
+NAMED_RULES = {
+    "bootstrap": NamedRule(
+        "a multiplier bootstrap", "That is an approximation, which the sample does not visibly contradict."
+    ),
+    "bonferroni": NamedRule(
+        "a union bound", "That is exact for normal features, and cautious for correlated ones."
+    ),
+}

@@ -2,18 +2,30 @@
 
 The formulas from moments per class add non-negative terms only. The familiar ``E[z^2] - E[z]^2`` would lose
 half of the digits exactly where it matters: for a feature that nearly equals the label.
+
+Where a sample visibly breaks what the named radius rules assume.
+
+Both take the studentised means for normal, or Student's. A studentised mean of a skewed law has one tail
+that is heavier than the normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the
+skewness, and the other lighter by as much (the first term of the large deviations of self-normalised sums);
+and s is large when there are many components. With the signed coding a feature that is skewed alike in both
+classes does little harm, since its sign changes with the label. With the one-hot coding it does. Heavy tails
+without skewness make the rules inexact, mostly too careful.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.features.class_moments import ClassMoments, within_class_moments
-from minimaxrisk.features.coding import Coding
 from minimaxrisk.features.dense import ENOUGH_VARIANCE, DenseFeatures
+from minimaxrisk.features.matrix import ClassMoments, Coding, ColumnScale, FeatureMatrix, within_class_moments
+from minimaxrisk.samples.units import Units
 
 
 def mean_of_phi(moments: ClassMoments, coding: Coding) -> FloatArray:
@@ -58,3 +70,204 @@ def signed_moments(
             moments = ClassMoments(p_hat.sum(axis=1), *within)
             deviation[lossy] = deviation_of_phi(mean[None, lossy], moments, coding)[0]
     return tau[:, None], sigma[:, None]
+
+
+# How many times more frequent skewness may make misses before it is worth a remark.
+MORE_MISSES = 2.0
+# Mean kurtosis of the columns beyond which tails are heavy; normal ones have 3, exponential ones 9.
+HEAVY_TAILS = 9.0
+# A variance that is a rounding error, of columns at unit root mean square.
+STANDS_STILL = 1e-20
+
+
+def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
+    """What is visibly wrong, in words; nothing where nothing is."""
+    remarks = []
+    frozen = features_that_stand_still(sample)
+    if frozen:
+        remarks.append(
+            f"{frozen} features do not vary within a class of the sample (they are zero there, for example), "
+            "so their means may be far from the truth without any sign of it in the sample; the named radius "
+            "rules cannot promise their coverage: leave these features out"
+        )
+    exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
+    if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
+        remarks.append(
+            f"the features are too skewed for {sample.n:.0f} samples (heavy tails, or binary features that "
+            "are rarely one): the named radius rules cannot promise their coverage; transform them "
+            "(ranks, logarithm), leave out rare ones, or choose a larger radius"
+        )
+    elif mean_kurtosis(sample) > HEAVY_TAILS:
+        remarks.append(
+            "the features have heavy tails, or are binary and rarely one: the coverage of the named radius "
+            "rules is less exact than their level says; transforming them (ranks, logarithm) would help"
+        )
+    return tuple(remarks)
+
+
+def features_that_stand_still(sample: MomentSample) -> int:
+    """How many columns vary in the sample but, up to rounding, not within one of its classes."""
+    columns = slice(sample.scale.n_leading, None)
+    within, between = sample.moments.variance[:, columns], np.ptp(sample.moments.mean[:, columns], axis=0)
+    varies = (within > STANDS_STILL).any(axis=0) | (between > STANDS_STILL)
+    return int(((within <= STANDS_STILL).any(axis=0) & varies).sum())
+
+
+def mean_kurtosis(sample: MomentSample) -> float:
+    """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
+    weights = sample.units.p_hat.sum(axis=0)[None]
+    square = sample.features.means_of(_square, weights)
+    fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
+    varies = (sample.sigma > 0.0).any(axis=0)
+    return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
+
+
+# In operators alone, which arrays of all libraries have. A power would be ten times slower.
+def _square(values: FloatArray) -> FloatArray:
+    return values * values
+
+
+def _cube(values: FloatArray) -> FloatArray:
+    return values * values * values
+
+
+def typical_skewness(sample: MomentSample) -> float:
+    """Root mean square of the skewness over components.
+
+    The square of a sample skewness is mostly chance, the more so the heavier the tails. The product of the
+    third moments of two halves of the sample is not: its mean over many samples is the square of the true
+    one.
+    """
+    p_hat, matrix, tau = sample.units.p_hat, sample.coding.matrix, sample.tau
+    is_even = np.arange(p_hat.shape[1]) % 2 == 0
+    halves = np.vstack([p_hat * is_even, p_hat * ~is_even])
+    first = sample.features.correlate(halves)
+    second, third = (sample.features.means_of(power, halves) for power in (_square, _cube))
+    varies, cubes = sample.sigma > 0.0, []
+    for part in (slice(0, len(p_hat)), slice(len(p_hat), None)):
+        mass = float(halves[part].sum())
+        # E (c psi - tau)^3, summed over classes with their codes c
+        cube = matrix**3 @ third[part] - 3.0 * tau * (matrix**2 @ second[part])
+        cube += 3.0 * tau**2 * (matrix @ first[part]) - mass * tau**3
+        cubes.append(cube[varies] / (max(mass, np.finfo(float).tiny) * sample.sigma[varies] ** 3))
+    product = cubes[0] * cubes[1]
+    return float(np.sqrt(max(0.0, float(product.mean())))) if product.size else 0.0
+
+
+# Columns whose mean is this small, at unit root mean square, were centred.
+CENTRED = 1e-9
+
+
+# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
+FEWEST_DEGREES = 0.5
+
+
+# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
+LOST_BY_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class MomentSample:
+    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d)."""
+
+    features: FeatureMatrix
+    units: Units
+    coding: Coding
+    scale: ColumnScale
+    tau: FloatArray
+    sigma: FloatArray
+    known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
+
+    @property
+    def moments(self) -> ClassMoments:
+        """Those of the units by weight."""
+        return self._of_classes[0]
+
+    @property
+    def spread(self) -> ClassMoments:
+        """Moments by the share that a unit has in the variance of a mean, from which sigma comes.
+
+        Where units weigh alike, or weights count samples, they are the same.
+        """
+        return self._of_classes[1]
+
+    @cached_property
+    def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
+        if self.known is not None:
+            return self.known
+        moments, spread = self.features.class_moments([self.units.p_hat, self.units.noise])
+        return moments, spread
+
+    @property
+    def n(self) -> float:
+        """The number of units, or of equally weighted ones that are worth as much."""
+        return self.units.n
+
+    @property
+    def n_left(self) -> float:
+        """What the means leave of n: that of a component, and that of a column which was centred at it."""
+        return self.n - self._lost_to_means
+
+    @property
+    def _lost_to_means(self) -> float:
+        columns = slice(self.scale.n_leading, None)
+        overall = self.moments.prior @ self.moments.mean[:, columns]
+        n_means = 1 + bool((np.abs(overall) <= CENTRED).any())
+        return n_means * self.units.lost_per_mean
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """How far to trust standard deviations; as far as ``n_left`` where classes and units are alike.
+
+        Where the classes vary by different amounts, the larger variance decides, and its class has fewer
+        samples: by the formula of Welch and Satterthwaite, for a column in the middle of all.
+        """
+        spread, of_class = self.spread, self.units.n_for_spread
+        together = 1.0 / float(np.sum(spread.prior * (spread.prior / of_class)))
+        left = max(together * (self.n_left / self.n), FEWEST_DEGREES)
+        parts = spread.prior[:, None] * spread.variance[:, self.scale.n_leading :]
+        parts = parts[:, parts.any(axis=0)]
+        if parts.size == 0:
+            return left
+        own = np.maximum(of_class - 1.0, FEWEST_DEGREES)[:, None]
+        welch = parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0)
+        return min(left, float(np.median(welch)))
+
+    def student_factor(self, tail: float) -> float:
+        """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
+        return student_factor(tail, self.n, self.n_left, self.degrees_of_freedom)
+
+    @property
+    def n_features_varying(self) -> int:
+        """Components that vary, without those of the intercept."""
+        return int((self.sigma[:, self.scale.n_leading :] > 0.0).sum())
+
+
+def moment_sample(
+    features: FeatureMatrix,
+    units: Units,
+    *,
+    coding: Coding,
+    scale: ColumnScale,
+    moments: ClassMoments,
+    tau: FloatArray,
+) -> MomentSample:
+    """From the features and moments of the instances to those of the units."""
+    if units.shares is not None:
+        features = features.averaged(units.shares)
+        (moments,) = features.class_moments([units.p_hat])
+    spread = moments
+    if units.has_noise_of_its_own:
+        (spread,) = features.class_moments([units.noise])
+    sigma = deviation_of_phi(tau, spread, coding)
+    return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
+
+
+def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
+    """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
+    if not n_left > 0.0:
+        raise ValueError(
+            f"a named radius rule needs at least 3 samples (or groups) of similar weight, these are worth "
+            f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
+        )
+    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))

@@ -1,4 +1,8 @@
-"""Rules for the radii lambda: how far the moments of a distribution may lie from the estimates tau.
+"""The radius rules that have a name, and what a report says of them.
+
+Apart from the rules themselves, so that the command line knows the names before it imports what takes time.
+
+Rules for the radii lambda: how far the moments of a distribution may lie from the estimates tau.
 
 All but one set ``lambda = s sigma / sqrt(n)`` and differ in the factor s. With Z_ij component j of
 Phi(x_i, y_i), the set contains the true moments exactly when
@@ -18,24 +22,25 @@ Phi(x_i, y_i), the set contains the true moments exactly when
 The intercept's component is the frequency of a class. The named rules give it a share of delta of its own and
 the exact limits of a binomial frequency (Clopper and Pearson), so that it does not pay for the number of
 features.
+
+Radii that the caller gives: as a factor of the standard errors, or one by one.
+
+Simultaneous coverage by Bonferroni's inequality: exact for normal components, blind to correlations.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from scipy import stats
 
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk._utils.namespaces import namespace_of
-from minimaxrisk.features.class_moments import ClassMoments
-from minimaxrisk.features.coding import Coding
-from minimaxrisk.features.matrix import ColumnScale, FeatureMatrix
-from minimaxrisk.samples.units import Units
-from minimaxrisk.uncertainty.moments import deviation_of_phi
+from minimaxrisk._utils.arrays import FloatArray, namespace_of
+from minimaxrisk.uncertainty.moments import (
+    LOST_BY_ROUNDING,
+    MomentSample,
+)
 
 # Where the sample standard deviation is zero, the set would have no thickness in that direction and
 # rounding alone could make the empirical distribution fall outside. In units of the column's root
@@ -44,111 +49,8 @@ SMALLEST_RADIUS = 1e-9
 # Constraints thinner than this are too thin for a solver's absolute tolerances, and no violation that a
 # caller would accept elsewhere can be accepted there.
 THIN_RADIUS = 1e-5
-# Columns whose mean is this small, at unit root mean square, were centred.
-CENTRED = 1e-9
-# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
-FEWEST_DEGREES = 0.5
-# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
-LOST_BY_ROUNDING = 1e-14
 # The share of delta that the named rules give to the intercept.
 INTERCEPT_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class MomentSample:
-    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d)."""
-
-    features: FeatureMatrix
-    units: Units
-    coding: Coding
-    scale: ColumnScale
-    tau: FloatArray
-    sigma: FloatArray
-    known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
-
-    @property
-    def moments(self) -> ClassMoments:
-        """Those of the units by weight."""
-        return self._of_classes[0]
-
-    @property
-    def spread(self) -> ClassMoments:
-        """Moments by the share that a unit has in the variance of a mean, from which sigma comes.
-
-        Where units weigh alike, or weights count samples, they are the same.
-        """
-        return self._of_classes[1]
-
-    @cached_property
-    def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
-        if self.known is not None:
-            return self.known
-        moments, spread = self.features.class_moments([self.units.p_hat, self.units.noise])
-        return moments, spread
-
-    @property
-    def n(self) -> float:
-        """The number of units, or of equally weighted ones that are worth as much."""
-        return self.units.n
-
-    @property
-    def n_left(self) -> float:
-        """What the means leave of n: that of a component, and that of a column which was centred at it."""
-        return self.n - self._lost_to_means
-
-    @property
-    def _lost_to_means(self) -> float:
-        columns = slice(self.scale.n_leading, None)
-        overall = self.moments.prior @ self.moments.mean[:, columns]
-        n_means = 1 + bool((np.abs(overall) <= CENTRED).any())
-        return n_means * self.units.lost_per_mean
-
-    @property
-    def degrees_of_freedom(self) -> float:
-        """How far to trust standard deviations; as far as ``n_left`` where classes and units are alike.
-
-        Where the classes vary by different amounts, the larger variance decides, and its class has fewer
-        samples: by the formula of Welch and Satterthwaite, for a column in the middle of all.
-        """
-        spread, of_class = self.spread, self.units.n_for_spread
-        together = 1.0 / float(np.sum(spread.prior * (spread.prior / of_class)))
-        left = max(together * (self.n_left / self.n), FEWEST_DEGREES)
-        parts = spread.prior[:, None] * spread.variance[:, self.scale.n_leading :]
-        parts = parts[:, parts.any(axis=0)]
-        if parts.size == 0:
-            return left
-        own = np.maximum(of_class - 1.0, FEWEST_DEGREES)[:, None]
-        welch = parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0)
-        return min(left, float(np.median(welch)))
-
-    def student_factor(self, tail: float) -> float:
-        """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
-        return student_factor(tail, self.n, self.n_left, self.degrees_of_freedom)
-
-    @property
-    def n_features_varying(self) -> int:
-        """Components that vary, without those of the intercept."""
-        return int((self.sigma[:, self.scale.n_leading :] > 0.0).sum())
-
-
-def moment_sample(
-    features: FeatureMatrix,
-    units: Units,
-    *,
-    coding: Coding,
-    scale: ColumnScale,
-    moments: ClassMoments,
-    tau: FloatArray,
-) -> MomentSample:
-    """From the features and moments of the instances to those of the units."""
-    if units.shares is not None:
-        features = features.averaged(units.shares)
-        (moments,) = features.class_moments([units.p_hat])
-    spread = moments
-    if units.has_noise_of_its_own:
-        (spread,) = features.class_moments([units.noise])
-    sigma = deviation_of_phi(tau, spread, coding)
-    return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
 
 
 @dataclass(frozen=True)
@@ -221,13 +123,3 @@ def union_bound_factor(sample: MomentSample, level: float) -> float:
     """The factor at which all features that vary lie within their radii with probability ``level``."""
     n_components = max(1, sample.n_features_varying)
     return sample.student_factor((1.0 - level) / (2.0 * n_components))
-
-
-def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
-    """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
-    if not n_left > 0.0:
-        raise ValueError(
-            f"a named radius rule needs at least 3 samples (or groups) of similar weight, these are worth "
-            f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
-        )
-    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))

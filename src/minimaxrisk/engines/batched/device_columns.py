@@ -10,10 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minimaxrisk._utils.namespaces import beside
-from minimaxrisk.features.device import DeviceFeatures
-from minimaxrisk.features.device_sums import weighted_sums
-from minimaxrisk.features.streamed import taken_columns
+from minimaxrisk._utils.arrays import beside
+from minimaxrisk.features.device import DeviceFeatures, taken_columns, weighted_sums
 
 
 class DeviceColumns(Protocol):

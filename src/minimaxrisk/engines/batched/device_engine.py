@@ -15,8 +15,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.batched.device_points import DevicePoints
 from minimaxrisk.engines.batched.engine import MOST_INSTANCES, PATIENCE
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Stage
+from minimaxrisk.engines.solution import EngineSettings, Stage
 from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS

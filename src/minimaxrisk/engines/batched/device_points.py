@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.namespaces import beside, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, beside, namespace_of, to_numpy
 from minimaxrisk.engines.batched.device_columns import columns_of
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE
-from minimaxrisk.engines.interior_point.device_constraints import places_of_largest
-from minimaxrisk.engines.interior_point.newton import OFFSET
+from minimaxrisk.engines.interior_point.constraints import places_of_largest
 from minimaxrisk.engines.interior_point.predictor_corrector import (
     FRACTION_TO_BOUNDARY,
     LARGEST_START,
@@ -31,6 +29,7 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     WORTHWHILE,
     everywhere,
 )
+from minimaxrisk.engines.interior_point.systems import OFFSET
 from minimaxrisk.problem.on_device import DeviceProblem
 
 # What an iterate is made of between two steps, and what was best; the first index is the problem.

@@ -17,8 +17,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE, InteriorPoints
 from minimaxrisk.engines.batched.shared_columns import shared_matrix
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import NOTHING
+from minimaxrisk.engines.solution import NOTHING, EngineSettings
 from minimaxrisk.features.dense import TILE
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS

@@ -18,7 +18,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.batched.shared_columns import SharedColumns
-from minimaxrisk.engines.interior_point.newton import OFFSET
 from minimaxrisk.engines.interior_point.predictor_corrector import (
     FRACTION_TO_BOUNDARY,
     LARGEST_START,
@@ -31,6 +30,7 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     WORTHWHILE,
     everywhere,
 )
+from minimaxrisk.engines.interior_point.systems import OFFSET
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.problem.problem import Problem
 

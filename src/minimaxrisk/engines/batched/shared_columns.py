@@ -21,7 +21,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.part import DensePart
+from minimaxrisk.features.implicit import DensePart
 from minimaxrisk.problem.problem import Problem
 
 

@@ -13,16 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
-from minimaxrisk.engines.interior_point.constraints_for import moment_constraints
+from minimaxrisk.engines.interior_point.constraints import WorkingSet, moment_constraints
 from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
-from minimaxrisk.engines.interior_point.moment_constraints import WorkingSet
-from minimaxrisk.engines.interior_point.newton import InstanceStep
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.signed_system import DiagonalPlusGramFactor, factor_of_sum
+from minimaxrisk.engines.interior_point.systems import DiagonalPlusGramFactor, InstanceStep, factor_of_sum
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import SolverError
 from minimaxrisk.engines.solution import Solution
-from minimaxrisk.features.coding import Coding
+from minimaxrisk.features.matrix import Coding
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS

@@ -21,14 +21,16 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.face import Face
-from minimaxrisk.engines.interior_point.known_one_hot_system import KnownOneHotSystem
-from minimaxrisk.engines.interior_point.known_signed_system import KnownSignedSystem
-from minimaxrisk.engines.interior_point.moment_constraints import MomentConstraints
-from minimaxrisk.engines.interior_point.newton import InstanceStep, NewtonSystem
-from minimaxrisk.engines.interior_point.one_hot_system import OneHotSystem
-from minimaxrisk.engines.interior_point.signed_system import SignedSystem
-from minimaxrisk.engines.solution import Stage
+from minimaxrisk.engines.interior_point.constraints import MomentConstraints
+from minimaxrisk.engines.interior_point.systems import (
+    InstanceStep,
+    KnownOneHotSystem,
+    KnownSignedSystem,
+    NewtonSystem,
+    OneHotSystem,
+    SignedSystem,
+)
+from minimaxrisk.engines.solution import Face, Stage
 from minimaxrisk.problem.problem import Problem
 
 # How far towards the boundary a step goes.

@@ -1,4 +1,7 @@
-"""The restricted master problem: the worst-case-distribution program with some of its moment constraints."""
+"""The restricted master problem: the worst-case-distribution program with some of its moment constraints.
+
+MRC-LP of the paper: the whole linear program at once, as the reference the faster engines must meet.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,17 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.face import Face
 from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
-from minimaxrisk.engines.solution import Stage
-from minimaxrisk.features.coding import Coding
-from minimaxrisk.problem.hinge import HingeLoss
-from minimaxrisk.problem.marginal import KnownMarginal, Marginal
-from minimaxrisk.problem.objective import BayesError, ExpectedLoss, Objective
+from minimaxrisk.engines.solution import Face, Stage
+from minimaxrisk.features.matrix import Coding
+from minimaxrisk.problem.objective import (
+    BayesError,
+    ExpectedLoss,
+    HingeLoss,
+    KnownMarginal,
+    Marginal,
+    Objective,
+)
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 

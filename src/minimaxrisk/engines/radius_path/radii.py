@@ -19,10 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.demands import refuse_too_large
-from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.interior_point.relay import Relay
-from minimaxrisk.engines.linear_programs.starts import by_correlation
+from minimaxrisk.engines.interior_point.engine import Relay, interior_point, refuse_too_large
+from minimaxrisk.engines.linear_programs.constraint_generation import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import (
     MOST_CLASSES,
     Homotopy,
@@ -31,10 +29,8 @@ from minimaxrisk.engines.radius_path.homotopy import (
     Stop,
     Vertex,
 )
-from minimaxrisk.engines.settings import EngineSettings
-from minimaxrisk.engines.solution import Stage
-from minimaxrisk.problem.certificate import lower_bound, upper_bound
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.engines.solution import EngineSettings, Stage
+from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # The largest gap with which a solved radius is content.

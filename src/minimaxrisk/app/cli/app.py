@@ -1,0 +1,162 @@
+"""Command lines as people type them: ``--transpose`` without a value, names with spaces without quotes.
+
+The commands in one application, and the exit statuses.
+
+0: done. 1: the work failed. 2: the command line or an input is wrong. 130: interrupted. 143: terminated.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperCommand
+from typer.main import get_command
+
+from minimaxrisk import __version__
+from minimaxrisk.app.cli import INTERRUPTED
+from minimaxrisk.app.cli.commands import (
+    demo_command,
+    fit_command,
+    predict_command,
+    report_command,
+    verify_command,
+)
+from minimaxrisk.app.cli.console import printable
+from minimaxrisk.app.cli.options import Options, Transpose
+
+# That of click, which some releases of typer bring along under another name.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+LEFT_OVER = "unexpected extra argument"
+
+
+class ForgivingCommand(TyperCommand):
+    """Takes ``--transpose`` alone, and says what may be wrong with words that are left over."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, with_transpose_value(args))
+        except UsageError as error:
+            message = getattr(error, "message", "")
+            if LEFT_OVER not in message:
+                raise
+            hint = (
+                'A name with spaces in it needs quotes: --target "disease state". For several columns repeat '
+                "the option: --ignore age --ignore sex."
+            )
+            raise typer.BadParameter(f"{message}. {hint}".replace("..", "."), ctx=ctx) from error
+
+
+def with_transpose_value(arguments: Sequence[str]) -> list[str]:
+    """``--transpose`` alone means yes, and ``--no-transpose`` no; a file after it is no value."""
+    found: list[str] = []
+    for i, argument in enumerate(arguments):
+        if argument == "--":
+            return [*found, *arguments[i:]]
+        if argument == "--no-transpose":
+            found.append(f"--transpose={Transpose.NO}")
+        elif argument == "--transpose" and arguments[i + 1 : i + 2] not in [[one] for one in Transpose]:
+            found.append(f"--transpose={Transpose.YES}")
+        else:
+            found.append(argument)
+    return found
+
+
+FAILED, WRONG_INPUT = 1, 2
+
+app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True)
+app.command("fit", cls=ForgivingCommand)(fit_command)
+app.command("predict", cls=ForgivingCommand)(predict_command)
+app.command("verify", cls=ForgivingCommand)(verify_command)
+app.command("report", cls=ForgivingCommand)(report_command)
+app.command("demo")(demo_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"minimaxrisk {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def minimaxrisk(
+    context: typer.Context,
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Classifiers with a certified worst-case error, for few samples and very many features.
+
+    \b
+    Start with:
+      minimaxrisk fit expression.csv --target diagnosis --report report.html
+    """
+    context.ensure_object(Options).debug = debug
+
+
+@cache
+def _command() -> Any:
+    """Made once for all calls of a process, since that takes longer than many a command."""
+    return get_command(app)
+
+
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status; errors become messages on standard error."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = Options(command=printable(shlex.join(["minimaxrisk", *given])))
+    _print_anything()
+    try:
+        with _tidy_end():
+            _command()(args=given, prog_name="minimaxrisk", obj=options)
+    except SystemExit as stop:  # the usual end, and that of a wrong command line
+        return stop.code if isinstance(stop.code, int) else FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if options.debug:
+            raise
+        typer.echo(f"minimaxrisk: {_message(error)}", err=True)
+        return WRONG_INPUT if isinstance(error, (ValueError, FileNotFoundError)) else FAILED
+    return 0
+
+
+def _print_anything() -> None:
+    """Names of files and genes that a terminal cannot show are no reason to lose the work."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _tidy_end() -> Iterator[None]:
+    """Half-written files are removed where a batch system or a closed terminal ends the process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), _end) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, (ValueError, OSError, ImportError)):
+        return str(error)
+    return f"{type(error).__name__}: {error} (the option --debug shows where)"

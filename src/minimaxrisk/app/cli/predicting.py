@@ -1,0 +1,229 @@
+"""What ``--write-back`` stores in an .h5ad file.
+
+What ``minimaxrisk predict`` does with its options: apply a stored model, and print or write the result.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.app.atomic import write_whole
+from minimaxrisk.app.cli.console import Console, as_json
+from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model
+from minimaxrisk.app.files import ReadOptions, Study, are_generated
+from minimaxrisk.app.files.problems import listed
+from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.guarantees.covering_radii import GuaranteedError
+from minimaxrisk.guarantees.training_scale import ScaleComparison
+
+
+def predicted_columns(model: MinimaxRiskClassifier, X: DataMatrix) -> dict[str, np.ndarray]:
+    """Labels as text, and the probability of each with which the randomized rule picks it."""
+    probabilities = {
+        f"probability_{c}": column for c, column in zip(model.classes_, model.predict_proba(X).T, strict=True)
+    }
+    return {"prediction": model.predict(X).astype(str).astype(object)} | probabilities
+
+
+ON_SCALE = "on_training_scale"
+_SAID = {True: "no", False: "yes"}  # of samples that differ
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One row per sample; ``bound`` is on the error of the randomized rule, where the radii allow one."""
+
+    samples: np.ndarray
+    labels: np.ndarray
+    probabilities: np.ndarray
+    classes: np.ndarray
+    scale: ScaleComparison | None
+    bound: GuaranteedError | None
+
+    def as_csv(self) -> str:
+        """Probabilities in full, so that reading them gives the same numbers."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        header = ["sample", "prediction", *(f"probability_{c}" for c in self.classes)]
+        writer.writerow([*header, ON_SCALE] if self.scale is not None else header)
+        agreed = [[]] * len(self.labels) if self.scale is None else [[_SAID[d]] for d in self.scale.differs]
+        rows = zip(self.samples, self.labels, self.probabilities.tolist(), agreed, strict=True)
+        writer.writerows([name, label, *map(repr, row), *agrees] for name, label, row, agrees in rows)
+        return text.getvalue()
+
+    def as_dict(self) -> dict[str, Any]:
+        names = [str(label) for label in self.classes]
+        agreed = [None] * len(self.labels) if self.scale is None else (~self.scale.differs).tolist()
+        rows = zip(self.samples, self.labels.tolist(), self.probabilities.tolist(), agreed, strict=True)
+        return {
+            "predictions": [
+                {
+                    "sample": name,
+                    "prediction": label,
+                    "probabilities": dict(zip(names, row, strict=True)),
+                    ON_SCALE: agrees,
+                }
+                for name, label, row, agrees in rows
+            ],
+            "guaranteed_error": self.bound and self.bound.value,
+        }
+
+
+def predict_and_write(
+    model: Path,
+    data: Path,
+    *,
+    labels: Path | None,
+    ignore: list[str] | None,
+    reading: ReadOptions,
+    only_used: bool,
+    strict: bool,
+    out: Path | None,
+    json: bool,
+    console: Console,
+) -> None:
+    """Predict, with notes on what the predictions are worth."""
+    saved = load_first(model)
+    columns = _used_columns(saved) if only_used else None
+    study = read_for_model(
+        saved,
+        data,
+        reading,
+        labels=labels,
+        ignore=ignore,
+        console=console,
+        needs_labels=False,
+        columns=columns,
+    )
+    X = filled(saved, study, console) if columns is None else _filled_columns(saved, study, columns, console)
+    scale = _compared(saved, study, X, console, strict=strict)
+    if has_training_values(saved, X):
+        console.note("These are the training data: the result says little about new samples.")
+    found = _predict(saved, study, X, scale, console)
+    if study.y is not None:
+        console.note(_comparison(saved, study, found.labels))
+    if found.bound is not None:
+        console.say(f"randomized rule: {found.bound.statement}")
+    text = as_json(found.as_dict() | {"notes": console.notes}) if json else found.as_csv()
+    if out is None:
+        typer.echo(text, nl=json)
+    else:
+        write_whole(out, text)
+        console.say(f"{len(found.labels)} predictions in {out}")
+
+
+def _used_columns(saved: SavedModel) -> np.ndarray | None:
+    """Columns with a coefficient; without any, all of them show at least which way the table lies."""
+    if are_generated(list(saved.feature_names)):
+        raise typer.BadParameter(
+            "needs a model whose columns have names; those of this one are matched by position.",
+            param_hint="--only-used",
+        )
+    used = saved.classifier.selected_features_
+    return used if len(used) else None
+
+
+def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
+    """All columns of the model: those that it does not use may hold anything, so zeros."""
+    n_samples, n_features = study.X.shape[0], len(saved.feature_names)
+    if sparse.issparse(study.X):
+        place = sparse.csr_matrix(
+            (np.ones(len(columns)), (np.arange(len(columns)), columns)), (len(columns), n_features)
+        )
+        full = sparse.csr_matrix(study.X @ place)
+    else:
+        full = np.zeros((n_samples, n_features))
+        full[:, columns] = study.X
+    return filled(saved, replace(study, X=full, feature_names=saved.feature_names), console)
+
+
+def _compared(
+    saved: SavedModel, study: Study, X: DataMatrix, console: Console, *, strict: bool
+) -> ScaleComparison | None:
+    """Whether the samples are on the scale of the training data; said loudly, or refused, if not."""
+    if saved.training_scale is None:
+        if len(saved.classifier.selected_features_):
+            console.note(
+                "The model file does not tell the scale of its training data, as those of older releases do "
+                "not, so that of these samples was not checked; fit the model again to have it checked."
+            )
+        return None
+    scale = saved.training_scale.compare(X)
+    if scale.agrees:
+        return scale
+    which = ""
+    if not scale.whole:
+        which = f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
+    if strict:
+        raise ValueError(f"{study.source}: {scale.statement}{which} Nothing was predicted, as --strict says.")
+    console.warn(f"{study.source}: {scale.statement}{which} --strict refuses such files.")
+    return scale
+
+
+def _predict(
+    saved: SavedModel, study: Study, X: DataMatrix, scale: ScaleComparison | None, console: Console
+) -> Predictions:
+    classifier, features = saved.classifier, saved.scaled(X)
+    return Predictions(
+        samples=study.sample_names,
+        labels=classifier.predict(features),
+        probabilities=classifier.predict_proba(features),
+        classes=classifier.classes_,
+        scale=scale,
+        bound=_bound(saved, X, features, scale, console),
+    )
+
+
+def _bound(
+    saved: SavedModel, X: DataMatrix, features: DataMatrix, scale: ScaleComparison | None, console: Console
+) -> GuaranteedError | None:
+    """On the error for samples like these, where the radii allow one; of those on another scale none."""
+    classifier = saved.classifier
+    # The training data would show no excess: a bound for samples to come must be made of others.
+    is_bounded = isinstance(classifier, MinimaxRiskClassifier) and classifier.coverage_ is not None
+    if not is_bounded or has_training_values(saved, X):
+        return None
+    if scale is not None and not scale.agrees:
+        if scale.whole:
+            return None
+        features = features[np.flatnonzero(~scale.differs)]
+        console.note("The bound on the error is about the samples on the scale of the training data alone.")
+    if features.shape[0] < 2:
+        console.note(
+            "No bound on the error is given: from a single new sample it cannot be told how unlike the "
+            "training data new samples are. The prediction does not depend on that."
+        )
+        return None
+    return classifier.guaranteed_error(features)
+
+
+def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:
+    """The data have labels too: how many were predicted wrongly. As text, since 1 may be read as a word."""
+    known = {str(label) for label in saved.classifier.classes_}
+    own = np.asarray(study.y).astype(str)
+    wrong = int((predictions.astype(str) != own).sum())
+    said = (
+        f"The file has the column {study.target!r}: {wrong} of {len(predictions)} predictions differ from it "
+        f"({wrong / len(predictions):.1%})."
+    )
+    strange = sorted(set(own) - known)
+    if not known.intersection(own) and are_generated(list(saved.feature_names)):
+        raise ValueError(
+            f"{study.source}: columns without names are matched by position, and {study.target!r} must hold "
+            f"labels of the model ({', '.join(sorted(known))}), got {', '.join(strange[:3])}. "
+            "Is a column missing?"
+        )
+    if strange:
+        said += f" It has labels that the model does not know: {', '.join(strange[:5])}."
+    return said

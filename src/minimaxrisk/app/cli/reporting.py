@@ -1,0 +1,280 @@
+"""Columns about features: the symbols of probes from a second file, the descriptions of a GCT file.
+
+The file that a report goes to: a page for browsers, or a PDF that a browser prints.
+
+The page that the commands ``fit`` and ``report`` write.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.cross_validation import sizes_of_classes
+from minimaxrisk.analysis.permutation_test import PermutationTestResult
+from minimaxrisk.app.atomic import whole_file, write_whole
+from minimaxrisk.app.cli.console import Console, printable
+from minimaxrisk.app.cli.options import Effort, GeneOptions
+from minimaxrisk.app.cli.stored import filled_gaps
+from minimaxrisk.app.cli.training import Together
+from minimaxrisk.app.files import Study
+from minimaxrisk.app.files.cells import is_missing
+from minimaxrisk.app.files.gene_tables import gct_sizes
+from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
+from minimaxrisk.app.report import Findings, Provenance, gather_findings, render_report
+from minimaxrisk.app.report.page import is_bundle_kept
+from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.guarantees.statement import BestGuarantee
+
+# The first line of a GCT file.
+GCT_MARK = re.compile(r"#1\.[23]\s*$")
+
+
+def read_annotation(path: Path, feature_names: Sequence[str], console: Console) -> dict[str, list[str]]:
+    """A column for each one of the file but the first, with an entry for every feature, empty without any.
+
+    The first column has the names of the features as they are in the data.
+    """
+    header, *lines = _rows(path)
+    if len(header) < 2:
+        raise ValueError(
+            f"{path} must have the names of features in its first column and columns about them after it, "
+            f"separated by commas, semicolons or tabs; got the header {', '.join(header)!r}."
+        )
+    about = _by_name(lines, len(header) - 1)
+    found = [name for name in feature_names if str(name) in about]
+    if not found:
+        first = lines[0][0] if lines and lines[0] else ""
+        raise ValueError(
+            f"{path}: none of its names in the column {header[0]!r}, such as {first!r}, is "
+            f"a feature of the data, such as {feature_names[0]!r}."
+        )
+    if len(found) < len(feature_names):
+        console.note(f"{path} tells about {len(found):,} of {len(feature_names):,} features.")
+    return _columns(header[1:], about, feature_names)
+
+
+def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list[str]]:
+    """What a GCT file tells about its genes; nothing for other files, or of columns that say nothing."""
+    if not _is_gct(path):
+        return {}
+    header, *lines = _rows(path)
+    columns = _columns(header[1:], _by_name(lines, len(header) - 1), feature_names)
+    return {
+        title: cells
+        for title, cells in columns.items()
+        if any(not is_missing(cell) and cell != name for cell, name in zip(cells, feature_names, strict=True))
+    }
+
+
+def _by_name(lines: Sequence[Sequence[str]], width: int) -> dict[str, list[str]]:
+    """Entries of a feature; where its name occurs again, such as for probes of a gene, all that differ."""
+    entries: dict[str, list[dict[str, None]]] = {}
+    for name, *cells in filter(None, lines):
+        of_feature = entries.setdefault(name, [{} for _ in range(width)])
+        for known, cell in zip(of_feature, cells, strict=False):
+            if cell:
+                known[cell] = None
+    return {name: ["; ".join(known) for known in of_feature] for name, of_feature in entries.items()}
+
+
+def _columns(
+    titles: Sequence[str], about: dict[str, list[str]], feature_names: Sequence[str]
+) -> dict[str, list[str]]:
+    nothing = [""] * len(titles)
+    rows = [about.get(str(name), nothing) for name in feature_names]
+    return {title: [row[i] for row in rows] for i, title in enumerate(titles)}
+
+
+def _is_gct(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    first, *_ = head(path, 100).decode("utf-8-sig", "replace").splitlines() or [""]
+    return GCT_MARK.match(first) is not None
+
+
+def _rows(path: Path) -> list[list[str]]:
+    rows, _ = read_text(path, lambda file: list(_cells(file)))
+    return rows
+
+
+def _cells(file: TextFile) -> Iterator[list[str]]:
+    """Lines as cells; of a GCT file the columns about genes alone, without the lines about samples."""
+    n_above, width, n_aside = 0, None, 0
+    if GCT_MARK.match(next(file.lines(), "")):
+        _, _, n_descriptions, n_aside = gct_sizes(file)
+        n_above, width = 2, 1 + n_descriptions
+    lines = islice(file.lines(), n_above, None)
+    first = list(islice(lines, 20))
+    delimiter = "\t" if width is not None else find_delimiter(first)
+    for i, row in enumerate(csv.reader(chain(first, lines), delimiter=delimiter)):
+        if not 0 < i <= n_aside:
+            yield [cell.strip() for cell in row[:width]]
+
+
+PDF = ".pdf"
+PAGES = (".html", ".htm", "")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+BROWSER_FILES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+    "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
+)
+QUIETLY = (
+    *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-pdf-header-footer"),
+)
+FIGURES_MS = 10_000  # of the page's own clock, which runs as fast as it can, for scripts to draw
+LONGEST = 180  # seconds: a page is printed in a few
+
+
+def check_page_file(path: Path | None, *, option: str) -> None:
+    """Refuse, before the work, endings of other formats, and a PDF where nothing can print one."""
+    if path is None:
+        return
+    ending = path.suffix.lower()
+    if ending == PDF and _browser() is None:
+        raise typer.BadParameter(
+            f"{path} needs Chromium, Chrome or Edge to print it, and none was found; write report.html and "
+            "print it from any browser, or install Chromium.",
+            param_hint=option,
+        )
+    if ending not in (*PAGES, PDF) and (path.is_file() or not path.exists()):
+        raise typer.BadParameter(
+            f"a report is a page (.html) or a PDF (.pdf), got {path}.", param_hint=option
+        )
+
+
+def write_page(path: Path, html: str) -> None:
+    """Whole or not at all."""
+    if path.suffix.lower() == PDF:
+        _print(path, html)
+    else:
+        write_whole(path, html)
+
+
+def _browser() -> str | None:
+    found = (shutil.which(name) for name in BROWSERS)
+    files = (name for name in BROWSER_FILES if os.access(name, os.X_OK))
+    return next((name for name in (*found, *files) if name), None)
+
+
+def _print(path: Path, html: str) -> None:
+    browser = _browser()
+    assert browser is not None  # checked before the work
+    with whole_file(path) as partial, tempfile.TemporaryDirectory(prefix="minimaxrisk-") as folder:
+        page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
+        page.write_text(html, encoding="utf-8")
+        command = [
+            browser,
+            *QUIETLY,
+            f"--user-data-dir={folder}/browser",
+            f"--virtual-time-budget={FIGURES_MS}",
+        ]
+        if sys.platform == "linux" and os.geteuid() == 0:
+            command.append("--no-sandbox")  # which Chromium has for other users only
+        command += [f"--print-to-pdf={printed}", page.as_uri()]
+        try:
+            subprocess.run(command, check=False, capture_output=True, timeout=LONGEST)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RuntimeError(_failed(path, browser, type(error).__name__)) from error
+        if not printed.exists() or not printed.read_bytes().startswith(b"%PDF"):
+            raise RuntimeError(_failed(path, browser, "it printed nothing"))
+        shutil.copyfile(printed, partial)
+
+
+def _failed(path: Path, browser: str, reason: str) -> str:
+    return f"{path} could not be written: {browser} did not print the page ({reason}); write an .html file."
+
+
+NO_SECONDS: Mapping[str, float] = {}
+
+
+def annotations_of(genes: GeneOptions, study: Study, console: Console) -> dict[str, list[str]]:
+    """What the file of --annotation tells about the features of the study, else the data file itself."""
+    names = [str(name) for name in study.feature_names]
+    if genes.annotation is None:
+        return own_descriptions(study.source, names)
+    return read_annotation(genes.annotation, names, console)
+
+
+def make_report(
+    saved: SavedModel,
+    study: Study,
+    X: DataMatrix,
+    effort: Effort,
+    *,
+    together: Together,
+    command: str,
+    console: Console,
+    genes: GeneOptions,
+    annotations: Mapping[str, Sequence[str]],
+    permutation_result: PermutationTestResult | None = None,
+    guarantee: BestGuarantee | None = None,
+    seconds: Mapping[str, float] = NO_SECONDS,
+) -> tuple[Findings, str]:
+    """The numbers and the page as HTML; ``X`` is that of the study without gaps.
+
+    ``seconds`` tells what the parts took that were done before.
+    """
+    with console.parts("report") as part, console.warnings_as_notes():
+        findings = gather_findings(
+            saved.classifier,
+            X,
+            study.y,
+            feature_names=study.feature_names,
+            sample_names=study.sample_names,
+            scaler=saved.scaler,
+            groups=together.groups,
+            batch=together.within,
+            n_permutations=effort.n_permutations,
+            n_folds=effort.n_folds,
+            n_repeats=effort.n_repeats,
+            n_radii=effort.n_radii,
+            n_jobs=effort.n_jobs,
+            random_state=effort.seed,
+            progress=part.begin,
+            permutation_result=permutation_result,
+            guarantee=guarantee or effort.has_guarantee,
+            has_rivals=effort.compares,
+        )
+    if findings.cross_validation is not None and findings.cross_validation.n_folds < effort.n_folds:
+        sizes = sizes_of_classes(saved.classifier, study.y, together.groups)
+        rarest = str(saved.classifier.classes_[int(np.argmin(sizes))])
+        console.note(
+            f"The cross-validation has {min(sizes)} folds and not {effort.n_folds}, since class {rarest!r} "
+            f"has only {min(sizes)} {'samples' if together.groups is None else 'groups of samples'}."
+        )
+    provenance = Provenance(
+        command=command,
+        source=printable(study.source.name),
+        target=saved.target,
+        fingerprint=saved.fingerprint,
+        versions=saved.versions,
+        remarks=console.notes,
+        imputed=filled_gaps(study),
+        annotations=annotations,
+        links=genes.links,
+        seconds=seconds,
+    )
+    with console.progress("report") as show:
+        show(
+            "the page"
+            if is_bundle_kept()
+            else "the page, with its scripts: some seconds more, once per version"
+        )
+        return findings, render_report(findings, provenance)

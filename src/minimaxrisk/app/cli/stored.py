@@ -1,0 +1,151 @@
+"""A stored model and data for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.options import Beside
+from minimaxrisk.app.files import (
+    ReadOptions,
+    Study,
+    count_missing,
+    has_several,
+    read_study_for_model,
+    refuse_missing,
+)
+from minimaxrisk.app.storage import SavedModel, fingerprint, fingerprint_of_used, load_model
+
+NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit again with --impute median"
+
+
+def load_first(model: Path) -> SavedModel:
+    """The model file, which commands take before the data; said so where it looks like data."""
+    try:
+        return load_model(model)
+    except ValueError as error:
+        if model.suffix == ".skops":
+            raise
+        raise ValueError(
+            f"{error} The model file, such as model.skops, comes first, then the data."
+        ) from error
+
+
+def read_for_model(
+    saved: SavedModel,
+    data: Path,
+    reading: ReadOptions,
+    *,
+    labels: Path | None,
+    ignore: list[str] | None,
+    console: Console,
+    needs_labels: bool = True,
+    target: str | None = None,
+    columns: np.ndarray | None = None,
+) -> Study:
+    """The columns that the model knows, in its order, or only some of them."""
+    names = saved.feature_names if columns is None else saved.feature_names[columns]
+    options = _as_remembered(saved, data, reading, console)
+    with console.progress(f"reading {data}"):
+        study = read_study_for_model(
+            data,
+            feature_names=list(names),
+            # To predict, a file need not have more.
+            used=() if needs_labels else set(saved.feature_names[saved.classifier.selected_features_]),
+            target=saved.target if target is None else target,
+            labels=labels,
+            ignore=ignore or (),
+            beside=beside_of(saved).columns if needs_labels else (),
+            options=options,
+            needs_labels=needs_labels,
+        )
+    for remark in study.remarks:
+        console.note(remark)
+    return study
+
+
+def beside_of(saved: SavedModel) -> Beside:
+    """The columns that said in training which samples belong together."""
+    return Beside(saved.groups, saved.batch)
+
+
+def groups_of(saved: SavedModel, study: Study) -> np.ndarray | None:
+    """The groups that the radii count; the data must be read with labels."""
+    return None if saved.groups is None else study.beside[saved.groups]
+
+
+REMEMBERED = ("layer", "sheet", "duplicates")
+
+
+def as_in_training(reading: ReadOptions) -> dict[str, str]:
+    """What a model remembers of how its training data were read, to read new samples in the same way."""
+    default = ReadOptions()
+    values = {key: getattr(reading, key) for key in REMEMBERED}
+    return {key: value for key, value in values.items() if value != getattr(default, key)}
+
+
+def _as_remembered(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:
+    """The layer or sheet of the training data, unless another one is asked for."""
+    default = ReadOptions()
+    for key, value in saved.reading.items():
+        if getattr(reading, key) != getattr(default, key):
+            continue
+        if key == "duplicates":
+            reading = replace(reading, duplicates=value)
+        elif has_several(data, key):
+            console.note(f"Read the {key} {value!r}, as for the training data; use --{key} for another one.")
+            reading = replace(reading, layer=value) if key == "layer" else replace(reading, sheet=value)
+    return reading
+
+
+def filled(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
+    """Without gaps: filled as in training, or refused if the model does not fill any."""
+    if saved.imputer is None:
+        refuse_missing(study, advice=NO_MEDIANS)
+    elif (gaps := filled_gaps(study)) is not None:
+        console.note(gaps)
+    return saved.filled(study.X)
+
+
+def filled_gaps(study: Study) -> str | None:
+    """What an imputing model does about missing values, if there are any."""
+    n = count_missing(study)
+    if not n:
+        return None
+    return f"{n} missing value{'s' * (n > 1)} replaced by the median of the column in the training data."
+
+
+def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
+    """Medians and scales are found anew: a model that clips elsewhere was not learned in this way."""
+    if saved.scaler is None:
+        return []
+    anew = clone(saved.scaler).fit(X)
+    agree = all(
+        np.allclose(getattr(saved.scaler, name), getattr(anew, name), rtol=1e-9, atol=0.0)
+        for name in ("centre_", "scale_")
+    )
+    return [] if agree else ["the stored medians and scales of the columns are not those of the data"]
+
+
+def is_training_data(saved: SavedModel, study: Study, X: DataMatrix) -> bool:
+    """Whether these are the data that the model was learned from, in the same order."""
+    return study.y is not None and fingerprint(X, study.y, study.feature_names) == saved.fingerprint
+
+
+def has_training_values(saved: SavedModel, X: DataMatrix) -> bool:
+    """Whether the columns that the model uses hold the values that it was learned from."""
+    found = fingerprint_of_used(saved.classifier, X, saved.feature_names)
+    return len(saved.classifier.selected_features_) > 0 and found == saved.fingerprint_of_used
+
+
+def not_training_data(study: Study) -> str:
+    """The message where a command needs the training data."""
+    return (
+        f"{study.source} does not hold the training data of the model, or not in the same order: "
+        "values, labels or names differ."
+    )

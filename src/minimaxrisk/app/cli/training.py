@@ -1,0 +1,288 @@
+"""From a study to a certified classifier, with progress for a person who waits.
+
+Samples that belong together, as ``--groups`` and ``--batch`` name them.
+
+What ``minimaxrisk fit`` does with its options: read, fit, test, and write what was asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.data_checks import check_batches, exact_copies, near_copies
+from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.options import Beside, Effort
+from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
+from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
+from minimaxrisk.app.files.problems import counted, ignoring, listed
+from minimaxrisk.app.files.quality import columns_like_labels, line_counters
+from minimaxrisk.app.report.gathering import guarantee_of_model
+from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
+from minimaxrisk.engines.solution import IterationRecord
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.guarantees.statement import BestGuarantee
+from minimaxrisk.guarantees.training_scale import training_scale
+from minimaxrisk.guarantees.verification import Certificate, verify
+
+# Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
+# or more than the memory of a common machine.
+PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
+NAMED = 3  # pairs of samples in a message
+
+
+@dataclass(frozen=True)
+class Together:
+    """Patients and batches of the samples; ``within`` are the batches if labels can be permuted within."""
+
+    groups: np.ndarray | None = None
+    batch: np.ndarray | None = None
+    within: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A classifier with the study that it was learned from: its labels, and its values without gaps.
+
+    ``features`` are these values as the classifier saw them: clipped, where there is a scaler.
+    """
+
+    study: Study
+    X: DataMatrix
+    features: DataMatrix
+    y: np.ndarray
+    classifier: MinimaxRiskClassifier
+    imputer: SimpleImputer | None
+    scaler: ClippedScaler | None
+    certificate: Certificate
+    together: Together = Together()
+
+
+def warn_of_copies(study: Study, together: Together, console: Console) -> None:
+    """Loudly, where samples are copies of others, or look so, and nothing keeps them together."""
+    groups, names = together.groups, study.sample_names
+    exact = exact_copies(study.X)
+    pairs = [(i, j) for i, j in exact if groups is None or groups[i] != groups[j]]
+    if pairs:
+        i, j = pairs[0]
+        console.warn(
+            f"{counted(len(pairs), 'sample')} with the values of another one, such as "
+            f"{names[j]!r} with those of {names[i]!r}: with one in training and "
+            "its copy in the test every classifier looks good. Remove copies, or name what belongs together "
+            "with --groups"
+        )
+    copied = {j: i for i, j in exact}
+    near = [
+        pair
+        for pair in near_copies(study.X, np.asarray(study.y), groups)
+        if copied.get(pair.first, pair.first) != copied.get(pair.second, pair.second)
+    ]
+    if near:
+        shown = [
+            f"{names[pair.first]!r} and {names[pair.second]!r} at {pair.share:.0%}" for pair in near[:NAMED]
+        ]
+        console.warn(
+            f"{counted(len(near), 'pair')} of samples far closer than is usual in their class, such as "
+            f"{', '.join(shown)} of the usual distance: they look like one sample measured twice. With one "
+            "in training and the other in the test every classifier looks good. If they belong together, "
+            "say so with --groups, or keep one of them"
+        )
+
+
+def warn_of_giveaways(trained: Trained, console: Console) -> None:
+    """Loudly, where the model uses a column that counts the lines of the file, or repeats the labels."""
+    study, columns = trained.study, trained.classifier.selected_features_
+    used, names = study.X[:, columns], [str(study.feature_names[j]) for j in columns]
+    values = used.toarray() if sparse.issparse(used) else used
+    for found, what in (
+        (line_counters(values, names), "only counts the lines; if these are sorted by class,"),
+        (
+            columns_like_labels(values, names, trained.y),
+            "has one value in each class; if that codes the class,",
+        ),
+    ):
+        if found:
+            console.warn(
+                f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
+                f"fit again with {ignoring(found)}"
+            )
+
+
+def train(
+    study: Study,
+    classifier: MinimaxRiskClassifier,
+    *,
+    scaler: ClippedScaler | None,
+    together: Together,
+    impute: bool,
+    console: Console,
+) -> Trained:
+    """Fit, and confirm the bounds without the solver."""
+    imputer, X = _without_gaps(study, impute=impute, console=console)
+    features = X if scaler is None else scaler.fit_transform(X)
+    with console.progress("fitting") as show, console.warnings_as_notes():
+
+        def follow(record: IterationRecord) -> None:
+            show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
+
+        classifier.set_params(callback=follow).fit(features, study.y, groups=together.groups)
+    classifier.set_params(callback=None)
+    return Trained(
+        study=study,
+        X=X,
+        features=features,
+        y=np.asarray(study.y),
+        classifier=classifier,
+        imputer=imputer,
+        scaler=scaler,
+        certificate=verify(classifier, features, study.y, groups=together.groups),
+        together=together,
+    )
+
+
+def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
+    if not impute:
+        refuse_missing(study)
+        return None, study.X
+    # Columns without any value were refused; if one came through, names must not move.
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
+    if (filled := filled_gaps(study)) is not None:
+        console.note(filled)
+    return imputer, imputer.transform(study.X)
+
+
+def refuse_too_many(n_permutations: int, n_samples: int) -> None:
+    """Refuse, before the work, permutations that no memory holds, or that nobody would wait for."""
+    gigabytes = 8.0 * n_samples * n_permutations / 1e9  # an order of the samples for each
+    days = n_permutations / PERMUTATIONS_PER_SECOND / 86_400
+    if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
+        raise ValueError(
+            f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, even "
+            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
+        )
+
+
+def permutation_of(trained: Trained, effort: Effort, console: Console) -> PermutationTestResult | None:
+    """What permuted labels give, or None for no permutations; clipping does not depend on labels."""
+    if not effort.n_permutations:
+        return None
+    return permutation_test(
+        trained.classifier,
+        trained.features,
+        trained.y,
+        effort.n_permutations,
+        trained.together.within,
+        replicates=trained.together.groups,
+        n_jobs=effort.n_jobs,
+        random_state=effort.seed,
+        verbose=int(console.shows_progress),
+    )
+
+
+def guarantee_of(
+    trained: Trained, effort: Effort, console: Console, *, has_report: bool
+) -> BestGuarantee | None:
+    """What can be said about new samples; a report compares it with bounds that take longer."""
+    if not (effort.has_guarantee and trained.certificate.valid):
+        return None
+    with console.parts("guarantee"):
+        return guarantee_of_model(
+            trained.classifier,
+            trained.X,
+            trained.y,
+            trained.scaler,
+            groups=trained.together.groups,
+            n_folds=effort.n_folds if has_report else 0,
+            random_state=effort.seed,
+        )
+
+
+def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, command: str) -> SavedModel:
+    """What goes into a model file."""
+    study = trained.study
+    return SavedModel(
+        classifier=trained.classifier,
+        feature_names=study.feature_names,
+        target=study.target or "class",
+        fingerprint=fingerprint(trained.X, trained.y, study.feature_names),
+        fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.X, study.feature_names),
+        imputer=trained.imputer,
+        scaler=trained.scaler,
+        training_scale=training_scale(
+            trained.classifier, trained.features, trained.y, before_scaling=trained.X
+        ),
+        groups=beside.groups,
+        batch=beside.batch,
+        reading=as_in_training(reading),
+        command=command,
+        versions=current_versions(),
+    )
+
+
+def together_of(study: Study, beside: Beside, console: Console) -> Together:
+    """The patients and batches of a study, with notes on what cannot be kept together."""
+    groups = None if beside.groups is None else study.beside[beside.groups]
+    batch = None if beside.batch is None else study.beside[beside.batch]
+    y = np.asarray(study.y)
+    if groups is not None:
+        _refuse_mixed_groups(groups, y, beside, study)
+        console.note(
+            f"{len(set(groups))} groups of {len(groups)} samples by {beside.groups!r} stay together in "
+            "folds, hold-outs and permutations, and the radii count groups."
+        )
+    within = None
+    if batch is not None:
+        why = _why_not_within(batch, groups, y)
+        within = batch if why is None else None
+        said = "within batches" if why is None else f"over all samples: {why}"
+        console.note(f"Batches by {beside.batch!r}. A permutation test permutes labels {said}.")
+    return Together(groups, batch, within)
+
+
+def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, beside: Beside, study: Study) -> None:
+    classes = {name: sorted({str(label) for label in y[groups == name]}) for name in dict.fromkeys(groups)}
+    mixed = [name for name, labels in classes.items() if len(labels) > 1]
+    if len(classes) < 2:
+        raise ValueError(f"{study.source}: --groups must tell groups apart, but {beside.groups!r} has one.")
+    if mixed:
+        raise ValueError(
+            f"{study.source}: the samples of a group must have one class, but {listed(mixed, 3)} of "
+            f"{beside.groups!r} have several, such as {' and '.join(classes[mixed[0]])}. Correct the "
+            f"classes; if patients were measured in both, pass --batch {beside.groups}, which permutes "
+            "labels within patients."
+        )
+
+
+def _why_not_within(batch: np.ndarray, groups: np.ndarray | None, y: np.ndarray) -> str | None:
+    """Why labels cannot be permuted within batches, if they cannot."""
+    if all(len(set(y[batch == name])) == 1 for name in set(batch)):
+        return "every batch holds one class only, so that nothing would change within"
+    if groups is not None and any(len(set(batch[groups == name])) > 1 for name in set(groups)):
+        return "some groups have samples in several batches"
+    return None
+
+
+def describe_batches(trained: Trained, effort: Effort, console: Console) -> None:
+    """Say how the classes are spread over the batches, and whether the selected features tell the batch."""
+    together = trained.together
+    if together.batch is None:
+        return
+    with console.parts("batches"):
+        found = check_batches(
+            trained.classifier,
+            trained.features,
+            trained.y,
+            together.batch,
+            groups=together.groups,
+            n_folds=effort.n_folds or 5,
+            random_state=effort.seed,
+            n_jobs=effort.n_jobs,
+        )
+    tell = console.warn if found.is_confounded or found.is_predictable else console.note
+    tell(found.statement)

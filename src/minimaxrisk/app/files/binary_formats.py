@@ -1,0 +1,433 @@
+"""AnnData files (.h5ad), as the single-cell tools write them.
+
+Files of arrays: NumPy's .npy and .npz, MATLAB's .mat, and the sparse rows of svmlight.
+
+Parquet and Feather files, by pyarrow.
+
+Excel and OpenDocument workbooks, by python-calamine.
+
+Results into an AnnData file, beside what it holds already.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.io import loadmat
+from sklearn.datasets import load_svmlight_file
+
+from minimaxrisk.app.atomic import whole_file
+from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
+from minimaxrisk.app.files.layout import find_layout, lines_of_title, said_of_title
+from minimaxrisk.app.files.problems import brief, listed, nearest, needed, parsing, require_unique
+from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
+from minimaxrisk.app.files.study import EVERY, ReadOptions
+from minimaxrisk.app.files.text_tables import table_of_records
+
+
+def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
+    """X or a layer; the columns of obs are annotations and never features."""
+    h5py = needed("h5py", "Reading .h5ad")
+    read_elem = needed("anndata.io", "Reading .h5ad").read_elem
+    with parsing(path, "an AnnData file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Only what is needed: a file may hold many layers, each as large as X.
+        with h5py.File(path, "r") as file:
+            layers = list(file["layers"]) if "layers" in file else []
+            place = "X" if options.layer in {None, "X"} else f"layers/{options.layer}"
+            found = place in file
+            if found:
+                X, obs, var = (read_elem(file[key]) for key in (place, "obs", "var"))
+                numbers = _float_matrix(X)
+                annotations = {str(name).strip(): _texts(obs[name]) for name in obs.columns}
+    if not found:
+        raise ValueError(
+            f"{path} must hold {place}, got the layers {listed(layers) or 'none'}"
+            f"{nearest(options.layer or '', layers) or '; pass one of them as --layer.'}"
+        )
+    if 0 in numbers.shape or numbers.shape != (len(obs), len(var)):
+        raise ValueError(
+            f"{path}: {place} must be a matrix of {len(obs)} observations and {len(var)} variables, "
+            f"got shape {numbers.shape}."
+        )
+    return RawTable(
+        numbers,
+        list(text_array(var.index)),
+        annotations=annotations,
+        samples=text_array(obs.index),
+        settled=True,
+    )
+
+
+def _float_matrix(X: Any) -> Any:
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X).astype(np.float64, copy=False)
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def _texts(column: Any) -> TextArray:
+    missing = np.asarray(column.isna())
+    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
+
+
+DATA = ("X", "data", "x")
+LABELS = ("y", "Y", "target", "labels", "label")
+FEATURE_NAMES = ("feature_names", "features", "columns", "var_names", "gene_names", "genes")
+SAMPLE_NAMES = ("sample_names", "samples", "index", "obs_names", "sample_ids")
+MOST_COLUMNS = 10_000_000  # each has a name
+NUMPY = (b"\x93NUMPY", b"PK")
+SPARSE_MEMBERS = {"format", "shape", "data"}
+
+
+def read_npy(path: Path, options: ReadOptions) -> RawTable:
+    """One array, which has no name that --layer could give."""
+    return read_npz(path, ReadOptions())
+
+
+def read_npz(path: Path, options: ReadOptions) -> RawTable:
+    """One array of NumPy, a matrix of SciPy, or several arrays with names."""
+    # NumPy leaves the file open at some errors.
+    with _unpickled(path), path.open("rb") as file:
+        if not file.read(6).startswith(NUMPY):
+            raise ValueError("it does not begin like a NumPy file")
+        file.seek(0)
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            arrays = {"X": loaded}
+        elif set(loaded.files) >= SPARSE_MEMBERS:
+            arrays = {"X": sparse.load_npz(path)}
+        else:
+            arrays = {name: loaded[name] for name in loaded.files}
+    return _table_of_arrays(arrays, path, layer=options.layer)
+
+
+def read_mat(path: Path, options: ReadOptions) -> RawTable:
+    return _table_of_arrays(matlab_variables(path, path), path, layer=options.layer)
+
+
+def matlab_variables(source: Any, where: object) -> dict[str, Any]:
+    """The variables of a file or its bytes; cell arrays of strings come as arrays of str."""
+    try:
+        found: dict[str, Any] = loadmat(source)
+    except NotImplementedError as error:
+        raise ValueError(
+            f"{where} is a MATLAB file of version 7.3, which cannot be read; "
+            "save it again in MATLAB by save(..., '-v7')."
+        ) from error
+    except Exception as error:  # SciPy raises whatever the damaged bytes lead it to
+        raise ValueError(
+            f"{where} cannot be read as a MATLAB file of version 7 or older ({brief(error)}); "
+            "get it again, or save it in MATLAB by save(..., '-v7')."
+        ) from error
+    return {name: _uncelled(value) for name, value in found.items() if not name.startswith("__")}
+
+
+def _uncelled(value: Any) -> Any:
+    """A cell array of names comes as arrays of one string each."""
+    if not isinstance(value, np.ndarray) or value.dtype != object:
+        return value
+    cells = [np.ravel(cell) for cell in np.ravel(value)]
+    return np.array([str(cell[0]) if cell.size else "" for cell in cells])
+
+
+def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
+    """Columns bear the indices of the file, so that files of one study agree whatever they count from."""
+    with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)
+    if not X.shape[0]:
+        raise ValueError(f"{path} must hold lines 'label index:value ...', got none.")
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(
+            f"{path}: indices must be at most {MOST_COLUMNS}, got {X.shape[1] - 1}; the file may be damaged; "
+            "if not, renumber its columns."
+        )
+    from_zero = bool((X.indices == 0).any())
+    X = sparse.csr_matrix(X if from_zero else X[:, 1:])
+    start = 0 if from_zero else 1
+    return RawTable(
+        X,
+        [f"column_{j + start}" for j in range(X.shape[1])],
+        annotations={"label": text_array(y)},
+        named=False,
+        settled=True,
+        label="label",
+        zeros_left_out=True,
+        remarks=("Indices count from 0: column_0 is the first.",) if from_zero else (),
+    )
+
+
+@contextmanager
+def _unpickled(path: Path) -> Iterator[None]:
+    """Pickles are programs: a file that holds one is refused."""
+    try:
+        with parsing(path, "NumPy arrays"):
+            yield
+    except ValueError as error:
+        if "pickle" not in str(error):
+            raise
+        raise ValueError(
+            f"{path} must hold arrays of numbers or strings, got pickled objects, which are never loaded; "
+            "save numbers, and names as arrays of dtype str."
+        ) from error
+
+
+def _table_of_arrays(arrays: Mapping[str, Any], where: Path, *, layer: str | None) -> RawTable:
+    """The matrix among the arrays, with the labels, names and annotations that go with it."""
+    key = _matrix_key(arrays, where, layer)
+    X = _matrix(arrays[key], key, where)
+    n, p = X.shape
+    rest = {name: value for name, value in arrays.items() if name != key}
+    label = next((name for name in LABELS if name in rest), None)
+    features = _vector(rest, FEATURE_NAMES, p, where)
+    samples = _vector(rest, SAMPLE_NAMES, n, where)
+    if label is not None and np.size(rest[label]) != n:
+        raise ValueError(
+            f"{where}: {label} must hold one label for each of {n} rows of {key}, "
+            f"got {np.size(rest[label])}; if samples are in columns of {key}, save it transposed."
+        )
+    annotations = {
+        name: text_array(np.ravel(value))
+        for name, value in rest.items()
+        if name not in {*FEATURE_NAMES, *SAMPLE_NAMES} and np.size(value) == n and _is_vector(value)
+    }
+    used = {*annotations, *(name for name in (*FEATURE_NAMES, *SAMPLE_NAMES) if name in rest)}
+    unused = [name for name in rest if name not in used]
+    return RawTable(
+        X,
+        generated_names(p) if features is None else list(features),
+        annotations=annotations,
+        samples=samples,
+        named=features is not None,
+        settled=label is not None,
+        label=label,
+        remarks=(f"Left out the variables {listed(unused)} of the file.",) if unused else (),
+    )
+
+
+def _matrix_key(arrays: Mapping[str, Any], where: Path, layer: str | None) -> str:
+    if layer is not None:
+        if layer not in arrays:
+            raise ValueError(
+                f"{where} must hold the variable {layer!r} that --layer names, got {listed(arrays)}"
+                f"{nearest(layer, arrays)}"
+            )
+        return layer
+    known = next((name for name in DATA if name in arrays), None)
+    tables = [name for name, value in arrays.items() if not _is_vector(value) and np.ndim(value) == 2]
+    if known is None and len(tables) != 1:
+        raise ValueError(
+            f"{where} must hold the data as X, got {listed(arrays) or 'no variable'}; "
+            "name it X, or pass the name of the variable as --layer."
+        )
+    return tables[0] if known is None else known
+
+
+def _matrix(value: Any, key: str, where: Path) -> Any:
+    is_sparse = sparse.issparse(value)
+    kind = value.dtype.kind if is_sparse else np.asarray(value).dtype.kind
+    if kind not in "buif" or np.ndim(value) != 2 or 0 in value.shape:
+        got = f"shape {tuple(value.shape)} of {value.dtype}" if hasattr(value, "shape") else repr(value)
+        raise ValueError(
+            f"{where}: {key} must be a matrix of real numbers with samples in rows, got {got}; "
+            "save it as a two-dimensional array of numbers."
+        )
+    return sparse.csr_matrix(value).astype(np.float64) if is_sparse else np.asarray(value, dtype=np.float64)
+
+
+def _is_vector(value: Any) -> bool:
+    return not sparse.issparse(value) and np.ndim(value) >= 1 and np.size(value) == max(np.shape(value))
+
+
+def _vector(rest: Mapping[str, Any], names: Sequence[str], n: int, where: Path) -> TextArray | None:
+    name = next((name for name in names if name in rest), None)
+    if name is None:
+        return None
+    values = text_array(np.ravel(rest[name]))
+    if len(values) != n:
+        raise ValueError(f"{where}: {name} must hold {n} names to match the matrix, got {len(values)}.")
+    return values
+
+
+def read_parquet(path: Path, options: ReadOptions) -> RawTable:
+    parquet = needed("pyarrow.parquet", "Reading Parquet")
+    with parsing(path, "a Parquet file"):
+        # As a file, not a data set, whose folders' names would become columns.
+        table = parquet.ParquetFile(path).read()
+    return _table_of_columns(table, path, options.as_text)
+
+
+def read_feather(path: Path, options: ReadOptions) -> RawTable:
+    feather = needed("pyarrow.feather", "Reading Feather")
+    with parsing(path, "a Feather file"):
+        table = feather.read_table(path, memory_map=False)
+    return _table_of_columns(table, path, options.as_text)
+
+
+def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTable:
+    if not table.num_rows or not table.num_columns:
+        raise ValueError(f"{where} must hold rows and columns, got {table.num_rows} x {table.num_columns}.")
+    with parsing(where, "a table of columns"):
+        index, shown = _pandas_index(table)
+    table = table.rename_columns([name.strip() for name in table.column_names])
+    require_unique(table.column_names, where, what="the names of columns", remedy="rename them")
+    with parsing(where, "a table of columns"):
+        table.validate(full=True)  # offsets of damaged files lead outside of memory
+        columns = [name for name in table.column_names if name not in index]
+        numeric = [name for name in columns if _holds_numbers(table, name, as_text)]
+        numbers = np.empty((table.num_rows, len(numeric)))
+        for k, name in enumerate(numeric):
+            numbers[:, k] = _floats(table.column(name))
+        texts = {name: _texts_of_column(table, name) for name in columns if name not in set(numeric)}
+        levels = {shown[name]: _texts_of_column(table, name) for name in index}
+        first = FirstColumn(columns[0], _texts_of_column(table, columns[0])) if columns else None
+    if len(levels) == len(index) == 1:
+        ((title, samples),) = levels.items()
+        remark = f"Took the index {title!r} of the table as sample names."
+        return RawTable(numbers, numeric, texts=texts, samples=samples, remarks=(remark,))
+    return RawTable(numbers, numeric, texts={**levels, **texts}, first=first)
+
+
+def _holds_numbers(table: Any, name: str, as_text: frozenset[str]) -> bool:
+    is_kept = EVERY in as_text or name in as_text
+    return not is_kept and _is_numeric(table.schema.field(name).type)
+
+
+def _texts_of_column(table: Any, name: str) -> TextArray:
+    return text_array(table.column(name).to_pylist())
+
+
+def _pandas_index(table: Any) -> tuple[list[str], dict[str, str]]:
+    """Columns that are the index of a pandas DataFrame, and the names that they had there."""
+    metadata = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+    index = [name.strip() for name in metadata.get("index_columns", ()) if isinstance(name, str)]
+    titles = {
+        str(column.get("field_name")).strip(): column.get("name") for column in metadata.get("columns", ())
+    }
+    return index, {name: str(titles.get(name) or "") for name in index}
+
+
+def _is_numeric(kind: Any) -> bool:
+    types = needed("pyarrow.types", "Reading columns")
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _floats(column: Any) -> Any:
+    return column.cast("float64", safe=False).to_numpy()
+
+
+def read_workbook(path: Path, options: ReadOptions) -> RawTable:
+    """The first sheet that holds something, or the one named."""
+    title, start, rows, others = _rows(path, options.sheet)
+    where = f"{path}, sheet {title!r}"
+
+    above = options.skip_lines
+
+    def numbered() -> Iterator[tuple[int, list[str]]]:
+        for number, row in enumerate(rows, start):
+            cells = [text_of(cell) for cell in row]
+            if any(cells) and number > above:
+                yield number, cells
+
+    def records() -> Iterator[list[str]]:
+        return (cells for _, cells in numbered())
+
+    elsewhere = ""
+    if others:
+        other = shlex.quote(others[0])
+        elsewhere = (
+            f" Other sheets: {listed(others)} (--sheet {other}, or --labels-sheet {other} for labels)."
+        )
+    try:
+        last, words = lines_of_title(numbered(), where)
+        above = max(above, last)
+        layout = find_layout(records, where, options=options)
+        table = table_of_records(records, layout, where).said(*said_of_title(words))
+        raw = replace(table, elsewhere=elsewhere)
+    except ValueError as error:
+        raise ValueError(f"{error}{elsewhere}") from error
+    if others and options.sheet is None:
+        raw = raw.said(f"Read the sheet {title!r}; the workbook also has {listed(others)} (--sheet).")
+    return raw
+
+
+def _rows(path: Path, asked: str | None) -> tuple[str, int, list[list[Any]], list[str]]:
+    """Title, number of the first row and rows of the sheet, and the titles of the others."""
+    calamine = needed("python_calamine", "Reading workbooks")
+    with _calmed(path):
+        workbook = calamine.CalamineWorkbook.from_path(str(path))
+        titles = list(workbook.sheet_names)
+    if asked is not None and asked not in titles:
+        raise ValueError(
+            f"{path} must hold the sheet {asked!r} that --sheet names, got {listed(titles)}"
+            f"{nearest(asked, titles)}"
+        )
+    for title in titles if asked is None else [asked]:
+        with _calmed(path):
+            sheet = workbook.get_sheet_by_name(title)
+            start, rows = sheet.start, sheet.to_python(skip_empty_area=True)
+        if rows:
+            return title, start[0] + 1 if start else 1, rows, [other for other in titles if other != title]
+    raise ValueError(f"{path} must hold a table, got only empty sheets.")
+
+
+@contextmanager
+def _calmed(path: Path) -> Iterator[None]:
+    """The parser may panic at a damaged file, which is no Exception."""
+    with parsing(path, "a workbook"):
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit):
+                raise
+            raise ValueError(str(error)) from error
+
+
+PREFIX = "minimaxrisk_"
+
+
+def add_to_h5ad(
+    path: Path,
+    *,
+    obs: Mapping[str, np.ndarray],
+    var: Mapping[str, np.ndarray],
+    var_names: np.ndarray,
+    uns: Mapping[str, Any],
+) -> None:
+    """Add columns ``minimaxrisk_...`` to ``.obs`` and ``.var`` and an entry to ``.uns``, for older ones.
+
+    A slash would be a path in such a file, and becomes an underscore.
+
+    Variables that are not among ``var_names`` get zeros. Only these parts are written, into a copy that takes
+    the place of the file at the end.
+    """
+    h5py, anndata = needed("h5py", "Writing .h5ad"), needed("anndata.io", "Writing .h5ad")
+    with whole_file(path) as partial:
+        shutil.copyfile(path, partial)
+        with h5py.File(partial, "r+") as file:
+            for group, columns in (("obs", obs), ("var", var)):
+                frame = anndata.read_elem(file[group])
+                frame = frame.loc[:, [not str(name).startswith(PREFIX) for name in frame.columns]].copy()
+                for name, values in columns.items():
+                    frame[f"{PREFIX}{name.replace('/', '_')}"] = (
+                        values if group == "obs" else _matched(values, var_names, frame.index)
+                    )
+                anndata.write_elem(file, group, frame)
+            anndata.write_elem(file.require_group("uns"), "minimaxrisk", dict(uns))
+
+
+def _matched(values: np.ndarray, names: np.ndarray, index: Any) -> np.ndarray:
+    """The value of each name of the index, zero where ``names`` does not have it."""
+    known = dict(zip(names, values, strict=True))
+    zero = values.dtype.type(0)
+    return np.array([known.get(name, zero) for name in text_array(index)], dtype=values.dtype)

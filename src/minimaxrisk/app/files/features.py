@@ -1,0 +1,293 @@
+"""Features of the same name, such as the probes of one gene: merged, told apart, or refused.
+
+The columns that are features: all that are left for a new model, those of the model for an old one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
+from minimaxrisk.app.files.problems import MERGE, counted, listed, nearest, repeated, require_unique
+from minimaxrisk.app.files.quality import (
+    ask_about_clinical,
+    clinical_names,
+    line_counters,
+    odd_whole_numbers,
+    remark_on_counters,
+)
+from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
+from minimaxrisk.app.files.study import ERROR, MAX, MEAN, SUFFIX
+
+HOW = {
+    MEAN: "averaged",
+    MAX: "replaced by the largest of them in each sample",
+    SUFFIX: "told apart by a number behind the name",
+}
+
+
+def without_duplicates(
+    X: DataMatrix, names: Sequence[str], duplicates: str, where: object
+) -> tuple[DataMatrix, list[str], str | None]:
+    """Columns with names of their own, each in the place of the first so named, and a remark.
+
+    Values that are missing in some of the columns to be merged are left to the others.
+    """
+    twice = set(repeated(names))
+    if not twice:
+        return X, list(names), None
+    if duplicates == ERROR:
+        require_unique(names, where, what="names of features", remedy=f"rename them, {MERGE}")
+    n_columns = sum(name in twice for name in names)
+    shown = listed([name for name in dict.fromkeys(names) if name in twice], 3)
+    remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
+    if duplicates == SUFFIX:
+        return X, _numbered(names), remark
+    code = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    codes = np.array([code[name] for name in names])
+    merge = _merged_sparse if sparse.issparse(X) else _merged
+    return merge(X, codes, duplicates), list(code), remark
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The second of a name gets .2, or the first number that makes it a new one."""
+    taken, found = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            name = next(new for i in itertools.count(2) if (new := f"{name}.{i}") not in taken)  # noqa: PLW2901
+            taken.add(name)
+        seen.add(name)
+        found.append(name)
+    return found
+
+
+def _merged(X: FloatArray, codes: IntArray, duplicates: str) -> FloatArray:
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    by_name = X[:, order]
+    if duplicates == MAX:
+        return np.asarray(np.fmax.reduceat(by_name, starts, axis=1))
+    known = ~np.isnan(by_name)
+    n_known = np.add.reduceat(known.astype(np.float64), starts, axis=1)
+    sums = np.add.reduceat(np.where(known, by_name, 0.0), starts, axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / n_known)
+
+
+def _merged_sparse(X: DataMatrix, codes: IntArray, duplicates: str) -> DataMatrix:
+    n, n_columns = int(codes.max()) + 1, len(codes)
+    if duplicates == MEAN and not np.isnan(X.data).any():
+        share = 1.0 / np.bincount(codes)[codes]
+        return sparse.csr_matrix(
+            X @ sparse.csr_matrix((share, (np.arange(n_columns), codes)), (n_columns, n))
+        )
+    by_name = X.tocsc()[:, np.argsort(codes, kind="stable")]
+    sizes = np.bincount(codes)
+    parts = []
+    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
+        part = by_name[:, end - size : end]
+        if size > 1:
+            part = sparse.csc_matrix(_merged(part.toarray(), np.zeros(size, dtype=np.intp), duplicates))
+        parts.append(part)
+    return sparse.csr_matrix(sparse.hstack(parts))
+
+
+TRUTH = {"true": 1.0, "false": 0.0}
+
+
+def training_features(
+    raw: RawTable, aside: set[str], where: object, duplicates: str, *, has_names: bool
+) -> tuple[DataMatrix, list[str], list[str]]:
+    """All columns of numbers but those aside, their names, and remarks."""
+    texts = {name: column for name, column in raw.texts.items() if name not in aside}
+    truths = {name: column for name, column in texts.items() if _is_truth(column)}
+    words = {name: column for name, column in texts.items() if name not in truths}
+    first_word = next(iter(words), "")
+    advice = f"pass --ignore {first_word!r} for each that is not a feature, and correct the others"
+    naming = next((name for name in words if not has_names and could_name_rows(name, words[name])), None)
+    if naming is not None:
+        advice += f"; pass --samples {naming!r} if that column names the samples"
+    _refuse_words(words, raw, where, advice)
+    keep = [j for j, name in enumerate(raw.names) if name not in aside]
+    X, names = columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
+    clinical = clinical_names(names)
+    asked = ask_about_clinical(clinical, len(names) - len(clinical))
+    counters = list(dict.fromkeys([*_counting_index(raw, names), *line_counters(X, names)]))
+    odd = odd_whole_numbers(X, names, told={*clinical, *counters})
+    remarks = [asked, odd, remark_on_counters(counters), _remark_on_truths(truths)]
+    if truths:
+        X = with_columns(X, np.column_stack([truth_numbers(column) for column in truths.values()]))
+        names += truths
+    if not names:
+        raise ValueError(
+            f"{where} must have columns of numbers besides names and labels, got none; "
+            f"pass --delimiter if the columns were not split.{transpose_hint(raw)}{raw.elsewhere}"
+        )
+    X, names, merged = without_duplicates(X, names, duplicates, where)
+    _refuse_empty(X, names, where)
+    remarks.append(merged)
+    return X, names, [remark for remark in remarks if remark is not None]
+
+
+def _remark_on_truths(truths: Collection[str]) -> str | None:
+    return f"Columns of true and false were read as 1 and 0: {listed(truths)}." if truths else None
+
+
+def _counting_index(raw: RawTable, names: Sequence[str]) -> list[str]:
+    """A first column that counts the lines, few as they may be."""
+    first = raw.first
+    if first is None or first.name not in names[:1] or len(first.cells) <= 2 or not counts_lines(first.cells):
+        return []
+    return [first.name]
+
+
+def model_features(
+    raw: RawTable,
+    aside: set[str],
+    features: Sequence[str],
+    where: object,
+    *,
+    duplicates: str,
+    used: Collection[str] = (),
+) -> tuple[DataMatrix, list[str]]:
+    """The columns of the model in its order, and remarks."""
+    numbers, names, merged = without_duplicates(raw.numbers, raw.names, duplicates, where)
+    raw = replace(raw, numbers=numbers, names=names)
+    of_model = set(features)
+    truths, added = _texts_as_numbers(raw, of_model, where)
+    missing = of_model.difference(raw.names, added)
+    if missing and not (raw.zeros_left_out and are_generated(features)):
+        is_enough = len(used) > 0 and missing.isdisjoint(used)
+        absent = [name for name in features if name in missing]
+        _refuse_missing_features(absent, features, raw, where, is_enough=is_enough)
+    unknown = [name for name in raw.columns() if name not in of_model and name not in aside]
+    if unknown and not raw.named and are_generated(features):
+        raise ValueError(
+            f"{where} must have the {counted(len(of_model), 'column')} of the model and no others, because "
+            f"columns without names are matched by position; got {len(unknown)} more: {listed(unknown)}; "
+            "remove them if they are not features."
+        )
+    ignored = f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
+    remarks = [ignored if unknown else None, merged, _remark_on_truths(truths)]
+    return _in_order(raw, added, features), [remark for remark in remarks if remark is not None]
+
+
+def _texts_as_numbers(
+    raw: RawTable, of_model: set[str], where: object
+) -> tuple[list[str], dict[str, FloatArray]]:
+    """Columns that were read as text but are features: which hold true and false, and the numbers of all."""
+    texts = {name: column for name, column in raw.texts.items() if name in of_model}
+    truths = [name for name, column in texts.items() if _is_truth(column)]
+    # A first column called index or cell was kept as text, since it may have named the rows.
+    numbers = [name for name, column in texts.items() if not any(map(is_word, column))]
+    words = {name: column for name, column in texts.items() if name not in {*truths, *numbers}}
+    _refuse_words(words, raw, where, "the model needs their numbers: correct them")
+    found = {name: truth_numbers(texts[name]) for name in truths}
+    found |= {name: np.array([number(cell) for cell in texts[name]], float) for name in numbers}
+    return truths, found
+
+
+def _in_order(raw: RawTable, added: Mapping[str, FloatArray], features: Sequence[str]) -> DataMatrix:
+    """The features by name; of those that the file lacks, a column of zeros."""
+    places = {name: j for j, name in enumerate([*raw.names, *added])}
+    extra = list(added.values())
+    if any(name not in places for name in features):
+        extra.append(np.zeros(raw.n_rows))
+    X = with_columns(raw.numbers, np.column_stack(extra)) if extra else raw.numbers
+    last = X.shape[1] - 1  # the zeros, if any feature is missing
+    return columns_of(X, [places.get(name, last) for name in features])
+
+
+def columns_of(X: DataMatrix, keep: Sequence[int]) -> DataMatrix:
+    """Some columns in some order, without a copy if they are all."""
+    if len(keep) != X.shape[1] or any(i != j for i, j in enumerate(keep)):
+        X = X[:, keep]
+    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+def with_columns(X: DataMatrix, columns: FloatArray) -> DataMatrix:
+    return sparse.csr_matrix(sparse.hstack([X, columns])) if sparse.issparse(X) else np.hstack([X, columns])
+
+
+def truth_numbers(column: TextArray) -> FloatArray:
+    return np.array([TRUTH.get(cell.lower(), np.nan) for cell in column])
+
+
+def _is_truth(column: TextArray) -> bool:
+    found = {cell.lower() for cell in column if not is_missing(cell)}
+    return bool(found) and found <= set(TRUTH)
+
+
+def _refuse_words(words: dict[str, TextArray], raw: RawTable, where: object, advice: str) -> None:
+    if not words:
+        return
+    examples, found = [], []
+    for name, column in list(words.items())[:5]:
+        found.append(next((cell for cell in column if is_word(cell)), column[0]))
+        examples.append(f"{name!r} (such as {found[-1]!r})")
+    more = f" and {len(words) - 5} more" if len(words) > 5 else ""
+    raise ValueError(
+        f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
+        f"{', '.join(examples)}{more}; {advice}.{explained(found)}{transpose_hint(raw)}{raw.elsewhere}"
+    )
+
+
+def _refuse_empty(X: DataMatrix, names: Sequence[str], where: object) -> None:
+    empty = [names[j] for j in _empty_columns(X)]
+    if empty:
+        raise ValueError(
+            f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
+            f"{listed(empty)}; pass --ignore {empty[0]!r}."
+        )
+
+
+def _empty_columns(X: DataMatrix) -> np.ndarray:
+    """Columns that hold nothing but missing values."""
+    if sparse.issparse(X):
+        n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+        return np.flatnonzero(n_missing == X.shape[0])
+    candidates = np.flatnonzero(np.isnan(X[0]))
+    return candidates[np.isnan(X[:, candidates]).all(axis=0)]
+
+
+def are_generated(features: Sequence[str]) -> bool:
+    """Whether the features had no names, so that they are matched by position.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Names of features.
+
+    Returns
+    -------
+    bool
+        Whether all of them are names that reading a file gives: ``column_1``, ``column_2``, ...
+    """
+    return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
+
+
+def _refuse_missing_features(
+    missing: Sequence[str], features: Sequence[str], raw: RawTable, where: object, *, is_enough: bool
+) -> None:
+    if not raw.named and are_generated(features):
+        advice = (
+            "; columns without names are matched by position, counting those of names and labels: "
+            "give the file the same columns as the training data."
+        )
+    elif is_enough:
+        advice = "; the model gives none of these a coefficient: pass --only-used to do without them."
+    else:
+        near = nearest(missing[0], raw.columns())
+        they = f"{near} Add them" if near else "; add them"
+        advice = f"{they}, or fit a model without them if they cannot be measured."
+    raise ValueError(
+        f"{where} must have the {counted(len(features), 'column')} of the model, got none for "
+        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(raw)}{raw.elsewhere}"
+    )

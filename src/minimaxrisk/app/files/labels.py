@@ -1,0 +1,294 @@
+"""The column with the classes: find it, and tell when it cannot be one.
+
+The columns of a labels file, as text.
+
+Labels from a second file, given to the samples of the data by name or, without names, in order.
+
+Columns about the samples that are neither features nor labels: the patient, the batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk.app.files.cells import TextArray, is_identifier, is_missing, is_word, number, text_of
+from minimaxrisk.app.files.problems import counted, folded, listed, nearest, repeated
+from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
+from minimaxrisk.app.files.study import LabelTable, ReadRequest
+
+LEADING_ZERO = re.compile(r"[-+]?0\d")
+MOST_LIKELY, SHOWN_VALUES = 8, 3
+SEARCHED = 40  # columns of numbers at either end, of which there may be very many
+
+
+def find_target(raw: RawTable, request: ReadRequest) -> str:
+    """The name of the target; the format's own label if none is asked for."""
+    target = request.target
+    if target is None:
+        if raw.label is not None:
+            return raw.label
+        if request.for_model:
+            raise ValueError(f"{request.where} has no labels; name the file that has them with --labels.")
+        raise ValueError(
+            f"{request.where}: name the column with the classes with --target, or a file that has them with "
+            f"--labels. {_suggestion(raw)}{transpose_hint(raw)}{raw.elsewhere}"
+        )
+    if target in raw.texts or target in raw.annotations or target in set(raw.names):
+        return target
+    known = [*raw.annotations, *raw.columns()]
+    own = f" The file has labels of its own, {raw.label!r}: leave out --target." if raw.label else ""
+    raise ValueError(
+        f"{request.where} must have {request.target_shown()}, got no such column"
+        f"{nearest(target, known) or '.'} The first are {listed(known)}.{own} If the labels are in another "
+        f"file, pass it as --labels FILE.{transpose_hint(raw)}{raw.elsewhere}"
+    )
+
+
+def _suggestion(raw: RawTable) -> str:
+    n = raw.n_rows
+    likely = [
+        name
+        for name, column in {**raw.texts, **raw.annotations}.items()
+        if 2 <= len(set(column)) <= max(2, n // 2)
+    ]
+    ends = [*range(min(SEARCHED, len(raw.names)))]
+    ends += [*range(max(len(ends), len(raw.names) - SEARCHED), len(raw.names))]
+    for j in ends if isinstance(raw.numbers, np.ndarray) else ():
+        values = np.unique(raw.numbers[:, j])
+        if 2 <= len(values) <= min(10, max(2, n // 3)):
+            likely.append(raw.names[j])
+    if not likely:
+        return "No column looks like classes."
+    found = ", ".join(_with_values(name, raw) for name in likely[:MOST_LIKELY])
+    return f'It could be {found}; for example --target "{likely[0]}".'
+
+
+def _with_values(name: str, raw: RawTable) -> str:
+    """The column with the commonest of its values, by which people know it."""
+    column = raw.column(name)
+    assert column is not None
+    values = [value for value, _ in Counter(column).most_common()]
+    more = ", ..." if len(values) > SHOWN_VALUES else ""
+    return f"{name!r} ({', '.join(values[:SHOWN_VALUES])}{more})"
+
+
+def as_labels(column: TextArray) -> np.ndarray:
+    """Whole numbers as int64 so that they sort by value, anything else as str: 01 and 1 may differ."""
+    values = [number(cell) for cell in column]
+    is_whole = all(value is not None and value == np.trunc(value) and abs(value) < 2**53 for value in values)
+    if is_whole and not any(LEADING_ZERO.match(cell) for cell in column):
+        return np.array(values, dtype=np.float64).astype(np.int64)
+    return np.array([_spelling(str(cell)) for cell in column])
+
+
+def _spelling(label: str) -> str:
+    """One spelling where formats have several: 1 for 1.0, True for TRUE."""
+    if label.lower() in ("true", "false"):
+        return label.capitalize()
+    value = number(label)
+    is_exact = value is not None and abs(value) < 2**53 and not LEADING_ZERO.match(label)
+    return text_of(value) if is_exact else label
+
+
+def missing_labels(column: TextArray) -> list[int]:
+    return [i for i, cell in enumerate(column) if is_missing(cell)]
+
+
+def refuse_missing_labels(column: TextArray, samples: TextArray, target: str, where: object) -> None:
+    gone = missing_labels(column)
+    if gone:
+        spelled = sorted({column[i] for i in gone})
+        raise ValueError(
+            f"{where}: every sample must have a label in {target!r}, got {len(gone)} of {len(column)} "
+            f"missing (written {listed(spelled)}), the first for the samples {listed(samples[gone])}; "
+            "complete them or remove these samples."
+        )
+
+
+def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) -> tuple[str, ...]:
+    """Refuse what is no set of classes; returns remarks on those that may be mistakes."""
+    classes, counts = np.unique(y, return_counts=True)
+    n, k = len(y), len(classes)
+    if k == 1:
+        raise ValueError(
+            f"{where}: the target {target!r} must have at least two classes, got only {str(classes[0])!r}."
+        )
+    words = any(is_word(cell) for cell in column)
+    fractions = y.dtype.kind != "i" and not words
+    if not words and k > (max(5, n / 10) if fractions else max(20, n / 3)):
+        raise ValueError(
+            f"{where}: the target {target!r} must hold classes, got {k} different numbers for {n} samples; "
+            "choose another column, or make classes first, such as low and high."
+        )
+    if k > 2 and k > 0.8 * n:
+        raise ValueError(
+            f"{where}: the target {target!r} must hold classes with several samples each, got {k} different "
+            f"values for {n} samples; is it the column of sample names? Choose another column."
+        )
+    return (*_alike(classes), *_alone(classes[counts == 1]))
+
+
+def _alike(classes: np.ndarray) -> list[str]:
+    """A remark on each set of words that are the same but for case, spaces or punctuation."""
+    groups: dict[str, list[str]] = {}
+    for name in map(str, classes):
+        # ER+ and ER- are different things, as are <5 and >5.
+        if is_word(name):
+            groups.setdefault(folded(name, keep="+<>="), []).append(name)
+    return [
+        f"{listed(names[:-1])} and {names[-1]!r} are taken as different classes; is that intended?"
+        for key, names in groups.items()
+        if key and len(names) > 1
+    ]
+
+
+def _alone(classes: np.ndarray) -> list[str]:
+    if not len(classes):
+        return []
+    which = "the label" if len(classes) == 1 else "each of the labels"
+    return [f"Only one sample has {which} {listed(classes)}."]
+
+
+class JoinedLabels(NamedTuple):
+    """A label per sample, the name of their column, remarks, and the line of the labels file per sample."""
+
+    column: TextArray
+    target: str
+    remarks: tuple[str, ...]
+    lines: IntArray
+
+
+def join_by_name(
+    table: LabelTable, samples: TextArray, request: ReadRequest, names_column: str | None
+) -> JoinedLabels:
+    """Labels in the order of the samples; ``names_column`` is where the data has their names."""
+    known = set(samples)
+    key = _key(table, known, names_column)
+    target = _target(table, request, {key})
+    names = table.columns[key]
+    twice = [name for name in repeated(names) if name in known]
+    if twice:
+        raise ValueError(f"{table} must have one line per sample, got several for {listed(twice)}.")
+    line_of = {name: i for i, name in enumerate(names)}
+    without = [name for name in samples if name not in line_of]
+    if without:
+        ignore = "" if request.for_model else " (--ignore leaves them out if samples are in columns)"
+        raise ValueError(
+            f"{table} must hold a label for every sample, got none for {len(without)} of "
+            f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data{ignore}."
+        )
+    unused = [name for name in names if name not in known]
+    remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.name}.",)
+    if unused:
+        n_unused = counted(len(unused), "sample")
+        remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
+    lines = np.array([line_of[name] for name in samples], dtype=np.intp)
+    return JoinedLabels(table.columns[target][lines], _shown(table, target), remarks, lines)
+
+
+def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
+    """The column that has most of the sample names; of several, the one that is called like it."""
+    found = {name: len(known.intersection(column)) for name, column in table.columns.items()}
+    most = max(found.values())
+    best = [name for name in found if found[name] == most]
+    same = [name for name in best if name and name == names_column]
+    # R and spreadsheets count lines in a column of its own.
+    best = [name for name in best if not counts_lines(table.columns[name])] or best
+    for likely in (same, [name for name in best if is_identifier(name)], best):
+        if len(likely) == 1:
+            return likely[0]
+    raise ValueError(
+        f"{table} must have one column with the sample names, got {listed(best)}, which match them "
+        f"equally well; rename the right one to {names_column or 'sample'!r}, or remove the others."
+    )
+
+
+def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> JoinedLabels:
+    """Labels for data without sample names: as many lines as the data has rows."""
+    n = data.n_rows
+    _refuse_possible_key(table, data, request)
+    target = _target(table, request, _name_columns(table))
+    column = table.columns[target]
+    if len(column) != n:
+        raise ValueError(
+            f"{table} must hold {counted(n, 'label')} because the data has {counted(n, 'row')} without "
+            f"names, got {len(column)}; if samples are in columns of the data, pass --transpose."
+        )
+    remark = f"The data has no sample names, so the labels of {table.name} were joined line by line."
+    return JoinedLabels(column, _shown(table, target), (remark,), np.arange(n))
+
+
+def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest) -> None:
+    """Raise ValueError if a column of the data may name the samples: joining by order would be a guess."""
+    known = set(data.columns())
+    common = [name for name in table.columns if table.named and name in known and name != request.target]
+    first = data.first
+    if first is not None and len(set(first.cells)) == data.n_rows == table.matches(first.cells):
+        common = [first.name]
+    if common:
+        raise ValueError(
+            f"{table} and {request.where} could be joined by the column {common[0]!r} of the data: if "
+            f"it names the samples, pass --samples {common[0]!r}; otherwise pass --ignore {common[0]!r}, or "
+            "remove it from the labels file."
+        )
+
+
+def _shown(table: LabelTable, target: str) -> str:
+    """A name made for a column of this file may be that of a feature in the data."""
+    return target if table.named else "label"
+
+
+def _name_columns(table: LabelTable) -> set[str]:
+    """The first column if it has a value of its own in every line and is not the only one."""
+    name, first = next(iter(table.columns.items()))
+    return {name} if len(table.columns) > 1 and len(set(first)) == len(first) else set()
+
+
+def _target(table: LabelTable, request: ReadRequest, keys: set[str]) -> str:
+    target = request.target
+    others = [name for name in table.columns if name not in {*keys, *request.beside}]
+    if target is None and len(others) == 1:
+        return others[0]
+    if target is None:
+        got = f"{len(others)}: {listed(others, 8)}" if others else "0"
+        advice = "keep only the one" if request.for_model else "use --target to name the one"
+        raise ValueError(
+            f"{table} must have one column besides the sample names, got {got}; {advice} with the labels."
+        )
+    if target not in table.columns:
+        raise ValueError(
+            f"{table} must have {request.target_shown()}, got {listed(others)}"
+            f"{nearest(target, others) or '; rename the one with the labels.'}"
+        )
+    return target
+
+
+def columns_beside(arranged: Arranged, request: ReadRequest, lines: IntArray | None) -> dict[str, TextArray]:
+    """The columns that the request names; ``lines`` are those of the labels file, by sample."""
+    return {name: _column(name, arranged, request, lines) for name in request.beside}
+
+
+def _column(name: str, arranged: Arranged, request: ReadRequest, lines: IntArray | None) -> TextArray:
+    raw, labels = arranged.raw, request.labels
+    if labels is not None and lines is not None and name in labels.columns:
+        found: TextArray | None = labels.columns[name][lines]
+    else:
+        found = raw.column(name)
+    if found is None:
+        known = [*raw.annotations, *raw.columns(), *([] if labels is None else labels.columns)]
+        raise ValueError(
+            f"{request.where} must have the column {name!r} that --groups or --batch names, in the table or "
+            f"in the labels file{nearest(name, known) or f'; the first are {listed(known)}.'}{raw.elsewhere}"
+        )
+    gone = missing_labels(found)
+    if gone:
+        raise ValueError(
+            f"{request.where}: every sample must have an entry in {name!r}, got {len(gone)} of {len(found)} "
+            f"missing, the first for the samples {listed(arranged.samples[gone])}; complete them."
+        )
+    return found

@@ -1,0 +1,375 @@
+"""How a text file is laid out: encoding, lines, delimiter, header, and which columns are text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from statistics import mode
+from typing import Any, TypeVar
+
+from minimaxrisk.app.files.cells import (
+    PLAIN,
+    NumberStyle,
+    find_number_style,
+    generated_names,
+    is_identifier,
+    is_missing,
+    is_word,
+)
+from minimaxrisk.app.files.problems import MERGE, brief, counted, listed, require_unique
+from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions
+
+Result = TypeVar("Result")
+
+
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+# Spreadsheets on Western Windows write the first: its dashes and quotes are control characters in the second,
+# which has a character for every byte, where the first has none for five.
+OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
+
+
+PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file that can be read from the start as often as needed."""
+
+    path: Path
+    encoding: str
+
+    def lines(self) -> Iterator[str]:
+        """Lines with their ends, be these those of Unix, Windows or old Macintoshes."""
+        with _open(self.path) as file, TextIOWrapper(file, encoding=self.encoding, newline="") as text:
+            yield from text
+
+
+def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, tuple[str, ...]]:
+    """What ``parse`` makes of the file, and a remark if its encoding had to be guessed."""
+    start = head(path)
+    _refuse_binary(start, path)
+    encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
+    with _whole(path):
+        try:
+            return parse(TextFile(path, encoding)), ()
+        except UnicodeDecodeError as error:
+            if encoding != "utf-8":
+                raise ValueError(
+                    f"{path} begins like {encoding} text but is not ({brief(error)}); save it as UTF-8."
+                ) from error
+        for other, shown in OTHERS.items():
+            with suppress(UnicodeDecodeError):
+                return parse(TextFile(path, other)), (_said_of_guess(shown),)
+    raise AssertionError("every byte is a character of Latin-1")
+
+
+def _said_of_guess(encoding: str) -> str:
+    return f"The file is not in UTF-8 and was read as {encoding}; save it as UTF-8 if names look wrong."
+
+
+def head(path: Path, size: int = 1 << 16) -> bytes:
+    """The first bytes, decompressed."""
+    with _whole(path), _open(path) as file:
+        return bytes(file.read(size))
+
+
+def _open(path: Path) -> Any:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"{path} is not a complete gzip file ({brief(error)}); get or compress it again."
+        ) from error
+
+
+def _refuse_binary(start: bytes, path: Path) -> None:
+    if not start.strip():
+        raise ValueError(f"{path} must hold a table, got an empty file.")
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return
+    controls = sum(start.count(byte) for byte in range(32) if byte not in PLAIN_CONTROLS)
+    if b"\0" in start or controls > 0.02 * len(start):
+        raise ValueError(
+            f"{path} must be a text file, got binary content; give it the extension of its format, such as "
+            ".xlsx or .npz, or save the table as text in UTF-8."
+        )
+
+
+Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
+
+
+DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
+
+
+LABELS = ("class", "label", "target", "type", "diagnosis", "y")
+
+
+LOOKED_AT = 400_000  # cells
+
+
+TITLES = 8  # lines looked at for one
+
+
+MOST_WORDS = 1000  # of the first line, compared with the lines below it
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of a table: their names, and the numbers of those that are not numbers."""
+
+    names: list[str]
+    named: bool
+    header_rows: int  # 0 or 1
+    texts: list[int]
+    text_rows: bool  # whether there are lines of text among those of numbers
+    style: NumberStyle = PLAIN
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+    def number_columns(self) -> list[int]:
+        texts = set(self.texts)
+        return [j for j in range(self.width) if j not in texts]
+
+
+def find_delimiter(lines: Iterable[str]) -> str:
+    """The delimiter that gives all lines the same number of cells, or else the commonest; " " for blanks."""
+    first = _some_lines(lines)
+    for delimiter in DELIMITERS:
+        # The csv module gives up at very long cells, such as a long line that is not split.
+        if any(delimiter in line for line in first[:3]) and _splits_evenly(first, delimiter):
+            return delimiter
+    counts = {delimiter: sum(line.count(delimiter) for line in first) for delimiter in DELIMITERS}
+    commonest = max(counts, key=lambda delimiter: counts[delimiter])
+    if counts[commonest] >= len(first) - 1 > 0 or (len(first) == 1 and counts[commonest]):
+        return commonest
+    words = [len(line.split()) for line in first]
+    return " " if min(words, default=2) > 1 and len(set(words[1:])) <= 1 else ","
+
+
+def _splits_evenly(lines: Sequence[str], delimiter: str) -> bool:
+    header, *widths = (len(row) for row in csv.reader(lines, delimiter=delimiter))
+    # A cell with a line break inside may have been cut off at the end.
+    body = set(widths[:-1] if len(widths) > 2 else widths)
+    # R leaves out the name of the column of row names.
+    return (header > 1 and body <= {header}) or body == {header + 1}
+
+
+def _some_lines(lines: Iterable[str]) -> list[str]:
+    """The first twenty that are not blank, or fewer if they are very long."""
+    some: list[str] = []
+    for line in lines:
+        if line.strip():
+            some.append(line)
+        if len(some) == 20 or (len(some) >= 4 and sum(map(len, some)) > 1_000_000):
+            break
+    return some
+
+
+def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Rows of cells without blanks around them, and without lines that hold nothing."""
+    return (cells for _, cells in numbered_records(lines, delimiter))
+
+
+def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """As ``split_records``, each row with the number of its line."""
+    if delimiter == " ":
+        lines = (" ".join(line.split()) for line in lines)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    for row in reader:
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            yield reader.line_num, cells
+
+
+def lines_of_title(numbered: Iterable[tuple[int, Sequence[str]]], where: object) -> tuple[int, list[str]]:
+    """The number of the last line of a title above the table, 0 for none, and its words.
+
+    A title is one cell of words above a table of three columns or more.
+
+    Raises
+    ------
+    ValueError
+        If the first line that is no title has far fewer cells than most lines below it.
+    """
+    lines = list(islice(numbered, TITLES))
+    widths = [_filled_width(row) for _, row in lines]
+    if len(lines) < 2:
+        return 0, []
+    usual = mode(widths[1:])
+    words: list[str] = []
+    while len(words) < len(lines) - 1 and widths[len(words)] == 1 and usual > 2:
+        cell = next(cell for cell in lines[len(words)][1] if cell)
+        if not is_word(cell):
+            break
+        words.append(cell)
+    first, width = lines[len(words)][0], widths[len(words)]
+    if 2 * width < usual:
+        wide = next(number for (number, _), other in zip(lines, widths, strict=True) if other == usual)
+        raise ValueError(
+            f"{where}: line {first} has {counted(width, 'cell')} and line {wide} has {usual}. "
+            f"If the lines above the header are a title or comment, pass --skip-lines {wide - 1}."
+        )
+    return (lines[len(words) - 1][0] if words else 0), words
+
+
+def said_of_title(words: Sequence[str]) -> tuple[str, ...]:
+    """The remark on a title that was skipped."""
+    if not words:
+        return ()
+    return (f"Skipped {counted(len(words), 'line')} above the table, a title: {listed(words, 2)}.",)
+
+
+def _filled_width(row: Sequence[str]) -> int:
+    """Without the empty cells at the end, which spreadsheets leave behind."""
+    return max((j + 1 for j, cell in enumerate(row) if cell), default=0)
+
+
+def find_layout(
+    records: Records,
+    where: object,
+    *,
+    options: ReadOptions,
+    splits_at_commas: bool = True,
+) -> Layout:
+    """``splits_at_commas``: whether a cell such as 1,5 cannot be a number."""
+    header, as_text = options.header, options.as_text
+    rows = records()
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"{where} must hold a table, got only blank lines.")
+    body = list(islice(rows, max(10, min(100, LOOKED_AT // len(first)))))
+    style = find_number_style(body or [first], where, splits_at_commas=splits_at_commas)
+    if not style.is_plain:
+        body = [[style.plain(cell) for cell in row] for row in body]
+    named = is_header(first, body) if header is None else header
+    if not named:
+        names = generated_names(len(first))
+        body = [[style.plain(cell) for cell in first], *body]
+    elif not body:
+        raise ValueError(
+            f"{where} must hold lines of values below its header, got only the header; "
+            "if that line holds values, pass --no-header."
+        )
+    else:
+        names = _completed(first, body)
+    texts, text_rows = _find_texts(body, names, named)
+    if as_text:
+        kept = {j for j, name in enumerate(names) if name in as_text or EVERY in as_text}
+        texts = sorted({*texts, *kept})
+    if named:
+        _refuse_repeated(names, texts, where, options.duplicates)
+    return Layout(names, named, int(named), texts, text_rows, style)
+
+
+def _refuse_repeated(names: Sequence[str], texts: Sequence[int], where: object, duplicates: str) -> None:
+    """Columns of text are known by their names; those of numbers may be merged."""
+    is_merged = duplicates != ERROR
+    kept = {names[j] for j in texts} if is_merged else set(names)
+    require_unique(
+        [name for name in names if name and name in kept],
+        where,
+        what="the names in the header",
+        remedy="rename them" if is_merged else f"rename them, {MERGE}",
+    )
+
+
+def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """R leaves out the name of the column of row names; others end all lines but this in a delimiter."""
+    if len(body[0]) != len(header) + 1:
+        return list(header)
+    return ["", *header] if any(row[-1] for row in body) else [*header, ""]
+
+
+def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line holds names and not values."""
+    if _counts_columns(first):
+        return True
+    words = [j for j, cell in enumerate(first) if is_word(cell)][:MOST_WORDS]
+    if not words:
+        return False
+    return (
+        _lacks_one_name(first, body)
+        or any(_is_above_numbers(j, body) for j in words)
+        or _has_usual_name(first)
+        or _has_only_new_words(first, words, body)
+    )
+
+
+def _counts_columns(first: Sequence[str]) -> bool:
+    return len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]
+
+
+def _lacks_one_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    return bool(body) and len(body[0]) == len(first) + 1
+
+
+def _is_above_numbers(j: int, body: Sequence[Sequence[str]]) -> bool:
+    """Whether most cells of a column below the first line are numbers."""
+    below = [row[j] for row in body if j < len(row) and not is_missing(row[j])]
+    return 2 * sum(map(is_word, below)) < len(below)
+
+
+def _has_usual_name(first: Sequence[str]) -> bool:
+    # A lone y may be a label itself, for yes.
+    is_label = any(cell.lower() in LABELS and cell.lower() != "y" for cell in first)
+    return is_label or (first[0] != "" and is_identifier(first[0]))
+
+
+def _has_only_new_words(first: Sequence[str], words: Sequence[int], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line holds nothing but words, and none that stands below it again."""
+    again = any(row[j] == first[j] for row in body for j in words if j < len(row))
+    return not again and all(is_word(cell) or not cell for cell in first)
+
+
+def is_line_of_words(n_words: int, n_missing: int, n_cells: int) -> bool:
+    """Whether a line tells about samples in columns, such as their diagnoses, and holds no numbers."""
+    filled = n_cells - n_missing
+    return n_words >= 3 and n_words >= 0.9 * filled and 2 * filled >= n_cells
+
+
+def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool) -> tuple[list[int], bool]:
+    """Columns with words, and whether a few lines hold nothing but words, which do not count for that."""
+    width = len(names)
+    even = [row for row in body if len(row) == width]
+    words = [[is_word(cell) for cell in row] for row in even]
+    aside = [_is_text_row(row, cells) for row, cells in zip(words, even, strict=True)]
+    text_rows = any(aside) and 2 * sum(aside) <= len(words)
+    rows = [row for row, is_aside in zip(words, aside, strict=True) if not (text_rows and is_aside)]
+    texts = {j for row in rows for j, word in enumerate(row) if word}
+    # Names may be numbers, but they have no fractions.
+    if text_rows or (named and is_identifier(names[0]) and not any("." in row[0] for row in even)):
+        texts.add(0)
+    # Columns without a name are looked at whole: spreadsheets leave empty ones behind.
+    texts.update(j for j in range(1, width) if not names[j])
+    if not named:
+        texts.update(_empty_at_the_end(body, width))
+    return sorted(texts), text_rows
+
+
+def _is_text_row(words: Sequence[bool], cells: Sequence[str]) -> bool:
+    """Whether all but the first cell, which names the row, are words."""
+    return is_line_of_words(sum(words[1:]), cells[1:].count(""), len(cells) - 1)
+
+
+def _empty_at_the_end(body: Sequence[Sequence[str]], width: int) -> Iterator[int]:
+    for j in range(width - 1, 0, -1):
+        if any(len(row) == width and row[j] for row in body):
+            return
+        yield j

@@ -1,0 +1,234 @@
+"""What the values of a study show: gaps, infinities, and counts that were not normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.app.files.problems import counted, ignoring, listed
+from minimaxrisk.app.files.study import Study
+
+IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
+LARGE_COUNT = 50
+LOOKED_AT = 1_000_000  # cells at once
+FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
+NAMED, SHOWN = 5, 3  # columns, and places of values
+# What stands for missing values where a program knows none, if all others are above half of it.
+MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
+# Lines from which on a column of counts is unlikely to run like their numbers by chance.
+ENOUGH_LINES = 10
+# With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
+ENOUGH_SAMPLES = 20
+# Words in names of columns that describe patients and their course, and are no measurements of genes.
+CLINICAL = frozenset(
+    """
+    age sex gender survival bmi weight height stage grade relapse recurrence metastasis death dead alive vital
+    smoking smoker race ethnicity outcome treatment therapy dose followup censored censor status event time
+    days months years year gleason ecog karnofsky batch plate rin purity diagnosis
+    """.split()  # noqa: SIM905
+)
+# These are names of genes too, or parts of such names, where anything follows.
+CLINICAL_ALONE = frozenset({"os", "pfs", "dfs", "rfs", "efs", "psa", "follow_up", "follow-up"})
+
+
+def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the stored values that are ``wrong``."""
+    if sparse.issparse(study.X):
+        entries = study.X.tocoo()
+        return entries.row[wrong], entries.col[wrong]
+    rows, columns = np.nonzero(wrong)
+    return rows, columns
+
+
+def _shown(study: Study, rows: np.ndarray, columns: np.ndarray) -> str:
+    pairs = zip(rows[:SHOWN], columns[:SHOWN], strict=True)
+    places = [f"sample {study.sample_names[i]!r}, column {study.feature_names[j]!r}" for i, j in pairs]
+    return "; ".join(places)
+
+
+def count_missing(study: Study) -> int:
+    """How many values are missing.
+
+    Parameters
+    ----------
+    study : Study
+        As read from a file.
+
+    Returns
+    -------
+    int
+        The number of cells without a value.
+    """
+    return int(np.isnan(study.values).sum())
+
+
+def refuse_missing(study: Study, *, advice: str | None = None) -> None:
+    """Refuse a study in which a value is missing.
+
+    Parameters
+    ----------
+    study : Study
+        As read from a file.
+    advice : str or None, default=None
+        What to do, for the message; None names the options of the command line.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, telling how many are, the first places and what to do.
+    """
+    wrong = np.isnan(study.values)
+    if not wrong.any():
+        return
+    rows, columns = _places(study, wrong)
+    raise ValueError(
+        f"{study.source}: the data must have no missing values, got {len(rows)} in {len(np.unique(columns))} "
+        f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; "
+        f"{advice or IMPUTE_OR_IGNORE}."
+    )
+
+
+def refuse_infinite(
+    study: Study, *, advice: str = "correct them, or pass --ignore for their columns"
+) -> None:
+    wrong = np.isinf(study.values)
+    if not wrong.any():
+        return
+    rows, columns = _places(study, wrong)
+    raise ValueError(
+        f"{study.source}: values must be finite, got {len(rows)} infinite, the first at "
+        f"{_shown(study, rows, columns)}; logarithms of 0 are a common cause: {advice}."
+    )
+
+
+def looks_like_counts(study: Study) -> str | None:
+    """A remark if all values are whole numbers, none negative, and some large.
+
+    Parameters
+    ----------
+    study : Study
+        As read from a file.
+
+    Returns
+    -------
+    str or None
+        The remark, which says what is usual with counts; None where values are something else.
+    """
+    values = study.values
+    if not values.size or not np.nanmax(values, initial=0.0) > LARGE_COUNT or np.nanmin(values) < 0:
+        return None
+    rows = (values,) if sparse.issparse(study.X) else values
+    for row in rows:
+        known = row[~np.isnan(row)]
+        if not np.array_equal(known, np.trunc(known)):
+            return None
+    return (
+        f"All values are whole numbers up to {np.nanmax(values):g} and look like raw counts. Means of counts "
+        "depend mostly on the largest values and on the sequencing depth of each sample; it is usual to "
+        "normalise the counts and take logarithms first."
+    )
+
+
+def looks_like_codes(study: Study) -> str | None:
+    """A remark if the smallest value, far below all others, is one that often stands for missing ones."""
+    values = study.values
+    smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
+    if smallest not in MISSING_CODES:
+        return None
+    others = values[values > smallest]
+    if not others.size or others.min() < FAR * smallest:
+        return None
+    n = int((values == smallest).sum())
+    return (
+        f"{smallest:g} stands in {counted(n, 'cell')}, far below all other values, and is used as a number. "
+        "If it means that a value is missing, empty these cells and pass --impute median"
+    )
+
+
+def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
+    """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
+
+    Columns of one value are left aside, since many genes are not expressed, and those that were ``told`` of.
+    """
+    if sparse.issparse(X) or not len(names):
+        return None
+    n, p = X.shape
+    whole, smallest, largest = np.arange(p), np.full(p, np.inf), np.full(p, -np.inf)
+    step = max(1, LOOKED_AT // p)
+    for start in range(0, n, step):
+        # Most columns are out after the first lines.
+        cells = X[start : start + step, whole]
+        smallest[whole] = np.fmin(smallest[whole], np.fmin.reduce(cells, axis=0))
+        largest[whole] = np.fmax(largest[whole], np.fmax.reduce(cells, axis=0))
+        whole = whole[((cells == np.trunc(cells)) | np.isnan(cells)).all(axis=0)]
+    n_decimals = p - len(whole)
+    odd = [names[j] for j in whole if smallest[j] < largest[j] and names[j] not in told]
+    if not odd or n_decimals < max(FEW, MOST * (n_decimals + len(odd))):
+        return None
+    they = "it is used as a feature. If it is not a measurement"
+    if len(odd) > 1:
+        they = "they are used as features. If they are not measurements"
+    return (
+        f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
+        f"hold decimals; {they}, pass {ignoring(odd, NAMED)}"
+    )
+
+
+def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
+    """The columns that rise by one from line to line, whatever they begin with."""
+    n = X.shape[0]
+    if sparse.issparse(X) or n < ENOUGH_LINES:
+        return []
+    rises = np.flatnonzero(np.isfinite(X[0]) & (X[1] == X[0] + 1) & (X[-1] == X[0] + n - 1)).tolist()
+    return [names[j] for j in rises if np.array_equal(X[:, j], X[0, j] + np.arange(n))]
+
+
+def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:
+    """The columns that have one value in each class, and another one in every other."""
+    if len(y) < ENOUGH_SAMPLES:
+        return []
+    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    of_class = X[first]
+    is_constant = (of_class[codes] == X).all(axis=0)
+    is_told_apart = (np.diff(np.sort(of_class, axis=0), axis=0) > 0).all(axis=0)
+    return [names[j] for j in np.flatnonzero(is_constant & is_told_apart).tolist()]
+
+
+def remark_on_counters(names: Sequence[str]) -> str | None:
+    """A remark on such columns: of a file sorted by class they give the classes away."""
+    if not names:
+        return None
+    only = "only counts the lines" if len(names) == 1 else "only count the lines"
+    return (
+        f"{listed(names, NAMED)} {only}, and may tell the class if the file is sorted. If that is an index, "
+        f"pass {ignoring(names, NAMED)}"
+    )
+
+
+def clinical_names(names: Sequence[str]) -> list[str]:
+    """The columns that are called like clinical data, where they are few among many others."""
+    odd = [name for name in names if _is_clinical(name)]
+    return odd if len(names) - len(odd) >= max(FEW, MOST * len(names)) else []
+
+
+def ask_about_clinical(names: Sequence[str], n_others: int) -> str | None:
+    """A remark on such columns, whatever numbers they hold."""
+    if not names:
+        return None
+    used = "is called like clinical data and is used as a feature"
+    if len(names) > 1:
+        used = "are called like clinical data and are used as features"
+    return (
+        f"{listed(names, NAMED)} {used} among {n_others} others: is that meant? What is known only after the "
+        "diagnosis, or because of it, makes a result that cannot be used. If it is not meant, pass "
+        f"{ignoring(names, NAMED)}"
+    )
+
+
+def _is_clinical(name: str) -> bool:
+    lowered = name.strip().lower()
+    words = "".join(letter if letter.isalnum() else " " for letter in lowered).split()
+    return lowered in CLINICAL_ALONE or not CLINICAL.isdisjoint(words)

@@ -1,0 +1,479 @@
+"""A table as the file has it, before it is known which columns are features, labels and names.
+
+Which way a table lies, which of its columns name the samples, and which are to be ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.app.files.cells import (
+    TextArray,
+    explained,
+    generated_names,
+    is_identifier,
+    is_missing,
+    is_word,
+    text_array,
+)
+from minimaxrisk.app.files.problems import (
+    MERGE,
+    ignoring,
+    listed,
+    nearest,
+    require_unique,
+)
+from minimaxrisk.app.files.study import AUTO, ERROR, LabelTable, ReadRequest
+
+
+class FirstColumn(NamedTuple):
+    """The first column of a table as it is written, since it may name the rows."""
+
+    name: str
+    cells: TextArray
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as a file has it: columns of numbers and of text, before it is known which are features.
+
+    ``read_raw_table`` makes it.
+
+    Attributes
+    ----------
+    numbers : ndarray or CSR matrix of shape (n_rows, n_names)
+        The columns of numbers, float64, NaN where a value is missing.
+    names : list of str
+        Their names.
+    texts : dict of str to ndarray of str
+        Columns that are not numbers, by name.
+    lines : dict of str to ndarray of str
+        Rows that are not numbers, by name: one text for each column of numbers.
+    annotations : dict of str to ndarray of str
+        What the file tells of the rows beside the table.
+    samples : ndarray of str or None
+        Names of the rows, if the format has a place for them.
+    first : FirstColumn or None
+        Name and cells of the first column as it is written, since it may name the rows.
+    named : bool
+        Whether the names come from the file.
+    settled : bool
+        Whether the format says that samples are in rows.
+    label : str or None
+        The annotation that the format itself calls the label.
+    zeros_left_out : bool
+        Whether an absent column is one of zeros.
+    elsewhere : str
+        Where else in the file to look for what is not here, for messages.
+    remarks : tuple of str
+        What a user should be told.
+    """
+
+    numbers: DataMatrix
+    names: list[str]
+    texts: dict[str, TextArray] = field(default_factory=dict)
+    lines: dict[str, TextArray] = field(default_factory=dict)
+    annotations: dict[str, TextArray] = field(default_factory=dict)
+    samples: TextArray | None = None
+    first: FirstColumn | None = None
+    named: bool = True
+    settled: bool = False
+    label: str | None = None
+    zeros_left_out: bool = False
+    elsewhere: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.numbers.shape[0])
+
+    def columns(self) -> list[str]:
+        """Names of all columns of the table, those of text first since they are few.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
+        return [*self.texts, *self.names]
+
+    def columns_after_first(self) -> list[str]:
+        """Names of all columns but the first one of the file.
+
+        Returns
+        -------
+        list of str
+            The names, in the order of ``columns``.
+        """
+        return [name for name in self.columns() if self.first is None or name != self.first.name]
+
+    def column(self, name: str) -> TextArray | None:
+        """A column or an annotation as text.
+
+        Parameters
+        ----------
+        name : str
+            Its name. Annotations come before columns.
+
+        Returns
+        -------
+        ndarray of str or None
+            Its cells; None if there is none so named.
+        """
+        # What a format tells beside its table was written to be a label; a gene may have the same name.
+        if name in self.annotations:
+            return self.annotations[name]
+        if name in self.texts:
+            return self.texts[name]
+        if self.first is not None and name == self.first.name and name in self.names:
+            return self.first.cells
+        if name in self.names:
+            column = self.numbers[:, [self.names.index(name)]]
+            return text_array(np.ravel(column if isinstance(column, np.ndarray) else column.toarray()))
+        return None
+
+    def said(self, *remarks: str) -> RawTable:
+        """The same table with more remarks.
+
+        Parameters
+        ----------
+        *remarks : str
+            What a user should be told besides.
+
+        Returns
+        -------
+        RawTable
+            A copy; the numbers are not copied.
+        """
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+    def row_names(self) -> TextArray | None:
+        """Names of the rows if something in the file may be that, unique or not.
+
+        Returns
+        -------
+        ndarray of str or None
+            The names, or None.
+        """
+        if self.samples is not None:
+            return self.samples
+        return None if self.first is None else self.first.cells
+
+    def names_its_rows(self) -> bool:
+        """Whether the first column does nothing but name the rows: unique words, or a count.
+
+        Returns
+        -------
+        bool
+            True if so.
+        """
+        if self.first is None:
+            return False
+        name, cells = self.first
+        if len(set(cells)) < len(cells) or any(map(is_missing, cells)):
+            return False
+        if self.named and is_identifier(name):
+            # Names may be numbers, but measurements have fractions.
+            return 2 * sum(map(_is_fraction, cells)) <= len(cells)
+        return all(map(is_word, cells)) or (not self.named and len(cells) >= 5 and counts_lines(cells))
+
+
+def _is_fraction(cell: str) -> bool:
+    return "." in cell and not is_word(cell)
+
+
+def could_name_rows(name: str, cells: TextArray | None) -> bool:
+    """Whether a column, wherever it stands, holds unique words, or anything unique under such a header."""
+    if cells is None or len(set(cells)) < len(cells) or any(map(is_missing, cells)):
+        return False
+    return is_identifier(name) or (len(cells) > 1 and all(map(is_word, cells)))
+
+
+def counts_lines(cells: TextArray) -> bool:
+    return any(list(cells) == [str(start + i) for i in range(len(cells))] for start in (0, 1))
+
+
+def transposed(raw: RawTable) -> RawTable:
+    """Rows for columns: the first column held the names of what are columns now."""
+    names = raw.row_names()
+    numbers, columns = raw.numbers, raw.names
+    texts = dict(raw.texts)
+    if raw.samples is None and raw.first is not None:
+        texts.pop(raw.first.name, None)
+        if raw.first.name in columns:
+            place = columns.index(raw.first.name)
+            keep = [j for j in range(len(columns)) if j != place]
+            numbers, columns = numbers[:, keep], [columns[j] for j in keep]
+    turned = numbers.T if isinstance(numbers, np.ndarray) else numbers.T.tocsr()
+    return RawTable(
+        turned,
+        generated_names(raw.n_rows) if names is None else list(names),
+        texts=dict(raw.lines),
+        lines=texts,
+        annotations={},
+        samples=text_array(columns) if raw.named else None,
+        named=names is not None,
+        settled=True,
+        elsewhere=raw.elsewhere,
+        remarks=raw.remarks,
+    )
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """A table with samples in rows, their names, and the columns that are no features."""
+
+    raw: RawTable
+    samples: TextArray
+    has_names: bool
+    aside: set[str]
+    names_column: str | None = None  # the one that the names come from
+
+
+def arrange(raw: RawTable, request: ReadRequest) -> Arranged:
+    raw, ignored = _oriented(raw, request)
+    if raw.lines:
+        _refuse_lines(raw, request)
+    return _with_sample_names(raw, ignored, request)
+
+
+def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
+    """The table with samples in rows, without what is ignored of its lines and columns."""
+    transpose = request.options.transpose
+    rows = raw.row_names()
+    if raw.settled and transpose:
+        effect = "decided nothing" if transpose == AUTO else "has no effect"
+        raw = raw.said(f"--transpose {effect}: where the samples are is settled by the format of the file.")
+    if raw.settled:
+        return raw, _ignored(request, raw, ())
+    reason = "as --transpose says" if transpose else None
+    if request.options.finds_orientation:
+        reason = _reason_to_turn(raw, set(rows if rows is not None else ()) | set(raw.lines), request)
+    if reason is None:
+        return _said_of_rows(raw, request), _ignored(request, raw, ())
+    ignored = _ignored(request, raw, [*(rows if rows is not None else ()), *raw.lines])
+    turned = transposed(_without_columns(raw, ignored))
+    if request.options.duplicates == ERROR:
+        require_unique(
+            turned.names,
+            request.where,
+            what="names of features, here in rows,",
+            remedy=f"make them unique, {MERGE}",
+        )
+    if raw.annotations:
+        turned = turned.said(f"Left out the annotations of the rows: {listed(raw.annotations)}.")
+    return turned.said(f"The table was transposed: samples are in columns, {reason}."), ignored
+
+
+def _said_of_rows(raw: RawTable, request: ReadRequest) -> RawTable:
+    """With a remark that rows are taken as samples, where as many of them could be genes."""
+    if not request.options.finds_orientation:
+        return raw
+    hint = "" if request.for_model else transpose_hint(raw)
+    if not hint and request.options.transpose != AUTO:
+        return raw
+    return raw.said(f"Rows were taken as samples{_reason_to_stay(raw, request)}.{hint}")
+
+
+def _reason_to_stay(raw: RawTable, request: ReadRequest) -> str:
+    """Why columns are features, where the names say so; else the way tables usually lie has decided."""
+    columns = {*raw.columns(), *raw.annotations}
+    if request.for_model:
+        return ", since the features of the model are columns" if columns & set(request.features) else ""
+    return f", since {request.target!r} is a column" if request.target in columns else ""
+
+
+def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str | None:
+    columns = {*raw.columns(), *raw.annotations}
+    if not raw.named or not rows:
+        return None
+    reason = None
+    if request.for_model:
+        if not columns.intersection(request.features) and rows.intersection(request.features):
+            reason = "since the features of the model are rows"
+    elif request.labels is not None:
+        if request.labels.matches(columns) and not request.labels.matches(rows):
+            reason = "since the header holds the samples of the labels file"
+    elif request.target in rows and request.target not in columns:
+        reason = f"since {request.target!r} is a row"
+    return reason
+
+
+def _ignored(request: ReadRequest, raw: RawTable, rows: Sequence[str]) -> set[str]:
+    """The names that the caller's names and patterns stand for."""
+    known = {*raw.columns(), *raw.annotations, *rows}
+    found: set[str] = set()
+    first_columns = f"; the first are {listed(raw.columns())}."
+    for pattern in request.ignore:
+        matching = {pattern} & known or {name for name in known if fnmatchcase(name, pattern)}
+        # A model's features are looked for by name: what else there is does not matter.
+        if not matching and not request.for_model:
+            raise ValueError(
+                f"{request.where}: --ignore must name columns of the table, but none matches {pattern!r}"
+                f"{_several(pattern, known) or nearest(pattern, known) or first_columns}{raw.elsewhere}"
+            )
+        found |= matching
+    return found
+
+
+def _several(pattern: str, known: set[str]) -> str:
+    """What to do about names of columns in one option, where that is what a comma stands for."""
+    names = [name.strip() for name in pattern.split(",")]
+    if len(names) == 1 or known.isdisjoint(names):
+        return ""
+    return f"; for several columns repeat the option: {ignoring(names)}."
+
+
+def _without_columns(raw: RawTable, names: set[str]) -> RawTable:
+    keep = [j for j, name in enumerate(raw.names) if name not in names]
+    if len(keep) == len(raw.names):
+        numbers, lines = raw.numbers, raw.lines
+    else:
+        numbers = raw.numbers[:, keep]
+        lines = {name: cells[keep] for name, cells in raw.lines.items()}
+    return replace(
+        raw,
+        numbers=numbers,
+        names=[raw.names[j] for j in keep],
+        texts={name: column for name, column in raw.texts.items() if name not in names},
+        lines=lines,
+    )
+
+
+def _refuse_lines(raw: RawTable, request: ReadRequest) -> None:
+    names = list(raw.lines)
+    if raw.settled:
+        ignore = f"pass --ignore for each, such as --ignore {names[0]!r}"
+        raise ValueError(
+            f"{request.where}: if samples are in columns, every other column must be left out, got columns "
+            f"of text {listed(names)} ({len(names)}); {'remove them' if request.for_model else ignore}."
+            f"{explained([cell for name in names for cell in raw.lines[name] if is_word(cell)])}"
+        )
+    raise ValueError(
+        f"{request.where}: rows must hold numbers, got only text in the rows {listed(names)}; "
+        "if they describe samples that are in columns, pass --transpose, otherwise remove them."
+    )
+
+
+@dataclass(frozen=True)
+class _SampleNames:
+    """What may be the names of the samples."""
+
+    cells: TextArray | None
+    place: str  # where they are, for messages
+    column: str | None = None  # the one that holds nothing else
+    remedy: str = "make them unique"
+
+
+def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> Arranged:
+    found = _find_sample_names(raw, ignored, request)
+    names, column = found.cells, found.column
+    if request.options.samples is None and column is not None:
+        shown = repr(column) if column else "without a name"
+        raw = raw.said(f"Took the first column, {shown}, as the names of the samples.")
+    aside = ignored if column is None or column in raw.annotations else {*ignored, column}
+    if request.labels is not None:
+        _refuse_unmatched(request.labels, names, found.place, raw, request)
+    if names is None:
+        numbered = text_array(str(i + 1) for i in range(raw.n_rows))
+        return Arranged(raw, numbered, has_names=False, aside=aside)
+    gone = sum(is_missing(name) for name in names)
+    if gone:
+        raise ValueError(
+            f"{request.where}: every sample must have a name, got none for {gone} of {len(names)}; "
+            "complete them, or name another column with --samples."
+        )
+    remedy = f"{found.remedy}.{raw.elsewhere}".removesuffix(".")
+    require_unique(list(names), request.where, what="sample names", remedy=remedy)
+    return Arranged(raw, names, has_names=True, aside=aside, names_column=column)
+
+
+def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> _SampleNames:
+    """The column of --samples, else what the format calls the names, else a first column like names."""
+    file, first = request.where.name, raw.first
+    if request.options.samples is not None:
+        return _chosen_sample_names(raw, request.options.samples, request)
+    if (
+        raw.samples is not None
+        or first is None
+        or first.name in {*ignored, *request.features, *request.beside, request.target}
+    ):
+        return _SampleNames(raw.samples, file)
+    place = f"The first column of {file}"
+    if raw.names_its_rows():
+        return _SampleNames(first.cells, place, column=first.name)
+    if _meant_as_names(first, raw, strictly=request.for_model):
+        return _SampleNames(first.cells, place, remedy=_remedy(raw, first.name, request))
+    return _SampleNames(None, place)
+
+
+def _chosen_sample_names(raw: RawTable, column: str, request: ReadRequest) -> _SampleNames:
+    cells = raw.column(column)
+    if cells is None:
+        raise ValueError(
+            f"{request.where}: --samples must name a column of the table, but there is no {column!r}"
+            f"{nearest(column, raw.columns()) or f'; the first are {listed(raw.columns())}.'}{raw.elsewhere}"
+        )
+    return _SampleNames(cells, f"The column {column!r} of {request.where.name}", column=column)
+
+
+def _remedy(raw: RawTable, name: str, request: ReadRequest) -> str:
+    """What to do about names in the first column that are not unique."""
+    if request.for_model or request.labels is not None:
+        return "make them unique, or name another column with --samples"
+    if request.target in raw.columns():
+        return f"make them unique, or pass --ignore {name!r} if this column does not name the samples"
+    return (
+        "make them unique; if they name features and the samples are in columns, pass --duplicates mean to "
+        "average the rows with the same name, and a file with the labels as --labels FILE"
+    )
+
+
+def _refuse_unmatched(
+    labels: LabelTable, names: TextArray | None, place: str, raw: RawTable, request: ReadRequest
+) -> None:
+    """Raise ValueError if the labels file has none of the names, and tell where they may be."""
+    if names is not None and labels.matches(names):
+        return
+    places = {} if names is None else {place: list(names)}
+    if not raw.settled and raw.named and request.options.finds_orientation:
+        places[f"The header of {request.where.name}"] = raw.columns_after_first()
+    for where, candidates in places.items():
+        pair = labels.spelt_differently(candidates)
+        if pair is not None:
+            raise ValueError(
+                f"{where} has {pair[0]!r}, but {labels.name} has {pair[1]!r}: these look like the same "
+                "names, spelt differently. Make them equal."
+            )
+    if names is not None:
+        places[f"The first column of {labels.name}"] = list(next(iter(labels.columns.values())))
+        shown = " ".join(f"{where} has {listed(candidates, 3)}." for where, candidates in places.items())
+        raise ValueError(
+            f"{labels} must have a column with the sample names of {request.where}, but none of its "
+            f"columns has any of them. {shown} Make the names equal.{raw.elsewhere}"
+        )
+
+
+def _meant_as_names(first: FirstColumn, raw: RawTable, *, strictly: bool) -> bool:
+    """Whether the first column would be names of the samples if it were not for repetitions or gaps."""
+    if first.name not in raw.texts or len(raw.columns()) == 1:
+        return False
+    many = 2 * len(set(first.cells)) > len(first.cells) > 2
+    words = 2 * sum(is_word(cell) for cell in first.cells) > len(first.cells)
+    return many and ((raw.named and is_identifier(first.name)) or (words and not strictly))
+
+
+def transpose_hint(raw: RawTable) -> str:
+    if raw.settled or raw.n_rows <= 3 * len(raw.columns()) or not raw.names_its_rows():
+        return ""
+    return (
+        f" The table has {raw.n_rows} rows and {len(raw.columns())} columns: "
+        "if features are in rows, pass --transpose."
+    )

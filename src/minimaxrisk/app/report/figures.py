@@ -1,0 +1,616 @@
+"""Colours of classes: ten chosen ones in the style sheet, and as many more as a study needs.
+
+Beyond ten the hues go around by the golden angle, so that neighbours are far apart, and the lightness
+changes from one to the next, so that hues which come near each other again differ in it.
+
+What all figures are made of: Vega-Lite specifications as dictionaries.
+
+Colours are CSS variables, so that light, dark and print need no new drawing. Fields have short names of our
+own, because Vega reads dots and brackets in them as paths; names from the data are values only.
+
+The figures of certified bounds over radii and over iterations.
+
+The figures of tests and errors: shuffled labels, cross-validation, and samples in the worst case.
+
+The figures of left-out samples: ROC curves, and what stated probabilities were worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
+from minimaxrisk.app.report.findings import Findings
+from minimaxrisk.app.report.phrases import count, isolate, outward, p_value, share, shortened
+from minimaxrisk.app.report.sections import suspects_caption
+from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay, PermutationTestDisplay
+
+N_CHOSEN = 10
+GOLDEN_ANGLE = 137.508
+# By turns: darker than the chosen ones, lighter, and about as light.
+LIGHTNESS_ON_LIGHT, LIGHTNESS_ON_DARK = (0.40, 0.78, 0.47), (0.58, 0.88, 0.68)
+
+
+def class_colour(position: int) -> str:
+    """The name of the style sheet's variable."""
+    return f"c{position}"
+
+
+def more_colours(n_classes: int) -> str:
+    """Style rules for the classes that the style sheet has no colour for; empty where there are none."""
+    if n_classes <= N_CHOSEN:
+        return ""
+    light, dark = [], []
+    for k in range(N_CHOSEN, n_classes):
+        hue, turn = (GOLDEN_ANGLE * (k - N_CHOSEN)) % 360.0, (k - N_CHOSEN) % 3
+        light.append(f"--{class_colour(k)}: oklch({LIGHTNESS_ON_LIGHT[turn]:.2f} 0.16 {hue:.1f});")
+        dark.append(f"--{class_colour(k)}: oklch({LIGHTNESS_ON_DARK[turn]:.2f} 0.13 {hue:.1f});")
+    return (
+        f":root {{ {' '.join(light)} }}\n"
+        f'@media screen {{ :root[data-theme="dark"] {{ {" ".join(dark)} }} }}\n'
+    )
+
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+INK, SOFT, LINE = "var(--ink)", "var(--soft)", "var(--line)"
+MAIN, SECOND, NOISE = "var(--main)", "var(--second)", "var(--noise)"
+# So that the frames of figures that stand one above the other begin at the same place.
+LEFT = 44
+
+CONFIG: Mapping[str, Any] = {
+    "aria": False,  # the figure has its words; thousands of labelled marks help nobody
+    "background": None,
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": SOFT,
+        "titleColor": SOFT,
+        "titleFontWeight": "normal",
+        "titleFontSize": 12,
+        "labelFontSize": 11,
+        "titlePadding": 8,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "gridColor": LINE,
+        "gridOpacity": 0.7,
+        "labelLimit": 150,
+        "labelFlush": False,
+        "labelSeparation": 6,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Legend:
+    """A swatch and its words; ``shape`` is a class of the style sheet."""
+
+    colour: str
+    shape: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot, or several one above the other. ``headers`` and ``rows`` are its numbers in words."""
+
+    key: str
+    title: str
+    caption: str
+    specs: Sequence[Mapping[str, Any]]
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    legend: Sequence[Legend] = field(default=())
+
+
+def plot(height: float, layers: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """A specification that is as wide as the page lets it."""
+    return {
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "layer": list(layers),
+        **more,
+    }
+
+
+def layer(values: Sequence[Mapping[str, Any]], mark: Mapping[str, Any], **encoding: Any) -> dict[str, Any]:
+    return {"data": {"values": list(values)}, "mark": dict(mark), "encoding": encoding}
+
+
+def quantitative(name: str, title: str | None, **more: Any) -> dict[str, Any]:
+    return {"field": name, "type": "quantitative", "title": title, **more}
+
+
+def tip(name: str, title: str, kind: str = "nominal", **more: Any) -> dict[str, Any]:
+    return {"field": name, "type": kind, "title": title, **more}
+
+
+def name_axis(limit: int) -> dict[str, Any]:
+    """Names of rows: the parameter ``names`` has them, since equal names would be one row."""
+    return {
+        "labelExpr": "names[datum.value]",
+        "ticks": False,
+        "domain": False,
+        "labelColor": INK,
+        "labelPadding": 6,
+        "labelLimit": limit,
+        "title": None,
+    }
+
+
+RADIUS, ITERATION, R_STAR = "radius s, in standard errors", "iteration", "worst-case error R*"
+BOUNDS_LEGEND = (
+    Legend("main", "line", "upper bound, R* of the model"),
+    Legend("second", "dash", "lower bound"),
+)
+
+
+def radius_figure(findings: Findings) -> Figure | None:
+    """R* and the number of features over the radius, the one used marked."""
+    path, used = findings.path, findings.radius.factor
+    if path is None or used is None:
+        return None
+    rows = _points(path)
+    place = int(abs(path.x - used).argmin())
+    drop = {"type": "rule", "color": SOFT, "strokeDash": [5, 4]}
+    dot = {"type": "point", "filled": True, "size": 110, "color": MAIN, "opacity": 1, "stroke": INK}
+    x, y = _x(RADIUS), _y("u", R_STAR)
+    bounds = [
+        layer([{"x": used}], drop, x=x),
+        *_bounds(rows, x),
+        layer([rows[place]], dot, x=x, y=y, tooltip=_tips(RADIUS)),
+    ]
+    line = {"type": "line", "color": SOFT, "point": {"filled": True, "color": SOFT, "size": 22}}
+    features = [
+        layer([{"x": used}], drop, x=x),
+        layer(rows, line, x=x, y=_y("n", "features"), tooltip=_tips(RADIUS)),
+    ]
+    return Figure(
+        key="radius",
+        title="R* and the number of features over the radius",
+        caption=(
+            f"At the radius used, s = {used:.3g}, R* is {share(findings.fit.upper)} with "
+            f"{count(findings.fit.n_selected, 'feature')}. From s = {path.x[0]:.3g} to {path.x[-1]:.3g} "
+            f"it rises from {share(path.upper[0])} to {share(path.upper[-1])}, and the number of selected "
+            f"features goes from {path.n_features[0]:,} to {path.n_features[-1]:,}."
+        ),
+        specs=[plot(190, bounds), plot(100, features)],
+        headers=["radius s", "lower bound", "upper bound", "selected features"],
+        rows=_table(path),
+        legend=[*BOUNDS_LEGEND, Legend("soft", "dash", f"radius used, {used:.3g}")],
+    )
+
+
+def history_figure(findings: Findings) -> Figure:
+    """The bounds that each iteration had proven."""
+    history = findings.history
+    rows = _points(history)
+    low, high = outward(float(history.lower[-1]), float(history.upper[-1]))
+    first = f"{share(history.lower[0])} and {share(history.upper[0])}"
+    return Figure(
+        key="history",
+        title="Certified bounds, iteration by iteration",
+        caption=(
+            f"After {count(int(history.x[-1]), 'iteration')} of the solver “{findings.fit.solver}” R* is "
+            f"known to lie between {low} and {high}"
+            + (f"; after the first one it was between {first}." if len(history.x) > 1 else ".")
+        ),
+        specs=[plot(170, _bounds(rows, _x(ITERATION)))],
+        headers=["iteration", "lower bound", "upper bound", "components in the solver"],
+        rows=_table(history),
+        legend=BOUNDS_LEGEND,
+    )
+
+
+def _points(path: BoundPathDisplay) -> list[dict[str, float]]:
+    return [
+        {"x": float(x), "l": float(low), "u": float(high), "n": int(n)}
+        for x, low, high, n in zip(path.x, path.lower, path.upper, path.n_features, strict=True)
+    ]
+
+
+def _bounds(rows: list[dict[str, float]], x: dict[str, Any]) -> list[dict[str, Any]]:
+    upper = {"type": "line", "color": MAIN, "strokeWidth": 2, "point": {"filled": True, "color": MAIN}}
+    lower = {"type": "line", "color": SECOND, "strokeWidth": 2, "strokeDash": [5, 4]}
+    said = _tips(x["title"])
+    return [
+        layer(rows, upper, x=x, y=_y("u", R_STAR), tooltip=said),
+        layer(rows, lower, x=x, y=_y("l", R_STAR), tooltip=said),
+    ]
+
+
+def _x(title: str) -> dict[str, Any]:
+    """The same title on every layer, or Vega-Lite would join them."""
+    axis: dict[str, Any] = {"grid": False, "tickCount": 8}
+    if title == ITERATION:
+        axis |= {"tickMinStep": 1, "format": "d"}
+    return quantitative("x", title, scale={"zero": False, "nice": False, "padding": 10}, axis=axis)
+
+
+def _y(name: str, title: str) -> dict[str, Any]:
+    axis: dict[str, Any] = {"minExtent": LEFT, "tickCount": 4}
+    if name == "n":
+        axis |= {"tickMinStep": 1, "format": ",d"}
+    return quantitative(name, title, axis=axis)
+
+
+def _tips(x: str) -> list[dict[str, Any]]:
+    return [
+        tip("x", x, "quantitative", format=".4~g"),
+        tip("u", "upper bound", "quantitative", format=".6f"),
+        tip("l", "lower bound", "quantitative", format=".6f"),
+        tip("n", "features", "quantitative", format=",d"),
+    ]
+
+
+def _table(path: BoundPathDisplay) -> list[list[str]]:
+    return [
+        [f"{x:.4g}", *outward(float(low), float(high)), f"{n:,}"]
+        for x, low, high, n in zip(path.x, path.lower, path.upper, path.n_features, strict=True)
+    ]
+
+
+# Rows of the comparison.
+ROWS = ["R*, worst case", "randomized, cross-val.", "named class, cross-val."]
+
+
+def permutation_figure(findings: Findings) -> Figure | None:
+    """Histogram of R* with shuffled labels, and that of the model, which is the more exact one."""
+    test = findings.permutation
+    if test is None:
+        return None
+    counts, edges = test.histogram()
+    bins = [
+        {"a": float(a), "b": float(b), "n": int(n), "w": f"{share(a)} to {share(b)}"}
+        for n, a, b in zip(counts, edges[:-1], edges[1:], strict=True)
+    ]
+    observed = share(findings.fit.upper)
+    marks = [{"v": findings.fit.upper, "k": "observed labels", "w": observed}]
+    title = "worst-case error R*"
+    scale = {"zero": False, "nice": False, "padding": 14}
+    axis = {"grid": False, "tickCount": 8}
+    line_tip = [tip("k", "line"), tip("w", "R*")]
+    layers = [
+        layer(
+            bins,
+            {"type": "bar", "color": NOISE, "binSpacing": 1},
+            x=quantitative("a", title, scale=scale, axis=axis),
+            x2={"field": "b"},
+            y=quantitative("n", "permutations", axis={"tickMinStep": 1, "minExtent": LEFT, "tickCount": 5}),
+            y2={"datum": 0},
+            tooltip=[tip("w", "R*"), tip("n", "permutations", "quantitative")],
+        )
+    ]
+    if test.noise_floor is not None:
+        floor = [{"v": test.noise_floor, "k": "5% quantile of the noise", "w": share(test.noise_floor)}]
+        mark = {"type": "rule", "color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
+        layers.append(layer(floor, mark, x=quantitative("v", title), tooltip=line_tip))
+    mark = {"type": "rule", "color": SECOND, "strokeWidth": 3}
+    layers.append(layer(marks, mark, x=quantitative("v", title), tooltip=line_tip))
+    return Figure(
+        key="permutations",
+        title="R* of the observed labels and of shuffled labels",
+        caption=_permutation_caption(test, observed),
+        specs=[plot(190, layers)],
+        headers=["R*", "permutations"],
+        rows=[[str(one["w"]), str(one["n"])] for one in bins],
+        legend=[
+            Legend("second", "line", f"observed labels, {observed}"),
+            Legend("noise", "box", f"{len(test.null_distribution)} permutations"),
+            *(
+                [Legend("ink", "dash", f"noise floor, their 5% quantile, {share(test.noise_floor)}")]
+                if test.noise_floor is not None
+                else []
+            ),
+        ],
+    )
+
+
+def _permutation_caption(test: PermutationTestDisplay, observed: str) -> str:
+    null = test.null_distribution
+    return (
+        f"R* of the observed labels is {observed}; with shuffled labels it lies between "
+        f"{share(null.min())} and {share(null.max())}, with a median of {share(float(np.median(null)))} over "
+        f"{len(null)} permutations (p = {p_value(test.pvalue)}). For the p-value, R* of the observed labels "
+        "is computed as roughly as that of shuffled ones."
+    )
+
+
+def comparison_figure(findings: Findings) -> Figure | None:
+    """R* beside the cross-validated errors of both rules."""
+    shown = findings.comparison
+    if shown is None:
+        return None
+    rules = list(zip(ROWS[1:], shown.errors, shown.fold_deviations, shown.fold_errors, strict=True))
+    rows = [[ROWS[0], share(shown.worst_case_error), "", ""]]
+    rows += [
+        [name, share(mean), share(spread), ", ".join(share(e) for e in errors)]
+        for name, mean, spread, errors in rules
+    ]
+    return Figure(
+        key="comparison",
+        title="R* and the cross-validated error",
+        caption=(
+            f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
+            f"the error of the randomized rule is {share(shown.errors[0])} ± "
+            f"{share(shown.fold_deviations[0])} and that of the named class {share(shown.errors[1])} ± "
+            f"{share(shown.fold_deviations[1])}, with the standard deviation over folds; "
+            f"always naming the most common class would err for {share(shown.majority_error)}."
+        ),
+        specs=[plot(130, _comparison_layers(shown))],
+        headers=["error", "value", "standard deviation of folds", "folds"],
+        rows=rows,
+        legend=[
+            Legend("second", "square", "R*, worst case over the set"),
+            Legend("ink", "diamond", "all left-out samples ± standard deviation of folds"),
+            Legend("noise", "dot", "a fold (larger where several folds agree)"),
+            Legend("soft", "dash", "always naming the most common class"),
+        ],
+    )
+
+
+def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
+    axis = {"labelLimit": 170, "ticks": False, "domain": False, "labelColor": INK, "labelPadding": 14}
+    y = {"field": "r", "type": "nominal", "title": None, "scale": {"domain": ROWS}, "axis": axis}
+    title = "error probability"
+    x = quantitative("e", title, scale={"domainMin": 0}, axis={"tickCount": 6})
+    size = quantitative("n", None, scale={"domain": [0, 10], "range": [0, 420]}, legend=None)
+    means = _means(shown)
+    majority = [{"e": shown.majority_error, "w": share(shown.majority_error)}]
+    worst = [{"r": ROWS[0], "e": shown.worst_case_error, "w": share(shown.worst_case_error)}]
+    dash = {"type": "rule", "color": SOFT, "strokeDash": [5, 4]}
+    point = {"type": "point", "filled": True, "opacity": 1}
+    of = tip("r", "error of")
+    return [
+        layer(majority, dash, x=x, tooltip=[tip("w", "most common class")]),
+        layer(
+            _folds(shown),
+            {"type": "circle", "color": NOISE, "opacity": 0.9},
+            x=x,
+            y=y,
+            size=size,
+            tooltip=[of, tip("w", "in a fold"), tip("n", "folds", "quantitative")],
+        ),
+        layer(
+            means,
+            {"type": "rule", "color": INK, "strokeWidth": 1.5},
+            x=quantitative("a", title),
+            x2={"field": "b"},
+            y=y,
+        ),
+        layer(
+            means,
+            {**point, "shape": "diamond", "size": 90, "color": INK},
+            x=x,
+            y=y,
+            tooltip=[of, tip("w", "± standard deviation of folds")],
+        ),
+        layer(
+            worst,
+            {**point, "shape": "square", "size": 110, "color": SECOND},
+            x=x,
+            y=y,
+            tooltip=[of, tip("w", "worst case over the set")],
+        ),
+    ]
+
+
+def _folds(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
+    """One dot for all folds with the same error."""
+    records = []
+    for name, errors in zip(ROWS[1:], shown.fold_errors, strict=True):
+        values, counts = np.unique(errors.round(9), return_counts=True)
+        records += [
+            {"r": name, "e": float(v), "n": int(n), "w": share(v)}
+            for v, n in zip(values, counts, strict=True)
+        ]
+    return records
+
+
+def _means(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
+    return [
+        {
+            "r": name,
+            "e": float(mean),
+            "a": max(0.0, float(mean - spread)),
+            "b": float(mean + spread),
+            "w": f"{share(mean)} ± {share(spread)}",
+        }
+        for name, mean, spread in zip(ROWS[1:], shown.errors, shown.fold_deviations, strict=True)
+    ]
+
+
+def suspects_figure(findings: Findings) -> Figure | None:
+    """The weights of samples in the worst case, on other labels and on their own."""
+    if not findings.suspects:
+        return None
+    rows = [
+        {"i": i, "s": one.name, "c": one.own, "o": one.other, "m": mass, "a": start, "k": kind, "z": end}
+        for i, one in enumerate(findings.suspects)
+        for kind, mass, start, end in (
+            ("another label", one.other_mass, 0.0, one.other_mass),
+            ("its own label", one.own_mass, one.other_mass, one.other_mass + one.own_mass),
+        )
+    ]
+    names = [one.name for one in findings.suspects]
+    colour = {
+        "field": "k",
+        "type": "nominal",
+        "scale": {"domain": ["another label", "its own label"], "range": ["var(--alarm)", "var(--pale)"]},
+        "legend": None,
+    }
+    bars = layer(
+        rows,
+        {"type": "bar", "height": {"band": 0.74}},
+        y={"field": "i", "type": "ordinal", "axis": name_axis(130)},
+        x=quantitative("a", "weight in the worst-case distribution", axis={"format": ".1%", "tickCount": 5}),
+        x2={"field": "z"},
+        color=colour,
+        tooltip=[
+            tip("s", "sample"),
+            tip("c", "class"),
+            tip("o", "other label"),
+            tip("k", "part"),
+            tip("m", "weight", "quantitative", format=".2%"),
+        ],
+    )
+    return Figure(
+        key="suspects",
+        title="Weights of samples in the worst case",
+        caption=suspects_caption(findings),
+        specs=[
+            plot(
+                20 * len(names),
+                [bars],
+                params=[{"name": "names", "value": [shortened(name) for name in names]}],
+            )
+        ],
+        headers=[],  # its numbers are in a table that is always seen
+        rows=[],
+        legend=[
+            Legend("alarm", "box", "weight on another label"),
+            Legend("pale", "box", "weight on its own label"),
+        ],
+    )
+
+
+UNIT = {"domain": [0, 1], "nice": False}
+
+
+def roc_figure(findings: Findings) -> Figure | None:
+    """Right alarms over false ones, for each class against all others."""
+    found = findings.left_out
+    if found is None or not found.curves:
+        return None
+    classes = list(findings.data.classes)
+    colours = [class_colour(classes.index(one.name)) if len(classes) > 2 else "main" for one in found.curves]
+    x, y = "share of the other classes called by its name", "share of the class found"
+    axis = {"tickCount": 5, "format": ".1f"}
+    layers: list[dict[str, Any]] = [
+        layer(
+            [{"x": 0, "y": 0}, {"x": 1, "y": 1}],
+            {"type": "line", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1},
+            x=quantitative("x", x, scale=UNIT, axis=axis),
+            y=quantitative("y", y, scale=UNIT, axis={**axis, "minExtent": LEFT}),
+        )
+    ]
+    for one, colour in zip(found.curves, colours, strict=True):
+        points = [
+            {"x": round(float(a), 4), "y": round(float(b), 4), "c": one.name, "a": share(one.area)}
+            for a, b in zip(one.false_positive, one.true_positive, strict=True)
+        ]
+        layers.append(
+            layer(
+                points,
+                {"type": "line", "interpolate": "linear", "color": f"var(--{colour})", "strokeWidth": 2},
+                x=quantitative("x", x),
+                y=quantitative("y", y),
+                order={"field": "y", "type": "quantitative"},
+                tooltip=[tip("c", "class"), tip("a", "area under the curve")],
+            )
+        )
+    areas = [one.area for one in found.curves]
+    mean = f", {share(float(np.mean(areas)))} on average over the classes" if len(areas) > 1 else ""
+    which = (
+        "Each class against all others"
+        if len(areas) > 1
+        else f"{isolate(found.curves[0].name)} against the rest"
+    )
+    return Figure(
+        key="roc",
+        title="ROC: right and false alarms by left-out scores",
+        caption=(
+            f"{which}, by the scores of samples when they were left out; those of all folds in one ranking. "
+            f"The area under the curve is {_range(areas)}{mean}: the probability that a sample of the class "
+            "scores higher than another one. 0.5, the dashed line, is chance; 1 is perfect."
+        ),
+        specs=[plot(260, layers)],
+        headers=["class", "area under the curve"],
+        rows=[[one.name, share(one.area)] for one in found.curves],
+        legend=[
+            Legend(colour, "line", f"{one.name}, {share(one.area)}")
+            for one, colour in zip(found.curves, colours, strict=True)
+        ],
+    )
+
+
+def _range(areas: list[float]) -> str:
+    low, high = share(min(areas)), share(max(areas))
+    return low if low == high else f"{low} to {high}"
+
+
+def reliability_figure(findings: Findings) -> Figure | None:
+    """The probability of the named class beside how often it was right."""
+    folds = findings.cross_validation
+    if folds is None:
+        return None
+    rows = _right_by_stated(folds)
+    x, y = "probability stated for the named class", "share that was right"
+    low = min(0.5, max(0.0, min(one["x"] for one in rows) - 0.05))
+    scale = {"domain": [low, 1.02], "nice": False}
+    tips = [tip("x", "stated", "quantitative", format=".3f"), tip("w", "right")]
+    layers = [
+        layer(
+            [{"x": low, "y": low}, {"x": 1, "y": 1}],
+            {"type": "line", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1},
+            x=quantitative("x", x, scale=scale, axis={"tickCount": 5, "format": ".1f"}),
+            y=quantitative("y", y, scale=UNIT, axis={"tickCount": 5, "format": ".1f", "minExtent": LEFT}),
+        ),
+        layer(
+            rows,
+            {"type": "rule", "color": INK, "strokeWidth": 1.5},
+            x=quantitative("x", x),
+            y=quantitative("a", y),
+            y2={"field": "b"},
+        ),
+        layer(
+            rows,
+            {"type": "point", "filled": True, "opacity": 1, "color": MAIN, "stroke": INK},
+            x=quantitative("x", x),
+            y=quantitative("y", y),
+            size=quantitative("n", None, scale={"range": [40, 260], "zero": True}, legend=None),
+            tooltip=tips,
+        ),
+    ]
+    return Figure(
+        key="reliability",
+        title="Stated probabilities and how often they were right",
+        caption=(
+            "Left-out samples by the probability of the class that was named; larger points are more "
+            "samples, and lines are 95% intervals as if samples were independent. On the dashed line "
+            "probabilities would be right as often as they say; below it they promise too much, above it too "
+            "little."
+        ),
+        specs=[plot(200, layers)],
+        headers=[],  # the table of probabilities has its numbers
+        rows=[],
+        legend=[
+            Legend("main", "dot", "left-out samples"),
+            Legend("soft", "dash", "as often right as stated"),
+        ],
+    )
+
+
+def _right_by_stated(folds: CrossValidatedError) -> list[dict[str, Any]]:
+    """How often the named class was right by stated probability, with Clopper and Pearson's interval."""
+    rows: list[dict[str, Any]] = []
+    for band in folds.by_stated_probability():
+        if band.mean_stated is None:
+            continue
+        interval = stats.binomtest(band.n_right, band.n_samples).proportion_ci()
+        rows.append(
+            {
+                "x": round(band.mean_stated, 4),
+                "y": band.n_right / band.n_samples,
+                "a": float(interval.low),
+                "b": float(interval.high),
+                "n": band.n_samples,
+                "w": f"{band.n_right} of {band.n_samples}",
+            }
+        )
+    return rows

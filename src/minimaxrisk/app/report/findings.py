@@ -1,0 +1,617 @@
+"""The parts of the findings that are counted or averaged from the data and the fitted model.
+
+What became of samples when they were left out: named classes, errors over repeats, and ROC curves.
+
+Differences between classes beside their p-values, feature by feature: the numbers of a volcano plot.
+
+Everything that the report says, as numbers; ``gathering`` computes them, others word and draw them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk.analysis.contrasts import Contrasts
+from minimaxrisk.analysis.cross_validation import (
+    CrossValidatedError,
+)
+from minimaxrisk.app.report.phrases import isolate, listed
+from minimaxrisk.guarantees.statement import BestGuarantee
+from minimaxrisk.inspection import (
+    BoundPathDisplay,
+    ErrorComparisonDisplay,
+    PermutationTestDisplay,
+    SelectedValuesDisplay,
+    WorstCaseDistributionDisplay,
+)
+from minimaxrisk.inspection.canvas import by_importance
+from minimaxrisk.uncertainty.moments import student_factor
+from minimaxrisk.uncertainty.radius import split_level
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What the data look like."""
+
+    n_samples: int
+    n_features: int
+    classes: tuple[str, ...]
+    class_sizes: tuple[int, ...]
+    n_constant: int
+    is_sparse: bool
+    share_of_zeros: float
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def guessing(self) -> float:
+        """Error of a toss of a fair coin or die."""
+        return 1.0 - 1.0 / self.n_classes
+
+    @property
+    def largest_class(self) -> str:
+        return self.classes[self.class_sizes.index(max(self.class_sizes))]
+
+    @property
+    def majority_error(self) -> float:
+        """Share of the samples that always naming the most common class gets wrong."""
+        return 1.0 - max(self.class_sizes) / self.n_samples
+
+
+@dataclass(frozen=True)
+class RadiusSummary:
+    """How the radii were chosen.
+
+    ``n_means`` counts the means of features that have a radius, one block of them or one for each class.
+    ``needed`` is the factor of the union bound at the model's confidence, ``expected_outside`` how many of
+    the true means lie outside the radii on average, both for normal features; zero where there is no factor.
+    """
+
+    rule: str  # "number", "array" or a name of NAMED_RULES
+    factor: float | None
+    coverage: float | None
+    remarks: tuple[str, ...]
+    needed: float
+    n_means: int
+    expected_outside: float
+    confidence: float
+
+    @property
+    def covers(self) -> bool:
+        """Whether all true means lie within the radii with a stated confidence."""
+        return self.coverage is not None or (self.factor is not None and self.factor >= self.needed)
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """All selected features, the most important first; ``coefficients`` in the units of the data.
+
+    ``difference`` to ``q`` are those of ``Contrasts``, a row for each class against the rest, or a single one
+    of two classes; ``frequency`` is the share of the fits of the cross-validation that selected the feature.
+    """
+
+    columns: IntArray
+    names: tuple[str, ...]
+    coefficients: FloatArray  # 1 or n_classes rows
+    importance: FloatArray
+    class_means: FloatArray  # n_classes rows
+    directions: tuple[Direction, ...]
+    difference: FloatArray
+    log2_ratio: FloatArray
+    t: FloatArray
+    q: FloatArray
+    frequency: FloatArray | None
+
+    @property
+    def n_selected(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """One class: how its samples fare."""
+
+    name: str
+    n_samples: int
+    training_error: float
+    own_probability: float
+    recall: float | None
+    mass: float
+    mass_on_others: float
+
+
+@dataclass(frozen=True)
+class SuspectSample:
+    """A sample with weight on other labels in the worst case; ``other`` is the heaviest of them."""
+
+    name: str
+    own: str
+    other: str
+    other_mass: float
+    own_mass: float
+    own_probability: float
+    predicted_when_left_out: str | None
+
+
+def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
+    """Counts; sparse data stay sparse."""
+    if sparse.issparse(X):
+        low, high = min_max_axis(sparse.csr_matrix(X), axis=0)
+        n_zeros = X.shape[0] * X.shape[1] - int(np.count_nonzero(X.data))
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+        n_zeros = X.size - int(np.count_nonzero(X))
+    return DataSummary(
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        classes=tuple(str(label) for label in model.classes_),
+        class_sizes=tuple(np.bincount(own, minlength=len(model.classes_)).tolist()),
+        n_constant=int((low == high).sum()),
+        is_sparse=bool(sparse.issparse(X)),
+        share_of_zeros=n_zeros / (X.shape[0] * X.shape[1]),
+    )
+
+
+def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
+    """What the radii are, and how large a factor would have to be to cover."""
+    given = model.radius
+    rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
+    level, _ = split_level(model.confidence, has_intercept=model.fit_intercept)
+    n_means = int(model.n_features_in_) * model.lambda_.shape[0]
+    return RadiusSummary(
+        rule=rule,
+        factor=None if model.radius_ is None else float(model.radius_),
+        coverage=model.coverage_,
+        remarks=tuple(model.coverage_remarks_),
+        needed=_factor_needed((1.0 - level) / (2.0 * n_means), n_samples, is_centred=model.standardize),
+        n_means=n_means,
+        expected_outside=_expected_outside(model.radius_, n_means, n_samples),
+        confidence=float(model.confidence),
+    )
+
+
+def _factor_needed(tail: float, n: int, *, is_centred: bool) -> float:
+    n_left = n - 1.0 - is_centred
+    return student_factor(tail, float(n), n_left, n_left) if n_left > 0.0 else float("inf")
+
+
+def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
+    if factor is None or n < 2:
+        return 0.0
+    return float(2.0 * n_means * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
+
+
+def tabulate_features(
+    model: Any, contrasts: Contrasts, names: Any, frequencies: FloatArray | None = None
+) -> FeatureTable:
+    """Coefficients, importance, and the features one by one."""
+    columns = by_importance(model)
+    classes = [str(label) for label in model.classes_]
+    coefficients = np.asarray(model.coef_)[:, columns]
+    return FeatureTable(
+        columns=columns,
+        names=tuple(str(names[j]) for j in columns),
+        coefficients=coefficients,
+        importance=np.asarray(model.feature_importances_)[columns],
+        class_means=contrasts.class_means[:, columns],
+        directions=tuple(direction(each, classes) for each in coefficients.T),
+        difference=contrasts.difference[:, columns],
+        log2_ratio=contrasts.log2_ratio[:, columns],
+        t=contrasts.t[:, columns],
+        q=contrasts.q[:, columns],
+        frequency=None if frequencies is None else frequencies[columns],
+    )
+
+
+def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
+    """Whether the arg-max rule errs on each sample, and the probability that it gives to its own label."""
+    arg_max = copy(model).set_params(deterministic=True)
+    wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
+    return wrong, model.predict_proba(X)[np.arange(len(own)), own]
+
+
+def summarise_classes(
+    model: Any,
+    own: IntArray,
+    wrong: BoolArray,
+    own_probability: FloatArray,
+    *,
+    cross_validation: CrossValidatedError | None,
+) -> tuple[ClassSummary, ...]:
+    """How each class fares with the model, in cross-validation and in the worst case."""
+    mass = np.asarray(model.worst_case_distribution_)[: len(own)]
+    on_own = mass[np.arange(len(own)), own]
+    return tuple(
+        ClassSummary(
+            name=str(label),
+            n_samples=int((own == k).sum()),
+            training_error=float(wrong[own == k].mean()),
+            own_probability=float(own_probability[own == k].mean()),
+            recall=None if cross_validation is None else cross_validation.recall(k),
+            mass=float(mass[own == k].sum()),
+            mass_on_others=float((mass.sum(axis=1) - on_own)[own == k].sum()),
+        )
+        for k, label in enumerate(model.classes_)
+    )
+
+
+def list_suspects(
+    model: Any,
+    own: IntArray,
+    own_probability: FloatArray,
+    display: Any,
+    *,
+    cross_validation: CrossValidatedError | None,
+) -> tuple[SuspectSample, ...]:
+    """The samples of the worst-case display, with the heaviest of the other labels."""
+    mass = np.asarray(model.worst_case_distribution_)
+    names = [str(label) for label in model.classes_]
+    suspects = []
+    for place, i in enumerate(display.samples):
+        others = mass[i].copy()
+        others[own[i]] = -1.0
+        said = None if cross_validation is None else names[cross_validation.predicted[i]]
+        suspects.append(
+            SuspectSample(
+                name=display.names[place],
+                own=names[own[i]],
+                other=names[int(np.argmax(others))],
+                other_mass=float(display.other_mass[place]),
+                own_mass=float(display.own_mass[place]),
+                own_probability=float(own_probability[i]),
+                predicted_when_left_out=said,
+            )
+        )
+    return tuple(suspects)
+
+
+@dataclass(frozen=True)
+class WronglyNamed:
+    """A sample that was given another class when it was left out, in any of the repeats.
+
+    ``named`` and ``own_probability`` are those of the first one.
+    """
+
+    name: str
+    own: str
+    named: str
+    own_probability: float
+    n_times: int
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """A class against all others, by the scores of left-out samples."""
+
+    name: str
+    false_positive: FloatArray
+    true_positive: FloatArray
+    area: float
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """``confusion`` counts samples by their own class (rows) and the class named (columns)."""
+
+    confusion: IntArray
+    n_repeats: int
+    errors: tuple[WronglyNamed, ...]
+    curves: tuple[RocCurve, ...]
+
+
+def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: list[str]) -> LeftOut:
+    """Errors come with those first that were wrong most often, and then the most surely."""
+    classes = [str(label) for label in model.classes_]
+    times = found.times_wrong
+    order = np.lexsort((found.own_probability, -times))
+    return LeftOut(
+        confusion=found.confusion(len(classes)),
+        n_repeats=found.n_repeats,
+        errors=tuple(
+            WronglyNamed(
+                name=sample_names[i],
+                own=classes[found.own[i]],
+                named=classes[found.predicted[i]],
+                own_probability=float(found.own_probability[i]),
+                n_times=int(times[i]),
+            )
+            for i in order
+            if times[i] > 0
+        ),
+        curves=() if found.scores is None else _curves(found.scores, found.own, classes),
+    )
+
+
+def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocCurve, ...]:
+    """Of two classes the second one; of more each, by how far its score is above the best of the others."""
+    if scores.ndim == 1:
+        return (_curve(scores, own == 1, classes[1]),)
+    margins = []
+    for k in range(len(classes)):
+        others = np.delete(scores, k, axis=1).max(axis=1)
+        margins.append(scores[:, k] - others)
+    return tuple(_curve(margin, own == k, classes[k]) for k, margin in enumerate(margins))
+
+
+def _curve(score: FloatArray, is_positive: np.ndarray, name: str) -> RocCurve:
+    false_positive, true_positive, _ = roc_curve(is_positive, score)
+    return RocCurve(name, false_positive, true_positive, float(roc_auc_score(is_positive, score)))
+
+
+# Cells across and up in which features that were not selected share a dot, which is as large as a cell.
+GRID = (110, 60)
+# No p-value of doubles is smaller.
+SMALLEST_P = 1e-300
+# Values without negative ones, of which the largest is above this, are no logarithms.
+LARGEST_LOGARITHM = 100.0
+
+
+@dataclass(frozen=True)
+class VolcanoPanel:
+    """A class against the rest: places of selected features, and one place for each cell of the others."""
+
+    name: str
+    columns: IntArray
+    x: FloatArray
+    y: FloatArray
+    other_x: FloatArray
+    other_y: FloatArray
+    n_without_place: int  # nothing varies, or a mean is not positive where ratios are shown
+
+
+@dataclass(frozen=True)
+class Volcano:
+    """``is_ratio`` says whether x is the log2 of a ratio of means, or a difference of means."""
+
+    is_ratio: bool
+    panels: tuple[VolcanoPanel, ...]
+    names: dict[int, str]  # of the selected columns
+
+
+def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]) -> Volcano:
+    """x is the fold change, y is -log10 p of Welch's test."""
+    is_ratio = _are_no_logarithms(X)
+    x_of_all = contrasts.log2_ratio if is_ratio else contrasts.difference
+    selected = by_importance(model)
+    is_selected = np.zeros(x_of_all.shape[1], dtype=np.bool_)
+    is_selected[selected] = True
+    panels = []
+    for label, x, p in zip(contrasts.labels, x_of_all, contrasts.p, strict=True):
+        y = -np.log10(np.maximum(p, SMALLEST_P))
+        has_place = np.isfinite(x) & np.isfinite(y)
+        drawn = selected[has_place[selected]]
+        others = np.flatnonzero(has_place & ~is_selected)
+        others = others[_one_per_cell(x[others], y[others])]
+        panels.append(
+            VolcanoPanel(
+                name=str(model.classes_[label]),
+                columns=drawn,
+                x=x[drawn],
+                y=y[drawn],
+                other_x=x[others],
+                other_y=y[others],
+                n_without_place=int((~has_place).sum()),
+            )
+        )
+    return Volcano(is_ratio, tuple(panels), {int(j): names[j] for j in selected})
+
+
+def _are_no_logarithms(X: DataMatrix) -> bool:
+    values = X.data if sparse.issparse(X) else X
+    return bool(values.size) and float(values.min()) >= 0.0 and float(values.max()) > LARGEST_LOGARITHM
+
+
+def _one_per_cell(x: FloatArray, y: FloatArray) -> IntArray:
+    """The first of those that share a cell."""
+    if not len(x):
+        return np.empty(0, dtype=np.intp)
+    cells = []
+    for values, n in zip((x, y), GRID, strict=True):
+        low, high = values.min(), values.max()
+        cells.append(np.minimum(((values - low) / (high - low or 1.0) * n).astype(np.intp), n - 1))
+    _, first = np.unique(cells[0] * GRID[1] + cells[1], return_index=True)
+    return np.sort(first)
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """The certified numbers of the fit."""
+
+    lower: float
+    upper: float
+    certificate_valid: bool
+    certificate_problems: tuple[str, ...]
+    deterministic_bound: float
+    argmax_bound: float
+    n_selected: int
+    coding: str
+    solver: str
+    converged: bool
+    is_standardized: bool
+    preparation: str | None  # what was done to the values before the classifier saw them, as words
+    class_weight: str | None  # "balanced", "given", or None where samples count alike
+    marginal: str  # "free" or "empirical"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All numbers of a report; parts that were not computed are None, with the reason where there is one.
+
+    ``gather_findings`` makes it. The parts are plain records; ``to_dict`` shows all that is in them.
+
+    Attributes
+    ----------
+    data : DataSummary
+        Samples, features, classes and their sizes.
+    fit : FitSummary
+        The certified bounds, whether they were confirmed, and how the model was found.
+    radius : RadiusSummary
+        How the radii were chosen, and whether they cover.
+    settings : mapping of str to str
+        Parameters of the classifier.
+    features : FeatureTable
+        The selected features, the most important first, with coefficients and contrasts of the classes.
+    volcano : Volcano
+        Differences between classes and their p-values, feature by feature.
+    values : SelectedValuesDisplay
+        Values of the selected features.
+    history : BoundPathDisplay
+        Bounds by iteration of the fit.
+    path : BoundPathDisplay or None
+        Bounds over radii around that of the model.
+    path_skipped : str or None
+        Why there is no path.
+    permutation : PermutationTestDisplay or None
+        R* with permuted labels.
+    worst_case : WorstCaseDistributionDisplay
+        Where the adversary puts its mass.
+    suspects : tuple of SuspectSample
+        Samples with weight on other labels in the worst case.
+    classes : tuple of ClassSummary
+        How the samples of each class fare.
+    cross_validation : CrossValidatedError or None
+        What models fitted without a fold did on it.
+    cross_validation_skipped : str or None
+        Why there are no folds.
+    left_out : LeftOut or None
+        Confusion, errors and ROC curves of left-out samples.
+    comparison : ErrorComparisonDisplay or None
+        The cross-validated error beside R*.
+    rivals : Rivals or None
+        Other classifiers on the same folds.
+    rivals_skipped : str or None
+        Why there are none although they were asked for.
+    guarantee : BestGuarantee or None
+        Bounds on the error for new samples, without the models that they are about.
+    seconds : mapping of str to float
+        What each part took.
+    """
+
+    data: DataSummary
+    fit: FitSummary
+    radius: RadiusSummary
+    settings: Mapping[str, str]
+    features: FeatureTable
+    volcano: Volcano
+    values: SelectedValuesDisplay
+    history: BoundPathDisplay
+    path: BoundPathDisplay | None
+    path_skipped: str | None
+    permutation: PermutationTestDisplay | None
+    worst_case: WorstCaseDistributionDisplay
+    suspects: tuple[SuspectSample, ...]
+    classes: tuple[ClassSummary, ...]
+    cross_validation: CrossValidatedError | None
+    cross_validation_skipped: str | None
+    left_out: LeftOut | None
+    comparison: ErrorComparisonDisplay | None
+    rivals: Rivals | None
+    rivals_skipped: str | None
+    guarantee: BestGuarantee | None
+    seconds: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers as dictionaries and lists, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Dictionaries, lists, numbers and strings; what is not finite becomes None.
+        """
+        numbers: dict[str, Any] = json_ready(self)
+        return numbers
+
+
+@dataclass(frozen=True)
+class ComparedClassifier:
+    """Means over folds of errors, medians of columns and seconds; differences are from this model.
+
+    ``outcome`` is ``fewer`` or ``more`` errors than this model, or ``none`` where no difference can be told.
+    Columns are None where a model does not tell, the last three for this model itself.
+    """
+
+    name: str
+    error: float
+    n_features: float | None
+    seconds: float
+    difference: float | None
+    difference_error: float | None
+    outcome: str | None
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """This model first. ``left_out`` has the classifiers that could not be fitted, with the reason."""
+
+    n_folds: int
+    compared: tuple[ComparedClassifier, ...]
+    left_out: Mapping[str, str]
+
+    def names(self, outcome: str) -> list[str]:
+        return [one.name for one in self.compared if one.outcome == outcome]
+
+
+def json_ready(value: Any) -> Any:
+    """Without arrays and data classes, which JSON does not have; what is not finite becomes None."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    # First what nearly all values are: a page has ten thousands of them.
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str | int):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: json_ready(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(item) for item in value]
+    return value
+
+
+# Classes named of each kind; a column of a table has no room for more.
+MOST_NAMED = 2
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The classes that larger values speak for and against, by the size of the coefficients."""
+
+    speaks_for: tuple[str, ...]
+    speaks_against: tuple[str, ...]
+
+    @property
+    def in_words(self) -> str:
+        """``for ALL, against AML``; of many classes the first ones."""
+        parts = (("for", self.speaks_for), ("against", self.speaks_against))
+        return ", ".join(f"{kind} {_some(names)}" for kind, names in parts if names)
+
+
+def direction(coefficients: FloatArray, classes: Sequence[str]) -> Direction:
+    """Of one feature: a single coefficient, or one for each class."""
+    if len(coefficients) == 1:
+        second = int(coefficients[0] > 0)
+        return Direction((classes[second],), (classes[1 - second],))
+    order = np.argsort(-np.abs(coefficients), kind="stable").tolist()
+    return Direction(
+        tuple(classes[k] for k in order if coefficients[k] > 0),
+        tuple(classes[k] for k in order if coefficients[k] < 0),
+    )
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = [isolate(name) for name in names[:MOST_NAMED]]
+    left = len(names) - len(shown)
+    return listed([*shown, f"{left} more"] if left else shown)

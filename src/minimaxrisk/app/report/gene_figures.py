@@ -1,0 +1,248 @@
+"""The heat map of the selected features.
+
+The volcano plot: differences between classes beside their p-values, the selected features marked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk.app.report.figures import (
+    INK,
+    LEFT,
+    NOISE,
+    SECOND,
+    Figure,
+    Legend,
+    class_colour,
+    layer,
+    name_axis,
+    plot,
+    quantitative,
+    tip,
+)
+from minimaxrisk.app.report.findings import Findings
+from minimaxrisk.app.report.phrases import count, isolate, quoted, shortened
+from minimaxrisk.inspection import SelectedValuesDisplay
+from minimaxrisk.inspection.features import COLOUR_END
+
+# Steps of colour, an odd number so that the middle one means "about the mean". The style sheet has as many.
+N_STEPS = 11
+# Columns left empty between classes.
+GAP = 1
+
+
+def heat_map_figure(findings: Findings) -> Figure | None:
+    """Standardised values of the most important features, samples ordered by class."""
+    shown = findings.values
+    if not shown.names:
+        return None
+    return Figure(
+        key="heatmap",
+        title="Values of the selected features",
+        caption=_heat_map_caption(shown),
+        specs=[_spec(shown)],
+        headers=["feature", *(f"mean of {isolate(name)}" for name in shown.classes)],
+        rows=_means(shown),
+        legend=[Legend(class_colour(k), "box", name) for k, name in enumerate(shown.classes)],
+    )
+
+
+def _heat_map_caption(shown: SelectedValuesDisplay) -> str:
+    features = count(shown.n_selected, "selected feature")
+    if len(shown.names) < shown.n_selected:
+        features = f"The {len(shown.names)} most important of {features}"
+    samples = count(shown.n_samples, "sample")
+    if len(shown.samples) < shown.n_samples:
+        samples = f"{len(shown.samples)} of {samples}, evenly taken from the classes"
+    return (
+        f"{features}, the most important on top, by {samples}, ordered by class. Colours show the value in "
+        f"standard deviations from the feature's mean, and stay the same beyond ±{COLOUR_END:g}."
+    )
+
+
+def _means(shown: SelectedValuesDisplay) -> list[list[str]]:
+    """Means of the drawn cells by class, in standard deviations."""
+    present = [shown.labels == k for k in range(len(shown.classes))]
+    return [
+        [name, *(f"{row[here].mean():+.2f}" if here.any() else "" for here in present)]
+        for name, row in zip(shown.names, shown.values, strict=True)
+    ]
+
+
+def _spec(shown: SelectedValuesDisplay) -> dict[str, Any]:
+    places = _places(shown)
+    n_places = int(places[-1]) + 1
+    scale = {"domain": list(range(n_places)), "paddingInner": 0, "paddingOuter": 0}
+    x = {"field": "x", "type": "ordinal", "scale": scale, "axis": None}
+    step = 15 if len(shown.names) > 24 else 18
+    return plot(
+        step * len(shown.names),
+        [_cells(x), _strip(shown, places, x), _frames(shown)],
+        params=[
+            {"name": "names", "value": [shortened(name) for name in shown.names]},
+            {"name": "chosen", "value": -1},
+        ],
+        padding={"top": 12, "left": 0, "right": 2, "bottom": 2},
+    )
+
+
+def _places(shown: SelectedValuesDisplay) -> IntArray:
+    """Columns of the samples, with a gap before each new class."""
+    is_new = np.diff(shown.labels, prepend=shown.labels[:1]) > 0
+    return np.arange(len(shown.samples)) + GAP * np.cumsum(is_new)
+
+
+def _cells(x: dict[str, Any]) -> dict[str, Any]:
+    """The page's script fills in the values: a matrix takes a tenth of the room of a list of records."""
+    colours = [f"var(--d{k})" for k in range(N_STEPS)]
+    scale = {"type": "quantize", "domain": [-COLOUR_END, COLOUR_END], "range": colours}
+    return {
+        "data": {"name": "cells"},
+        "mark": {"type": "rect", "cursor": "pointer"},
+        "encoding": {
+            "x": x,
+            "y": {"field": "f", "type": "ordinal", "scale": {"paddingInner": 0.06}, "axis": name_axis(140)},
+            "color": quantitative("v", None, scale=scale, legend=None),
+            "tooltip": [
+                tip("s", "sample"),
+                tip("c", "class"),
+                tip("n", "feature"),
+                tip("v", "standard deviations from the mean", "quantitative", format="+.2f"),
+            ],
+        },
+    }
+
+
+def _strip(shown: SelectedValuesDisplay, places: IntArray, x: dict[str, Any]) -> dict[str, Any]:
+    """A band of colour over the columns of each class."""
+    values = [
+        {"x": int(place), "k": f"var(--{class_colour(int(k))})", "c": shown.classes[int(k)]}
+        for place, k in zip(places, shown.labels, strict=True)
+    ]
+    # Another channel than that of the cells, which Vega-Lite would want on the same scale.
+    colour = {"field": "k", "type": "nominal", "scale": None, "legend": None}
+    return layer(
+        values,
+        {"type": "rect"},
+        x=x,
+        y={"value": -10},
+        y2={"value": -4},
+        fill=colour,
+        tooltip=[tip("c", "class")],
+    )
+
+
+def _frames(shown: SelectedValuesDisplay) -> dict[str, Any]:
+    """A frame around every row, seen when it is the chosen one."""
+    return layer(
+        [{"f": f} for f in range(len(shown.names))],
+        {"type": "rect", "filled": False, "stroke": INK, "strokeWidth": 2, "name": "frames"},
+        y={"field": "f", "type": "ordinal"},
+        strokeOpacity={"condition": {"test": "datum.f === chosen", "value": 1}, "value": 0},
+    )
+
+
+def cells_of(shown: SelectedValuesDisplay) -> dict[str, Any]:
+    """What the script needs to fill in the cells."""
+    return {
+        "places": _places(shown).tolist(),
+        "samples": shown.sample_names,
+        "classes": [shown.classes[k] for k in shown.labels],
+        "features": shown.names,
+        "values": shown.values.round(2).tolist(),
+    }
+
+
+# Selected features that are drawn, the most important ones; more would hide each other.
+MOST_MARKED = 300
+
+
+def volcano_figure(findings: Findings) -> Figure | None:
+    """One panel for each class against the rest; the page's script shows one of them at a time."""
+    found = findings.volcano
+    if not any(len(panel.columns) for panel in found.panels):
+        return None
+    points: list[dict[str, Any]] = []
+    for k, panel in enumerate(found.panels):
+        others = zip(panel.other_x, panel.other_y, strict=True)
+        points += [{"k": k, "x": _short(x), "y": _short(y), "s": 0, "n": "not selected"} for x, y in others]
+        marked = list(zip(panel.columns, panel.x, panel.y, strict=True))[:MOST_MARKED]
+        points += [
+            {"k": k, "x": _short(x), "y": _short(y), "s": 1, "n": found.names[int(j)]} for j, x, y in marked
+        ]
+    what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
+    x = f"{'log2 ratio' if found.is_ratio else 'difference'} of means, {_sides(findings)}"
+    y = "\u2212log10 p, Welch"
+    # One layer for both, since a layer without points would have no extent.
+    cloud = layer(
+        points,
+        {"type": "circle", "opacity": 0.9},
+        x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
+        y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
+        color={
+            "field": "s",
+            "type": "nominal",
+            "scale": {"domain": [0, 1], "range": [NOISE, SECOND]},
+            "legend": None,
+        },
+        size=quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
+        tooltip=[
+            tip("n", "feature"),
+            tip("x", what, "quantitative", format=".3f"),
+            tip("y", "\u2212log10 p", "quantitative", format=".1f"),
+        ],
+    )
+    layers = [{**cloud, "transform": [{"filter": "datum.k === panel"}]}]
+    return Figure(
+        key="volcano",
+        title="All features one by one, the selected ones marked",
+        caption=_volcano_caption(findings, what),
+        specs=[plot(280, layers, params=[{"name": "panel", "value": 0}])],
+        headers=[],  # the table of features, and the file of all of them, have its numbers
+        rows=[],
+        legend=[
+            Legend("second", "dot", "selected features"),
+            Legend("noise", "dot", "other features"),
+        ],
+    )
+
+
+def _sides(findings: Findings) -> str:
+    """For the axis, which is as narrow as a phone."""
+    if findings.data.n_classes > 2:
+        return "the class less all others"
+    first, second = (shortened(name, 12) for name in findings.data.classes)
+    return f"{second} less {first}"
+
+
+def _volcano_caption(findings: Findings, what: str) -> str:
+    found, data = findings.volcano, findings.data
+    n_marked = min(findings.features.n_selected, MOST_MARKED)
+    fold = (
+        "The values are no logarithms, so the change is a ratio."
+        if found.is_ratio
+        else "Where values are logarithms, that is the log fold change."
+    )
+    without = max(panel.n_without_place for panel in found.panels)
+    missing = (
+        f" {count(without, 'feature')} without variation or with a mean of zero cannot be drawn."
+        if without
+        else ""
+    )
+    side = quoted(data.classes[1]) if data.n_classes == 2 else "the class"
+    few = f"the {n_marked:,} most important" if n_marked < findings.features.n_selected else "the"
+    return (
+        f"To the right features that are higher in {side}, by {what}; higher up those that differ more "
+        f"surely. {fold} Marked are {few} selected features; of the others those at the same place share a "
+        f"dot.{missing} The classifier looks at features together: it may leave out one that stands high "
+        "here because another one tells the same, and take one that is low because it corrects others. This "
+        "is a description: p-values of selected features come from the samples that selected them."
+    )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,104 @@
+"""Numbers and names as they are written in sentences.
+
+What larger values of a feature say about the classes, in the same words on the page and on the terminal.
+
+With one row of coefficients a positive one speaks for the second class, and so against the first. With a row
+per class each coefficient is about its own class: many features have negative ones only, and speak for no
+class at all.
+
+Which case the findings are: what the words of the report depend on.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from typing import Any
+
+
+def isolate(name: str) -> str:
+    """Text from the data inside a sentence; right-to-left names must not turn the words around them."""
+    is_rtl = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name)
+    return f"\u2068{name}\u2069" if is_rtl else name
+
+
+def quoted(name: str) -> str:
+    """A name that might be read as a word of the sentence."""
+    return f"“{isolate(name)}”"
+
+
+def unbroken(value: Any) -> Any:
+    """``R* = 0.117`` stays on one line: spaces between a symbol and its value do not break."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return value.replace(" = ", "\u00a0=\u00a0").replace("R*: ", "R*:\u00a0")
+    return value
+
+
+def share(value: float) -> str:
+    """An error or another probability."""
+    return f"{value:.3f}"
+
+
+def percent(level: float) -> str:
+    """A confidence, with all its digits: 99.5% is not 100%."""
+    return f"{100 * level:.10g}%"
+
+
+def count(value: int, one: str) -> str:
+    """``1,234 samples``."""
+    return f"{value:,} {one}{'s' * (value != 1)}"
+
+
+def none_or(value: int) -> str:
+    """A number of samples or permutations in a sentence."""
+    return "none" if value == 0 else f"{value:,}"
+
+
+def misclassified(n_wrong: int, n: int) -> str:
+    """What cross-validation counted."""
+    return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} misclassified"
+
+
+def certain(n: int, n_right: int) -> str:
+    """What became of left-out samples whose named class had probability 1."""
+    if n == 0:
+        return "no left-out sample had its class stated with probability 1"
+    if n == 1:
+        outcome = "right" if n_right else "wrong"
+        return f"one left-out sample had its class stated with probability 1, which was {outcome}"
+    right = "all" if n_right == n else none_or(n_right)
+    was = "was" if n_right < 2 else "were"
+    return f"of {n:,} left-out samples whose class was stated with probability 1, {right} {was} right"
+
+
+def clipping(limit: float) -> str:
+    """What a ``ClippedScaler`` did to the values."""
+    return f"in robust standard deviations from the median of the column, clipped at ±{limit:g}"
+
+
+def p_value(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def shortened(name: str, limit: int = 22) -> str:
+    """For the axis of a figure. Cut in the middle, since long names often differ at the end."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit // 2]}…{name[-(limit - 1 - limit // 2) :]}"
+
+
+def listed(words: list[str]) -> str:
+    """``a, b and c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def outward(lower: float, upper: float, digits: int = 6) -> tuple[str, str]:
+    """Bounds rounded away from each other, so that what is printed is true as well."""
+    unit = 10**digits
+    return f"{math.floor(lower * unit) / unit:.{digits}f}", f"{math.ceil(upper * unit) / unit:.{digits}f}"
+
+
+def rounded(value: float) -> str:
+    """Two digits of a large number, for what is known roughly."""
+    digits = max(0, len(str(int(value))) - 2)
+    return f"{round(value, -digits):,.0f}"

@@ -1,0 +1,429 @@
+"""Links from names of features to sites about genes: only where asked for, since a link tells the name.
+
+The selected features as a table to take away: all of them, with all numbers, for every class.
+
+The tables of the page, as text ready to be escaped.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from minimaxrisk.analysis.cross_validation import ProbabilityBand
+from minimaxrisk.app.atomic import write_whole
+from minimaxrisk.app.report.claims import shown_by, whose_error
+from minimaxrisk.app.report.findings import FeatureTable, Findings, Rivals
+from minimaxrisk.app.report.phrases import count, isolate, percent, share
+
+SITES = {
+    "ncbi": "https://www.ncbi.nlm.nih.gov/gene/?term={}%5Bsym%5D",
+    "genecards": "https://www.genecards.org/cgi-bin/carddisp.pl?gene={}",
+}
+# What symbols of genes look like; other names would lead nowhere.
+SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.\-]{1,24}")
+
+
+def check_links(site: str | None) -> None:
+    """Refuse a site that is not known; asked before the work."""
+    if site is not None and site not in SITES:
+        raise ValueError(f"links must be one of {', '.join(SITES)}, got {site!r}.")
+
+
+def gene_links(findings: Findings, site: str | None) -> dict[str, str]:
+    """Addresses by name of feature; none without a site."""
+    check_links(site)
+    if site is None:
+        return {}
+    names = findings.features.names
+    return {name: SITES[site].format(quote(name)) for name in names if SYMBOL.fullmatch(name)}
+
+
+ENDINGS = (".csv", ".tsv", ".xlsx")
+# What XML cannot hold, not even escaped.
+NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "?")
+
+
+@dataclass(frozen=True)
+class GeneTable:
+    """A column for each header; cells are text, numbers or None."""
+
+    headers: list[str]
+    rows: list[list[Any]]
+
+
+def gene_table(
+    table: FeatureTable, classes: Sequence[str], annotations: Mapping[str, Sequence[str]] | None = None
+) -> GeneTable:
+    """All selected features, the most important first.
+
+    ``annotations`` has further columns, with an entry for every feature of the data. Welch's t and q describe
+    features one by one: they were computed on the samples that the features were selected with.
+    """
+    # Pairs, since annotations may be called like a column of ours.
+    columns: list[tuple[str, Any]] = [("feature", table.names)]
+    for name, values in (annotations or {}).items():
+        columns.append((name, [values[j] for j in table.columns]))
+    columns.append(("importance", table.importance))
+    columns.append(("larger values speak", [one.in_words for one in table.directions]))
+    one_row = len(table.coefficients) == 1
+    for name, row in zip(["coefficient"] if one_row else classes, table.coefficients, strict=True):
+        columns.append(("coefficient" if one_row else f"coefficient, {name}", row))
+    for name, row in zip(classes, table.class_means, strict=True):
+        columns.append((f"mean, {name}", row))
+    contrasts = (
+        [f"{classes[1]} less {classes[0]}"] if len(classes) == 2 else [f"{c} less others" for c in classes]
+    )
+    for i, what in enumerate(contrasts):
+        columns += [
+            (f"difference of means, {what}", table.difference[i]),
+            (f"log2 ratio of means, {what}", table.log2_ratio[i]),
+            (f"Welch t (descriptive), {what}", table.t[i]),
+            (f"q (descriptive), {what}", table.q[i]),
+        ]
+    if table.frequency is not None:
+        columns.append(("selected in share of folds", table.frequency))
+    rows = [[_cell(value) for value in row] for row in zip(*(values for _, values in columns), strict=True)]
+    return GeneTable([name for name, _ in columns], rows)
+
+
+def write_genes(path: str | Path, table: GeneTable) -> None:
+    """As the ending says: text with commas or tabs, or a workbook."""
+    ending = check_genes_path(path)
+    if ending == ".xlsx":
+        write_whole(path, _workbook(table))
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
+    writer.writerow(table.headers)
+    writer.writerows([_as_text(cell) for cell in row] for row in table.rows)
+    write_whole(path, text.getvalue())
+
+
+def check_genes_path(path: str | Path) -> str:
+    """The ending, which says the format; asked before the work."""
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {ending!r}.")
+    return ending
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    return number if np.isfinite(number) else None
+
+
+def _as_text(cell: Any) -> str:
+    return "" if cell is None else cell if isinstance(cell, str) else repr(cell)
+
+
+def _workbook(table: GeneTable) -> bytes:
+    """One sheet, by hand: names are text cells, which no program turns into dates."""
+    lines = [_sheet_row([str(header) for header in table.headers]), *(_sheet_row(row) for row in table.rows)]
+    sheet = (
+        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews>'
+        '<sheetView workbookViewId="0"><pane xSplit="1" ySplit="1" topLeftCell="B2" state="frozen"/>'
+        f"</sheetView></sheetViews><sheetData>{''.join(lines)}</sheetData></worksheet>"
+    )
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, content in {**PARTS, "xl/worksheets/sheet1.xml": sheet}.items():
+            # Always the same moment, so that the same numbers make the same file.
+            book.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+    return target.getvalue()
+
+
+def _sheet_row(row: Sequence[Any]) -> str:
+    return f"<row>{''.join(_sheet_cell(cell) for cell in row)}</row>"
+
+
+def _sheet_cell(cell: Any) -> str:
+    if cell is None:
+        return "<c/>"
+    if isinstance(cell, str):
+        text = escape(cell.translate(NOT_IN_XML))
+        return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
+    return f"<c><v>{cell!r}</v></c>"
+
+
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+PARTS = {
+    "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/></Types>',
+    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
+    f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+    f'xmlns:r="{_OFFICE}"><sheets><sheet name="features" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
+    f'Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+}
+
+
+@dataclass(frozen=True)
+class FeatureRow:
+    """One selected feature. ``cells`` are numbers; ``place`` is its row in the heat map, if it is there."""
+
+    name: str
+    place: int | None
+    supports: str
+    bar: float  # importance as a share of the largest
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """Headers, and rows of cells; ``caption`` is read out to those who do not see it."""
+
+    caption: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def number(value: float) -> str:
+    """Four digits, with a true minus sign, and thousands rather than powers of ten where that is readable."""
+    if np.isnan(value):
+        return ""
+    if value == 0.0:
+        return "0"
+    text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
+    return text.replace("-", "\u2212")
+
+
+def feature_headers(findings: Findings) -> list[str]:
+    """Of the numbers; the name and the class stand before them."""
+    classes = [isolate(name) for name in findings.data.classes]
+    table = findings.features
+    coefficients = (
+        ["coefficient"] if len(table.coefficients) == 1 else [f"coefficient, {name}" for name in classes]
+    )
+    which = "" if len(classes) == 2 else ", first class"
+    frequency = [] if table.frequency is None else ["selected in folds"]
+    means = [f"mean, {name}" for name in classes]
+    return ["importance", *coefficients, *means, *frequency, f"Welch t{which}", f"q{which}"]
+
+
+def feature_rows(findings: Findings) -> list[FeatureRow]:
+    """All selected features; t and q are those of the class that is named first."""
+    table = findings.features
+    largest = float(table.importance.max(initial=0.0)) or 1.0
+    n_drawn = len(findings.values.names)
+    rows = []
+    for j, name in enumerate(table.names):
+        lead = 0 if len(table.t) == 1 else int(np.argmax(np.abs(table.coefficients[:, j])))
+        cells = [table.importance[j], *table.coefficients[:, j], *table.class_means[:, j]]
+        frequency = [] if table.frequency is None else [f"{table.frequency[j]:.0%}"]
+        rows.append(
+            FeatureRow(
+                name=name,
+                place=j if j < n_drawn else None,
+                supports=table.directions[j].in_words,
+                bar=float(table.importance[j]) / largest,
+                cells=(
+                    *(number(float(cell)) for cell in cells),
+                    *frequency,
+                    number(float(table.t[lead, j])),
+                    q_value(float(table.q[lead, j])),
+                ),
+            )
+        )
+    return rows
+
+
+def q_value(value: float) -> str:
+    """Small ones as powers of ten."""
+    if np.isnan(value):
+        return ""
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}".replace("-", "\u2212")
+
+
+def confusion_rows(findings: Findings) -> list[tuple[str, list[tuple[int, float, bool]]]]:
+    """By class: how many of its left-out samples got which name, as a share of the class, and if rightly."""
+    assert findings.left_out is not None
+    counts = findings.left_out.confusion
+    return [
+        (
+            name,
+            [(int(n), float(n) / max(1, int(row.sum())), i == k) for k, n in enumerate(row)],
+        )
+        for i, (name, row) in enumerate(zip(findings.data.classes, counts, strict=True))
+    ]
+
+
+def error_table(findings: Findings) -> PageTable | None:
+    """The left-out samples that were named wrongly, those first that were so most often."""
+    found = findings.left_out
+    if found is None or not found.errors:
+        return None
+    is_repeated = found.n_repeats > 1
+    headers = ["sample", "class", "named when left out", "probability given to own class"]
+    headers += [f"wrong, of {found.n_repeats} repeats"] if is_repeated else []
+    rows = [
+        [
+            one.name,
+            one.own,
+            one.named,
+            share(one.own_probability),
+            *([f"{one.n_times}"] if is_repeated else []),
+        ]
+        for one in found.errors
+    ]
+    return PageTable("Left-out samples that were named wrongly", headers, rows)
+
+
+def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Where the seconds went, part after part, so that pages of the same data differ in digits alone."""
+    seconds = {**before}
+    for part, value in findings.seconds.items():
+        seconds[part] = seconds.get(part, 0.0) + value
+    return [(part, f"{value:,.1f} s") for part, value in seconds.items()]
+
+
+def class_table(findings: Findings) -> PageTable:
+    headers = [
+        "class",
+        "samples",
+        "training error of the named class",
+        "mean probability given to own class",
+        "recall in cross-validation",
+        "weight of its samples in the worst case",
+        "part of it on other labels",
+    ]
+    rows = [
+        [
+            one.name,
+            f"{one.n_samples:,}",
+            share(one.training_error),
+            share(one.own_probability),
+            "not computed" if one.recall is None else share(one.recall),
+            f"{one.mass:.1%}",
+            f"{one.mass_on_others:.1%}",
+        ]
+        for one in findings.classes
+    ]
+    return PageTable("Results by class", headers, rows)
+
+
+def probability_table(findings: Findings) -> PageTable | None:
+    """Left-out samples by the probability of the class that was named; bands without samples are left out."""
+    if findings.cross_validation is None:
+        return None
+    headers = ["probability of the named class", "mean of it", "samples", "right", "share right"]
+    rows = [
+        [
+            _band(one),
+            share(one.mean_stated),
+            f"{one.n_samples:,}",
+            f"{one.n_right:,}",
+            share(one.n_right / one.n_samples),
+        ]
+        for one in findings.cross_validation.by_stated_probability()
+        if one.mean_stated is not None
+    ]
+    return PageTable("Left-out samples by the probability of the named class", headers, rows)
+
+
+def rival_table(rivals: Rivals) -> PageTable:
+    """On the terminal too."""
+    headers = ["classifier", "error", "difference ± standard error", "columns", "seconds"]
+    rows = [
+        [
+            one.name,
+            share(one.error),
+            "" if one.difference is None else _signed(one.difference, one.difference_error),
+            "not told" if one.n_features is None else f"{one.n_features:,.0f}",
+            f"{one.seconds:,.3f}",
+        ]
+        for one in rivals.compared
+    ]
+    return PageTable("This model beside other classifiers", headers, rows)
+
+
+def _signed(difference: float, its_error: float | None) -> str:
+    sign = "\u2212" if difference < 0 else "+"
+    return f"{sign}{share(abs(difference))} ± {share(its_error or 0.0)}"
+
+
+def _band(one: ProbabilityBand) -> str:
+    if one.high is None:
+        return "exactly 1"
+    return f"{one.low:g} to below {one.high:g}" if one.low > 0.0 else f"below {one.high:g}"
+
+
+def suspect_table(findings: Findings) -> PageTable:
+    is_one_other = findings.data.n_classes == 2
+    headers = [
+        "sample",
+        "class",
+        "other label" if is_one_other else "heaviest other label",
+        "weight on the other" if is_one_other else "weight on all others",
+        "weight on its own",
+        "probability given to own class",
+        "class named when left out",
+    ]
+    rows = [
+        [
+            one.name,
+            one.own,
+            one.other,
+            f"{one.other_mass:.2%}",
+            f"{one.own_mass:.2%}",
+            share(one.own_probability),
+            one.predicted_when_left_out or "not computed",
+        ]
+        for one in findings.suspects
+    ]
+    return PageTable("Weights of samples in the worst case", headers, rows)
+
+
+def guarantee_table(findings: Findings) -> PageTable | None:
+    found = findings.guarantee
+    if found is None or not found.statements:
+        return None
+    rows = [
+        [
+            whose_error(findings, one).rstrip(","),
+            share(one.value),
+            percent(found.confidence) if one.valid else "not stated",
+            shown_by(findings, one),
+        ]
+        for one in found.statements
+    ]
+    return PageTable("Bounds for new samples", ["error of", "at most", "confidence", "because"], rows)
+
+
+def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]:
+    data = findings.data
+    sizes = zip(data.classes, data.class_sizes, strict=True)
+    return [
+        ("samples", f"{data.n_samples:,}"),
+        ("features", f"{data.n_features:,}"),
+        ("classes", "; ".join(f"{isolate(name)}: {count(size, 'sample')}" for name, size in sizes)),
+        ("constant columns", f"{data.n_constant:,}"),
+        ("stored as", "sparse matrix" if data.is_sparse else "dense table"),
+        ("zeros", f"{data.share_of_zeros:.1%} of the values"),
+        ("missing values", imputed or "none imputed"),
+        ("scaling", _scaling(findings)),
+    ]
+
+
+def _scaling(findings: Findings) -> str:
+    if findings.fit.preparation is not None:
+        return findings.fit.preparation
+    return "centred, at unit variance" if findings.fit.is_standardized else "none"

@@ -1,0 +1,535 @@
+"""Zip files that are not what they seem: refused before their members are read.
+
+A few megabytes of zip can unpack to terabytes of zeros, an array can claim a shape that its bytes do not
+fill, and a description can nest deeper than any parser should follow.
+
+Digests by which training data are known again, however they are stored.
+
+Models in files that execute nothing when they are opened.
+
+A model file is what skops writes (a zip of arrays and a description of objects, no pickle) with one more
+member, ``minimaxrisk.json``: the version of the format, what the model was learned from, its bounds, the
+names of its columns, and a digest of everything. The digest finds files that were damaged or changed by
+hand. It is no signature: whoever wants to deceive can compute it anew. What the bounds are worth is told by
+the training data and ``minimaxrisk.verify``.
+
+Models in files that execute nothing, and fingerprints of the data they came from.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import platform
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.environment import package_versions, require
+from minimaxrisk._utils.sklearn_private import without_array_adapters
+from minimaxrisk.app.atomic import write_whole
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.guarantees.training_scale import TrainingScale
+
+# All three are judgement, not measured: several times what the largest plausible model has, and still little
+# for the machine that reads it. A million columns and ten classes are 80 MB of coefficients, and as much for
+# each of a few other attributes.
+MOST_BYTES = 1_000_000_000
+# Of descriptions, which are text: a few kilobytes for each member of an ensemble.
+MOST_BYTES_OF_TEXT = 100_000_000
+# Objects within objects: a handful of levels for each of pipeline, ensemble, classifier and array.
+DEEPEST = 100
+BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
+
+
+def refuse_absurd(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raise ValueError if reading the members would take absurd amounts of memory or time."""
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if total > MOST_BYTES:
+        raise ValueError(
+            f"{path} is no sound model file: it has {path.stat().st_size:,} bytes and would unpack to "
+            f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
+        )
+    for member in members:
+        if member.filename.endswith(".json"):
+            _refuse_deep(archive, member, path)
+        elif member.filename.endswith(".npy"):
+            _refuse_false_shape(archive, member, path)
+
+
+def _refuse_deep(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    if member.file_size > MOST_BYTES_OF_TEXT:
+        raise ValueError(
+            f"{path} is no sound model file: {member.filename} would unpack to {member.file_size:,} bytes of "
+            "text. Do not use it."
+        )
+    depth = 0
+    for found in BRACKETS.finditer(archive.read(member)):
+        mark = found.group()
+        if mark in (b"[", b"{"):
+            depth += 1
+        elif mark in (b"]", b"}"):
+            depth -= 1
+        if depth > DEEPEST:
+            raise ValueError(
+                f"{path} is no sound model file: {member.filename} nests more than {DEEPEST} levels deep. Do "
+                "not use it."
+            )
+
+
+def _refuse_false_shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    """Arrays claim their size in a header; what they hold is in the directory of the zip."""
+    with archive.open(member) as file:
+        try:
+            version = npy.read_magic(file)
+            read_header: Any = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, kind = read_header(file)
+        except ValueError:
+            return  # whoever reads the array says what is wrong with it
+        claimed = prod(shape) * kind.itemsize
+        if not kind.hasobject and claimed > member.file_size:
+            raise ValueError(
+                f"{path} is no sound model file: the array {member.filename} claims {claimed:,} bytes and "
+                f"has {member.file_size:,}. Do not use it."
+            )
+
+
+def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
+    """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns.
+
+    The same for all ways to store the numbers: of each row the places and values of those that are not 0.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The numbers.
+    y : ndarray of shape (n_samples,) or None
+        The labels; None for data without.
+    feature_names : ndarray of str of shape (n_features,)
+        Names of the columns.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from minimaxrisk.app.storage import fingerprint
+    >>> X, y, names = np.eye(2), np.array([0, 1]), np.array(["a", "b"])
+    >>> fingerprint(X, y, names) == fingerprint(sparse.csr_array(X), y, names)
+    True
+    """
+    described = [X.shape, None if y is None else np.asarray(y).tolist(), list(map(str, feature_names))]
+    digest = hashlib.sha256(json.dumps(described).encode())
+    for columns, values in _nonzeros(X):
+        digest.update(np.int64(len(columns)).tobytes())
+        digest.update(columns.astype(np.int64).tobytes())
+        digest.update(values.astype(np.float64).tobytes())
+    return digest.hexdigest()
+
+
+def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Places and values by row."""
+    if not sparse.issparse(X):
+        for row in X:
+            columns = np.flatnonzero(row)
+            yield columns, row[columns]
+        return
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    for start, end in pairwise(rows.indptr):
+        yield rows.indices[start:end], rows.data[start:end]
+
+
+def fingerprint_of_used(classifier: Any, X: DataMatrix, feature_names: np.ndarray) -> str:
+    """Fingerprint of the selected columns alone, by which training data are known without their labels.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Fitted, with ``selected_features_``.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The numbers, all columns.
+    feature_names : ndarray of str of shape (n_features,)
+        Names of all columns.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    used = classifier.selected_features_
+    return fingerprint(X[:, used], None, feature_names[used])
+
+
+MANIFEST = "minimaxrisk.json"
+FORMAT = 2
+# The types beyond those of NumPy and scikit-learn that a file may hold.
+TRUSTED = (
+    "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
+    "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
+    "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
+    "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
+    "minimaxrisk.problem.rule.LinearRule",
+    "numpy.dtype",  # of an imputer
+)
+PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted classifier with what is needed to use it on a table with named columns.
+
+    Parameters
+    ----------
+    classifier : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+        Fitted on an array whose columns are ``feature_names``, after the imputer and the scaler.
+    feature_names : ndarray of str
+        Names of the columns, in the order of ``coef_``.
+    target : str
+        What the labels are called in the training data.
+    fingerprint : str
+        Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
+    fingerprint_of_used : str, default=""
+        The same of their selected columns without labels.
+    imputer : SimpleImputer or None, default=None
+        Fills missing values with what they were replaced by in training; None refuses them.
+    scaler : ClippedScaler or None, default=None
+        What clipped the columns before the classifier saw them; None for columns as they are.
+    training_scale : TrainingScale or None, default=None
+        What the columns that the model uses were like in training, filled and not yet scaled; new samples are
+        compared with it. None for a model that uses no column, and in files of older releases.
+    groups, batch : str or None, default=None
+        The columns of the training data that say which samples are of one patient, and of one batch.
+    reading : mapping of str to str, default={}
+        The layer or sheet of the file that the training data come from, and what became of features of the
+        same name, as options of reading.
+    command : str, default=""
+        How the model was made.
+    versions : mapping of str to str, default={}
+        With which versions of Python and of packages it was made.
+
+    See Also
+    --------
+    save_model : Writes it to a file.
+    load_model : Reads it from one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> from minimaxrisk.datasets import make_expression
+    >>> from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
+    >>> study = make_expression(40, 50, effect=1.5, random_state=0)
+    >>> X, y, names = study.data, study.target, study.feature_names
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> saved = SavedModel(model, names, target="class", fingerprint=fingerprint(X, y, names))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(saved, Path(folder) / "model.skops")
+    ...     again = load_model(Path(folder) / "model.skops")
+    >>> bool(np.array_equal(again.classifier.predict(X), model.predict(X)))
+    True
+    """
+
+    classifier: MinimaxRiskClassifier | MinimaxRiskEnsembleClassifier
+    feature_names: np.ndarray
+    target: str
+    fingerprint: str
+    fingerprint_of_used: str = ""
+    imputer: SimpleImputer | None = None
+    scaler: ClippedScaler | None = None
+    training_scale: TrainingScale | None = None
+    groups: str | None = None
+    batch: str | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def prepared(self, X: DataMatrix) -> DataMatrix:
+        """The table as the classifier saw it in training: filled and scaled, if the model does either.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            What ``classifier`` takes.
+        """
+        return self.scaled(self.filled(X))
+
+    def filled(self, X: DataMatrix) -> DataMatrix:
+        """The table with missing values filled, if the model fills any.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Without gaps, or X as it is where there is no imputer.
+        """
+        return X if self.imputer is None else self.imputer.transform(X)
+
+    def scaled(self, X: DataMatrix) -> DataMatrix:
+        """A table without gaps with its columns scaled and clipped, if the model does that.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, without gaps.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Scaled and clipped, or X as it is where there is no scaler.
+        """
+        return X if self.scaler is None else self.scaler.transform(X)
+
+
+def save_model(model: SavedModel, path: str | Path) -> None:
+    """Write a model file, whole or not at all; needs the extra ``app``.
+
+    A ``callback`` of the classifier is not part of it.
+
+    Parameters
+    ----------
+    model : SavedModel
+        The classifier with what belongs to it.
+    path : str or Path
+        Where to write it; ``.skops`` is the usual ending.
+
+    See Also
+    --------
+    load_model : Reads the file.
+    """
+    write_whole(path, _packed(model))
+
+
+def load_model(path: str | Path) -> SavedModel:
+    """Read a file that ``save_model`` or ``minimaxrisk fit --out`` wrote; needs the extra ``app``.
+
+    Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : str or Path
+        The model file.
+
+    Returns
+    -------
+    SavedModel
+        The classifier with what belongs to it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no model file, damaged, changed, written in another version of the format, or holds objects
+        that a model has no need of.
+
+    See Also
+    --------
+    minimaxrisk.verify : Tells from the training data whether the bounds are right.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}.")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a model file.")
+    content = path.read_bytes()
+    with _as_archive(content, path) as archive:
+        refuse_absurd(archive, path)
+        manifest = _checked_manifest(archive, path)
+    parts = _loaded(content, path)
+    try:
+        return SavedModel(
+            classifier=parts["classifier"],
+            feature_names=np.array(manifest["feature_names"], dtype=object),
+            target=manifest["target"],
+            fingerprint=manifest["fingerprint"],
+            fingerprint_of_used=manifest["fingerprint_of_used"],
+            imputer=parts["imputer"],
+            scaler=parts.get("scaler"),  # files of older releases have none
+            training_scale=_scale_of(parts.get("training_scale")),
+            groups=manifest.get("groups"),
+            batch=manifest.get("batch"),
+            reading=manifest["reading"],
+            command=manifest["command"],
+            versions=manifest["versions"],
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
+
+
+def _scale_of(stored: Any) -> TrainingScale | None:
+    return None if stored is None else TrainingScale(**stored)
+
+
+AGAIN = "fit the model again, or get the file again"
+
+
+def _packed(model: SavedModel) -> bytes:
+    skops = _skops()
+    classifier = _without_callback(model.classifier)
+    content = skops.dumps(
+        {
+            "classifier": classifier,
+            "imputer": model.imputer,
+            "scaler": model.scaler,
+            # As arrays, so that older releases can read the file.
+            "training_scale": None if model.training_scale is None else vars(model.training_scale),
+        },
+        compression=zipfile.ZIP_DEFLATED,
+    )
+    manifest = {
+        "format": FORMAT,
+        "versions": dict(model.versions),
+        "target": model.target,
+        "classes": np.asarray(classifier.classes_).tolist(),
+        "certificate": _certificate(classifier),
+        "fingerprint": model.fingerprint,
+        "fingerprint_of_used": model.fingerprint_of_used,
+        "groups": model.groups,
+        "batch": model.batch,
+        "reading": dict(model.reading),
+        "command": model.command,
+        "feature_names": list(map(str, model.feature_names)),
+    }
+    file = io.BytesIO(content)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+        manifest["digest"] = _digest(archive, manifest)
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
+    return file.getvalue()
+
+
+def _without_callback(classifier: Any) -> Any:
+    """The same fitted model; whatever a callback refers to does not belong in a file."""
+    stored = copy.copy(classifier)
+    if not isinstance(stored, MinimaxRiskEnsembleClassifier):
+        return stored.set_params(callback=None)
+    if stored.estimator is not None:
+        stored.estimator = clone(stored.estimator).set_params(callback=None)
+    return stored
+
+
+def current_versions() -> dict[str, str]:
+    """What a result was made with."""
+    return {"python": platform.python_version()} | package_versions(PACKAGES)
+
+
+def _certificate(classifier: Any) -> dict[str, float] | None:
+    """The bounds; an ensemble may have been fitted without."""
+    if not hasattr(classifier, "worst_case_error_"):
+        return None
+    return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
+
+
+@contextmanager
+def _as_archive(content: bytes, path: Path) -> Iterator[zipfile.ZipFile]:
+    """Whatever a damaged zip makes the reader raise becomes one message."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, zlib.error) as error:
+        raise ValueError(f"{path} is not a model file, or only part of one ({error}); {AGAIN}.") from error
+
+
+def _checked_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+    """The description of the file, once its members are whole and of a version that is understood."""
+    if MANIFEST not in archive.namelist():
+        raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
+    try:
+        manifest = json.loads(archive.read(MANIFEST))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is damaged: its {MANIFEST} cannot be read; {AGAIN}.") from error
+    _refuse_other_format(manifest, path)
+    if manifest.get("digest") != _digest(archive, manifest):
+        raise ValueError(f"{path} was changed after it was written (its digest does not match); {AGAIN}.")
+    return manifest
+
+
+def _refuse_other_format(manifest: Any, path: Path) -> None:
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(found, int):
+        raise ValueError(f"{path} does not say which version of the format it has; {AGAIN}.")
+    if found != FORMAT:
+        versions = manifest.get("versions")
+        writer = versions.get("minimaxrisk", "?") if isinstance(versions, dict) else "?"
+        remedy = "install a newer minimaxrisk" if found > FORMAT else "fit the model again"
+        raise ValueError(
+            f"{path} was written by minimaxrisk {writer} in version {found} of the format; this release "
+            f"reads version {FORMAT}: {remedy}."
+        )
+
+
+def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of the description and of all other members by name."""
+    described = {key: value for key, value in manifest.items() if key != "digest"}
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    for name in sorted(set(archive.namelist()) - {MANIFEST}):
+        digest.update(name.encode())
+        with archive.open(name) as member:
+            of_member = hashlib.sha256()
+            while piece := member.read(1 << 20):
+                of_member.update(piece)
+        digest.update(of_member.digest())
+    return digest.hexdigest()
+
+
+def _loaded(content: bytes, path: Path) -> dict[str, Any]:
+    skops = _skops()
+    try:
+        strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
+        if not strange:
+            parts = skops.loads(content, trusted=list(TRUSTED))
+    except Exception as error:  # skops raises whatever a description that makes no sense leads it to
+        raise ValueError(f"{path} cannot be read ({type(error).__name__}: {error}); {AGAIN}.") from error
+    if strange:
+        raise ValueError(
+            f"{path} holds objects that do not belong in a model and are not trusted: "
+            f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
+        )
+    kinds = (MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier)
+    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
+        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
+    return parts
+
+
+def _skops() -> Any:
+    """The package, which lists the estimators of scikit-learn when it is imported."""
+    with without_array_adapters():
+        return require("skops.io", extra="app", purpose="Model files need")
+
+
+__all__ = ["SavedModel", "fingerprint", "fingerprint_of_used", "load_model", "save_model"]

@@ -1,1 +1,0 @@
-"""One module per command: what it takes and says. The work is done by the modules beside this folder."""

@@ -1,0 +1,339 @@
+"""Which instances a sub-program has, and whether it pays to have one.
+
+Every choice gives the same optimum in the end; the constants are about time alone.
+
+The program on some of the instances, and what its answers say about all of them.
+
+A distribution on some instances is one on all, with no mass elsewhere: what it proves from below holds for
+the whole problem. Coefficients are those of the whole problem anyway; what they prove from above takes their
+scores on all instances.
+
+The sub-program needs a distribution with the moments tau exactly, which the empirical one is not: it has mass
+on all instances. So the mean of the instances of each class joins as an instance of its own. Mass w_y there
+stands for w_y shared among the instances as the class is, which has the same moments, and the same Bayes
+error because the largest of the w_y is the same everywhere. So the means change nothing in the optimum of
+the whole problem, and class k's mass on the mean of class k, for all k, is a distribution with moments tau.
+
+Generation of instances: the default engine where there are many more instances than features.
+
+At the optimum no more instances have mass than there are active constraints, so that nearly all of many
+instances do not matter, and the interior point spends its time on them. Here it solves sub-programs on some
+of them, and all instances are priced with the coefficients found, as constraint generation prices all
+features:
+
+1. solve the sub-program, coarsely at first: which instances matter changes while the bound is far off;
+2. score all instances: the upper bound of the coefficients, and how near each instance is to its dual
+   constraint. The sub-program's lower bound holds as it is;
+3. keep those near to it, let in those that are near or beyond, drop the others;
+4. once the sub-program is solved to its vertex, only let in. When none is beyond, the vertex is that of
+   the whole problem.
+
+Both bounds of every record hold for the whole problem. Should the rounds come to no end, the interior point
+goes on with all instances.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.interior_point.engine import (
+    SMALLEST_GAP,
+    VERTEX_ACCURACY,
+    VERTEX_GAP,
+    interior_approach,
+    interior_bound,
+    interior_point,
+)
+from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.problem.problem import Problem, upper_bound
+from minimaxrisk.problem.rule import threshold, total_excess
+
+# Instances per component of Phi from which on it pays, and the fewest at all. Whole solutions took, against
+# all instances at once: 2000 x 800 and 2000 x 20, two classes, as long; 2000 x 400 half as long, 1000 x 400 a
+# seventh longer; with three classes 2000 x 130 (5 per component) six sevenths, 5000 x 20 two fifths.
+MANY_INSTANCES = {"signed": 2.5, "one-hot": 5.0}
+FEWEST_INSTANCES = 2000
+# The first instances: a part of all, but within these numbers per component, and not fewer than that.
+FIRST_PART, FEWEST_PER_COMPONENT, MOST_PER_COMPONENT, FEWEST_FIRST = 0.25, 2.5, 10.0, 250
+# Nearness to their dual constraint at which instances stay, and at which new ones come. With 0.8 and 0.85 the
+# last programs are nearly twice as large, and rounds are as many.
+STAYS, COMES = 0.85, 0.9
+# What may come at a time, and what the next sub-program has at least, per component. With 2.5 in place of 12,
+# 20,000 x 200 takes a round more; with 3 in place of 1.5, 3000 x 300 a quarter longer.
+MOST_NEW, FEWEST = 12.0, 1.5
+# An instance that exceeds its dual constraint by no more than this is not violated.
+ROUNDING = 1e-10
+
+
+def pays(problem: Problem) -> bool:
+    """Whether there are so many instances that leaving most of them out at first saves time.
+
+    Where the masses of instances are known every instance has its mass, and none can be left out.
+    """
+    fewest = MANY_INSTANCES[problem.coding.name] * problem.n_components
+    return not problem.marginal.is_known and problem.n_instances >= max(FEWEST_INSTANCES, fewest)
+
+
+def first_instances(problem: Problem) -> IntArray:
+    """Some at random, ascending, and the same ones every time.
+
+    Not every tenth or so: instances are ordered by their values, which may have periods.
+    """
+    n, m = problem.n_instances, problem.n_components
+    n_first = np.clip(FIRST_PART * n, FEWEST_PER_COMPONENT * m, MOST_PER_COMPONENT * m)
+    return np.sort(np.random.default_rng(0).permutation(n)[: max(int(n_first), FEWEST_FIRST)])
+
+
+def next_instances(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
+    """Those near to their constraints, of the instances at hand and of the others, ascending."""
+    m = problem.n_components
+    stay = chosen[nearness[chosen] >= STAYS]
+    together = np.union1d(stay, _newcomers(problem, chosen, nearness))
+    fewest = min(problem.n_instances, int(FEWEST * m))
+    if len(together) < fewest:
+        together = np.union1d(together, _nearest(nearness, np.arange(len(nearness)), fewest))
+    return together
+
+
+def with_newcomers(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
+    """All instances at hand, and of the others those near to their constraints or beyond, ascending."""
+    return np.union1d(chosen, _newcomers(problem, chosen, nearness))
+
+
+def _newcomers(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
+    is_new = nearness >= COMES
+    is_new[chosen] = False
+    return _nearest(nearness, np.flatnonzero(is_new), int(MOST_NEW * problem.n_components))
+
+
+def _nearest(nearness: FloatArray, candidates: IntArray, most: int) -> IntArray:
+    if len(candidates) <= most:
+        return candidates
+    return candidates[np.argpartition(-nearness[candidates], most - 1)[:most]]
+
+
+def is_violated(chosen: IntArray, nearness: FloatArray) -> bool:
+    """Whether an instance outside the sub-program exceeds its dual constraint."""
+    outside = nearness > 1.0 + ROUNDING
+    outside[chosen] = False
+    return bool(outside.any())
+
+
+@dataclass(frozen=True)
+class ClassMeans:
+    """Instances that stand for a class each."""
+
+    prior: FloatArray  # K
+    within: FloatArray  # K x n: the distribution of the instances of each class
+    features: FloatArray  # K x d
+
+    @classmethod
+    def of(cls, problem: Problem) -> ClassMeans:
+        """One pass over the features."""
+        prior = problem.centre.sum(axis=1)
+        within = problem.centre / prior[:, None]
+        return cls(prior, within, problem.features.correlate(within))
+
+
+@dataclass(frozen=True)
+class Subprogram:
+    """A problem on the class means, which come first, and on some ``instances`` of the whole."""
+
+    whole: Problem
+    means: ClassMeans
+    instances: IntArray
+    problem: Problem
+
+    @classmethod
+    def of(cls, whole: Problem, means: ClassMeans, instances: IntArray) -> Subprogram:
+        features = whole.features.some_rows(instances, after=means.features)
+        centre = np.hstack([np.diag(means.prior), np.zeros((len(means.prior), len(instances)))])
+        return cls(whole, means, instances, replace(whole, features=features, centre=centre))
+
+    def on_all_instances(self, distribution: FloatArray) -> FloatArray:
+        """The same distribution as one on the instances of the whole problem (K x n)."""
+        n_means = len(self.means.prior)
+        w = distribution[:, :n_means] @ self.means.within
+        w[:, self.instances] += distribution[:, n_means:]
+        return w
+
+    def nearness(self, mu: FloatArray, scores: FloatArray) -> FloatArray:
+        """How much of its dual constraint each instance of the whole problem uses up (n).
+
+        One where the sub-program's optimum may have mass, above one where its instances do not speak for
+        the instance. ``scores`` are those of mu on the whole problem. For the signed coding the constraint is
+        ``|score| <= the largest one``, for the one-hot coding ``sum_y (score_y - phi)_+ <= 1``.
+        """
+        own = self.problem.scores_of(mu)
+        if self.whole.coding.name == "signed":
+            return np.abs(scores[0]) / max(float(np.abs(own).max()), np.finfo(np.float64).tiny)
+        return total_excess(scores, threshold(own))
+
+
+# The gaps at which the first sub-programs are left.
+COARSE_GAPS = (5e-2, 1e-2)
+# And those at which the next ones are, where no vertex is wanted.
+FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+# Sub-programs solved to their vertices before all instances take part.
+MOST_VERTICES = 8
+
+
+def instance_generation(
+    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
+) -> Solution:
+    """Solve to a certified gap of ``settings.gap_tol``, as the interior point does on all instances.
+
+    The pair returned is the best one certified, whichever way the rounds end.
+    """
+    best = Solution.trivial(problem, problem.objective)
+    best.solver = "interior-point"
+    rounds = _Rounds(problem, settings, best, monitor)
+    try:
+        rounds.run()
+    except KeyboardInterrupt:
+        best.interrupted = True
+    best.settle(problem, problem.objective)
+    best.converged = best.converged or best.upper - best.lower <= rounds.tolerance
+    best.stages = [best.stage]
+    return best
+
+
+def generated_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
+    """The upper bound proven when the monitor stops the rounds; no vertex, and no sparse coefficients."""
+    best = Solution.trivial(problem, problem.objective)
+    rounds = _Rounds(problem, settings, best, monitor)
+    if rounds.approach((*COARSE_GAPS, *FINE_GAPS), 0.0) != "done":
+        return interior_bound(problem, settings, monitor)
+    if best.interrupted:
+        raise KeyboardInterrupt
+    return upper_bound(problem, problem.objective, best.mu)
+
+
+def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
+    """A pair within ``settings.gap_tol`` of the optimum and no vertex of it; None if no round gets there."""
+    best = Solution.trivial(problem, problem.objective)
+    best.solver = "interior-point"
+    rounds = _Rounds(problem, settings, best, None)
+    ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), rounds.tolerance)
+    return best if ended == "done" else None
+
+
+class _Rounds:
+    """The rounds, and the records of all of them as one history.
+
+    ``best`` holds what is proven for the whole problem.
+    """
+
+    def __init__(
+        self, problem: Problem, settings: EngineSettings, best: Solution, monitor: Monitor | None
+    ) -> None:
+        self.problem, self.settings, self.best = problem, settings, best
+        self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
+        self._monitor = monitor
+        self._started = time.perf_counter()
+        self._bound = best.upper  # of the coefficients last priced
+        self._is_whole = False  # whether the program at work has all instances
+        self._means = ClassMeans.of(problem)
+        self._chosen = first_instances(problem)
+
+    @property
+    def gap(self) -> float:
+        return self.best.upper - self.best.lower
+
+    @property
+    def is_over(self) -> bool:
+        best = self.best
+        return best.interrupted or best.stopped or len(best.history) == self.settings.max_iter
+
+    def run(self) -> None:
+        """To the vertex, or to the gap that was asked for if no vertex is in sight there."""
+        enough = self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY
+        ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], enough)
+        if ended == "open":
+            ended = self._find_vertex(enough)
+        if ended != "done" and not self.is_over:
+            self._solve_whole()
+
+    def approach(self, gaps: Sequence[float], enough: float) -> str:
+        """Leave sub-programs at these gaps.
+
+        Until the whole problem has a gap that is "done" or the rounds are over, or a sub-program is "stuck";
+        "open" where neither comes.
+        """
+        for gap in gaps:
+            program = Subprogram.of(self.problem, self._means, self._chosen)
+            found = interior_approach(program.problem, replace(self._remaining(), gap_tol=gap), self._tell)
+            if found is None:
+                return "stuck"
+            nearness = self._price(program, found)
+            if self.gap <= enough or self.is_over:
+                return "done"
+            if nearness is not None:
+                choose = next_instances if gap in COARSE_GAPS else with_newcomers
+                self._chosen = choose(self.problem, self._chosen, nearness)
+        return "open"
+
+    def _find_vertex(self, enough: float) -> str:
+        """Solve sub-programs to their vertices until one is that of the whole problem; else "open"."""
+        for _ in range(MOST_VERTICES):
+            program = Subprogram.of(self.problem, self._means, self._chosen)
+            found = interior_point(program.problem, self._remaining(), self._tell)
+            nearness = self._price(program, found)
+            self.best.solver, self.best.remark = found.solver, found.remark
+            if nearness is None or not is_violated(self._chosen, nearness):
+                self.best.converged = found.converged
+                return "done" if found.converged else "open"
+            if self.gap <= enough or self.is_over:
+                return "done"
+            self._chosen = with_newcomers(self.problem, self._chosen, nearness)
+        return "done" if self.gap <= self.tolerance else "open"
+
+    def _solve_whole(self) -> None:
+        self._is_whole = True
+        found, best = interior_point(self.problem, self._remaining(), self._tell), self.best
+        best.offer_distribution(found.distribution, found.lower)
+        best.offer_stage(found.stage, found.upper)
+        best.interrupted, best.converged = found.interrupted, found.converged
+        best.solver, best.remark = found.solver, found.remark
+
+    def _remaining(self) -> EngineSettings:
+        if self.settings.max_iter is None:
+            return self.settings
+        return replace(self.settings, max_iter=self.settings.max_iter - len(self.best.history))
+
+    def _price(self, program: Subprogram, found: Solution) -> FloatArray | None:
+        """Offer the sub-program's pair; how near all instances are to their constraints, None if mu is 0."""
+        problem, best, mu = self.problem, self.best, found.mu
+        best.interrupted = found.interrupted
+        if found.lower >= best.lower:
+            best.offer_distribution(program.on_all_instances(found.distribution), found.lower)
+        scores = problem.scores_of(mu)
+        # At its best scale a rule of the signed coding has scores of at most one half.
+        largest = 2.0 * float(np.abs(scores).max())
+        scale = 1.0 / largest if problem.coding.name == "signed" and largest > 0.0 else 1.0
+        penalty = float(np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu))
+        self._bound = scale * penalty + problem.objective.conjugate(scale * scores)
+        best.offer_mu(scale * mu, self._bound)
+        return program.nearness(mu, scores) if mu.any() else None
+
+    def _tell(self, record: IterationRecord) -> bool:
+        """Report an iteration of a program as one of the whole problem.
+
+        Its lower bound holds for both; coefficients are those last priced.
+        """
+        history = self.best.history
+        record["iteration"] = len(history) + 1
+        record["lower"] = max(record["lower"], history[-1]["lower"] if history else self.best.lower)
+        record["seconds"] = time.perf_counter() - self._started
+        if not self._is_whole:
+            record["worst_case_error"] = self._bound
+            record["upper"] = self.best.upper
+        record["upper"] = min(record["upper"], self.best.upper)
+        history.append(record)
+        self.best.stopped = self._monitor is not None and self._monitor(record.copy())
+        return self.best.stopped

@@ -1,0 +1,308 @@
+"""What estimators share besides their data: parameters that need a look at X, and columns written down.
+
+Ways to follow a fit: the caller's callback, scikit-learn's own callbacks, and a log.
+
+What a fit will take, before it starts: a warning with figures and remedies where that is a lot.
+
+Time is that of the passes over X and of the interior point's own matrices (``demands.py``); memory is the
+copy of X if one is made, vectors with one number per component of the feature map, and those matrices. On one
+core, within a factor of two or so: enough to tell minutes from hours.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from minimaxrisk._utils.arrays import is_foreign
+from minimaxrisk._utils.containers import Table, as_table
+from minimaxrisk._utils.dask_arrays import is_dask_array
+from minimaxrisk._utils.environment import free_memory
+from minimaxrisk._utils.notices import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning, warn
+from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
+from minimaxrisk.engines.solution import (
+    FIRST_ORDER_GAP_TOL,
+    GAP_TOL,
+    EngineSettings,
+    IterationRecord,
+    Monitor,
+)
+from minimaxrisk.features.implicit import BYTES, is_copied
+from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.guarantees.verification import coverage_of, parameters_of
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.radius import Radii, RadiusRule
+
+# Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
+MANY_COPIES = 10
+SCORE = (
+    "worst_case_error_ is a score and not a bound on the error: it can be small even if the labels are pure "
+    "noise. Use radius='bootstrap' for a bound, or minimaxrisk.permutation_test to see what noise would "
+    "score."
+)
+
+
+def radius_seed_of(model: Any) -> int:
+    """The seed of the draws of a radius rule: a number has to be computed, without a seed always the same."""
+    drawn = model.random_state is not None and isinstance(model.radius, str)
+    return int(check_random_state(model.random_state).randint(2**31 - 1)) if drawn else 0
+
+
+def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
+    """What the parameters of a ``MinimaxRiskClassifier`` say about the computation."""
+    named = model.gap_tol is not None
+    return EngineSettings(
+        solver=model.solver,
+        initial_features=check_initial_features(model.initial_features, n_features),
+        n_max=model.max_features_per_iter,
+        epsilon=model.tol,
+        max_iter=model.max_iter,
+        gap_tol=model.gap_tol if named else GAP_TOL,
+        first_order_gap_tol=model.gap_tol if named else FIRST_ORDER_GAP_TOL,
+    )
+
+
+def pose_by(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    """The problem that the parameters of a ``MinimaxRiskClassifier`` pose, with radii by this rule."""
+    return pose(
+        data,
+        coding=model.coding,
+        rule=rule,
+        standardize=model.standardize,
+        fit_intercept=model.fit_intercept,
+        copy=model.copy,
+        marginal_is_known=model.marginal == "empirical",
+    )
+
+
+def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
+    if marginal == "empirical" and X_unlabeled is not None:
+        raise ValueError(
+            "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
+            "other instances; pass new instances to guaranteed_error instead, or use marginal='free'."
+        )
+
+
+def describe_set(model: Any, posed: PosedProblem) -> None:
+    """Store what the uncertainty set is."""
+    problem = posed.problem
+    model.tau_, model.lambda_ = problem.tau, problem.lam
+    if not parameters_of(model).standardize:
+        model.tau_, model.lambda_ = problem.scale.rescaled(problem.tau), problem.scale.rescaled(problem.lam)
+    model.radius_ = posed.radii.factor
+    model.coverage_ = coverage_of(model)
+    model.coverage_remarks_ = posed.radii.remarks
+    model.coding_ = problem.coding.name
+
+
+def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
+    """What a caller should know about the radii of the set that a bound is about."""
+    for remark in radii.remarks:
+        warn(f"{remark}.", CoverageWarning)
+    n_samples = int((data.weights > 0).sum())
+    n_counted = data.weights.sum() if data.counts is None else n_samples
+    if parameters.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
+        warn(
+            f"sample_weight holds whole numbers, so that {n_samples} rows count as {n_counted:.4g} samples. "
+            "If they say how much a sample matters, as survey weights do, pass weight_kind='importance': the "
+            "radii are far too small otherwise. weight_kind='counts' says that they are counts.",
+            CoverageWarning,
+        )
+    radius = parameters.radius
+    is_plain = np.ndim(radius) == 0 and not isinstance(radius, str)
+    if is_plain and not radii.covers:
+        warn(
+            f"with {n_features} features, {n_samples} samples and the plain number "
+            f"{radius:g} as radius, {SCORE}",
+            UninformativeRadiusWarning,
+            in_searches=f"with plain numbers as radii, {SCORE}",
+        )
+
+
+def check_initial_features(value: Any, n_features: int) -> Any:
+    """A name as it is, or column indices as an integer array."""
+    if isinstance(value, str):
+        return value
+    columns = np.asarray(value)
+    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
+        raise ValueError(
+            "initial_features must be 'correlation', 'first-order' or a 1-D array of column indices, got an "
+            f"array of shape {columns.shape} and type {columns.dtype}."
+        )
+    outside = columns[(columns < 0) | (columns >= n_features)]
+    if outside.size:
+        raise ValueError(
+            f"initial_features holds the column index {outside[0]}, but X has {n_features} columns "
+            f"(0 to {n_features - 1})."
+        )
+    return columns.astype(np.intp)
+
+
+def take_over_columns(estimator: Any, checked: Any) -> None:
+    """Number and names of the columns, from the copy that validated them."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(checked, name):
+            setattr(estimator, name, getattr(checked, name))
+    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+logger = logging.getLogger("minimaxrisk")
+
+Listener = Callable[[IterationRecord], object]
+
+
+class CallbackBridge:
+    """Tells scikit-learn's callbacks about iterations; does nothing where there are none.
+
+    An engine reports an iteration when it ends. The task of the next one is opened at once, and
+    ``close`` ends the task that turned out not to be needed.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self._estimator = estimator
+        self._root = self._task = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._root = estimator._init_callback_context(max_subtasks=None)
+            self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            self._task = self._next_task()
+
+    def __call__(self, record: IterationRecord) -> bool:
+        if self._task is None:
+            return False
+        stop = self._task.call_on_fit_task_end(estimator=self._estimator)
+        self._task = self._next_task()
+        return bool(stop)
+
+    def close(self) -> None:
+        if self._root is not None and self._task is not None:
+            self._task.call_on_fit_task_end(estimator=self._estimator)
+            self._root.call_on_fit_task_end(estimator=self._estimator)
+
+    def _next_task(self) -> Any:
+        assert self._root is not None
+        task = self._root.subcontext(task_name="iteration")
+        return task.call_on_fit_task_begin(estimator=self._estimator)
+
+
+def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity: str | None) -> Monitor:
+    """Tell everyone who listens. ``quantity`` is what a log calls the value bounded; None keeps no log."""
+
+    def monitor(record: IterationRecord) -> bool:
+        if quantity is not None:
+            log_iteration(record, quantity)
+        stop = bridge(record)
+        if callback is not None:
+            stop = bool(callback(record)) or stop
+        return stop
+
+    return monitor
+
+
+def log_iteration(record: IterationRecord, quantity: str) -> None:
+    """One line per iteration."""
+    log_line(
+        f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
+        "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
+        record,
+    )
+
+
+def log_line(message: str, *arguments: Any) -> None:
+    """To the log, or to standard error where nobody has set up logging."""
+    line = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, arguments, None)
+    if logger.hasHandlers():
+        if logger.isEnabledFor(logging.INFO):
+            logger.handle(line)
+    else:
+        logging.StreamHandler().handle(line)
+
+
+# Entries of X per second of a pass on one core: float64 9e8, float32 6e8, whole numbers 7e8 in memory or in
+# a cached memory map; 1.2e8 in compressed chunks of zarr; sparse ones 1e8. From a disk, bytes per second.
+ENTRIES_IN_MEMORY, ENTRIES_IN_CHUNKS, SPARSE_ENTRIES, BYTES_FROM_DISK = 6e8, 1.2e8, 1e8, 3e8
+# First-order steps take two passes each, and some hundreds of them.
+FIRST_ORDER_PASSES = 1000
+# Numbers per component that a fit holds at its peak: 17 with 200 x 2,000,000, two classes.
+VECTORS = 20
+LONG = 3600.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """Seconds on one core and bytes beside X."""
+
+    seconds: float
+    n_bytes: float
+    n_passes: int
+    is_copied: bool
+
+
+def estimated_work(data: TrainingData, coding: str, copy: bool | str) -> Work:
+    """The estimate, from sizes and the kind of container alone."""
+    n, d = int((data.weights > 0).sum()) + data.n_unlabeled, data.X.shape[1]
+    n_blocks = make_coding(coding, len(data.classes)).n_blocks
+    demands = demands_of_sizes(n, d, n_blocks)
+    n_passes = FIRST_ORDER_PASSES if demands.are_too_large else ITERATIONS
+    own_seconds, own_bytes = (0.0, 0.0) if demands.are_too_large else (demands.seconds, demands.n_bytes)
+    copies = not sparse.issparse(data.X) and is_copied(n, d, copy)
+    return Work(
+        seconds=n_passes * n_blocks * _seconds_of_pass(data.X, is_copied=copies) + own_seconds,
+        n_bytes=own_bytes + BYTES * (VECTORS * n_blocks * d + (n * d if copies else 0)),
+        n_passes=n_passes,
+        is_copied=copies,
+    )
+
+
+def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
+    """Before an hour of work, or work for which there is not the memory.
+
+    Of chunks on workers and arrays on a device neither the speed nor the memory is known here.
+    """
+    if is_dask_array(data.X) or is_foreign(data.X):
+        return
+    work, free = estimated_work(data, coding, copy), free_memory()
+    n, d = data.X.shape
+    size = f"a fit of {n} x {d} entries"
+    if work.seconds > LONG:
+        warn(
+            f"{size} takes about {as_duration(work.seconds)} on one core, with some {work.n_passes} passes "
+            f"over X. A larger radius or gap_tol takes fewer of them{_quicker(data.X, work)}; max_iter or a "
+            "callback ends the fit with the bounds that it has.",
+            LargeFitWarning,
+        )
+    if free is not None and work.n_bytes > free:
+        remedy = "copy=False makes no copy of X" if work.is_copied else "leave out columns or samples"
+        warn(
+            f"{size} takes about {work.n_bytes / 1e9:.2g} GB of memory beside X, but {free / 1e9:.2g} GB are "
+            f"free; {remedy}.",
+            LargeFitWarning,
+        )
+
+
+def _seconds_of_pass(X: Any, *, is_copied: bool) -> float:
+    if sparse.issparse(X):
+        return float(X.nnz / SPARSE_ENTRIES)
+    stored, size = as_table(X).stored, float(np.prod(X.shape))
+    if is_copied or not stored.is_on_disk:
+        return size / ENTRIES_IN_MEMORY
+    free, n_bytes = free_memory(), size * stored.dtype.itemsize
+    is_cached = free is None or n_bytes < free
+    seconds = size / (ENTRIES_IN_CHUNKS if stored.is_in_chunks else ENTRIES_IN_MEMORY)
+    return seconds if is_cached else max(seconds, n_bytes / BYTES_FROM_DISK)
+
+
+def _quicker(X: Any, work: Work) -> str:
+    """What would make a pass shorter."""
+    if not isinstance(X, Table) or work.is_copied:
+        return ""
+    if X.stored.is_on_disk:
+        return ", copy=True reads X once if memory allows it"
+    return ", float32 in place of float64 has shorter ones" if X.dtype == np.float64 else ""

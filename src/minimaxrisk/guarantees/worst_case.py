@@ -1,0 +1,198 @@
+"""Between what bounds the error of a fixed rule lies: two linear programs over the uncertainty set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.containers import rows_of
+from minimaxrisk.engines.interior_point.expected_loss import largest_loss
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
+from minimaxrisk.guarantees.verification import (
+    FittedRule,
+    check_classes,
+    check_model,
+    check_rule,
+    fitted_rule_of,
+    parameters_of,
+    pose_as_fitted,
+    rule_probabilities,
+    training_data_of,
+)
+from minimaxrisk.problem.objective import ExpectedLoss
+from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.rule import LinearRule
+from minimaxrisk.samples.validation import TrainingData
+
+# Components of the first program, per instance and block: a vertex has one at most, an average many more.
+STARTS_PER_INSTANCE = 4
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """Smallest and largest error probability of a fixed rule over the uncertainty set.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Certified bounds on the error, valid whatever the solver did.
+    lower_gap, upper_gap : float
+        The smallest error of the set is at most ``lower + lower_gap``, the largest at least
+        ``upper - upper_gap``.
+    """
+
+    lower: float
+    upper: float
+    lower_gap: float
+    upper_gap: float
+
+
+def error_bounds(
+    model: Any,
+    X: Any,
+    y: Any,
+    rule: str = "randomized",
+    sample_weight: Any = None,
+    *,
+    X_unlabeled: Any = None,
+    groups: Any = None,
+) -> ErrorBounds:
+    """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
+
+    Two linear programs over the uncertainty set of the fit, with the rule as it is: what the adversary can do
+    to this rule, and what the kindest distribution would do.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+        A fitted classifier or ensemble.
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+        Instances that define the uncertainty set, normally those that the model was fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    rule : {"randomized", "argmax"}, default="randomized"
+        The rule of ``predict_proba`` or that of ``predict``.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights, as for ``fit``.
+    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
+        Instances without a label, as for ``fit``.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples that belong together, as for ``fit``.
+
+    Returns
+    -------
+    ErrorBounds
+        The smallest and the largest error, and how near to the true extremes they are proven to be.
+
+    See Also
+    --------
+    verify : Confirms the bounds that the fit itself has proven, without a solver.
+    best_guarantee : Bounds on the error that hold with a probability, instances to come included.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier, error_bounds
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X, y)
+    >>> found = error_bounds(model, X, y, rule="argmax")
+    >>> bool(found.upper < model.deterministic_error_bound_)
+    True
+    """
+    check_model(model)
+    check_rule(rule)
+    data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)
+    check_classes(model, data)
+    posed = pose_as_fitted(model, data)
+    loss = _loss(model, data, posed, rule)
+    largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
+    return ErrorBounds(
+        lower=max(0.0, -smallest.upper),
+        upper=min(1.0, largest.upper),
+        lower_gap=smallest.upper - smallest.lower,
+        upper_gap=largest.upper - largest.lower,
+    )
+
+
+@dataclass(frozen=True)
+class WorstCaseOfRule:
+    """The largest expected loss of a fixed rule over the set, and the affine function that proves it.
+
+    On every instance of the program ``loss(y|x) <= affine.threshold + affine.scores(x)[y]``, and the mean of
+    the right-hand side is at most ``upper`` for every distribution of the set. Where the masses of instances
+    are known, the threshold is None: every instance has the smallest one for which that holds.
+    """
+
+    upper: float
+    lower: float
+    affine: LinearRule
+    constant: float  # the threshold, or the mean of those of the instances
+    smallest: float  # of the thresholds that instances of the program need
+    distribution: FloatArray  # of the set, on which the rule loses ``lower`` (K x n)
+
+
+def worst_case_of_rule(
+    model: Any, data: TrainingData, rule: str, posed: PosedProblem | None = None
+) -> WorstCaseOfRule:
+    """The largest error of the rule over the model's uncertainty set, or over another one of ``data``."""
+    check_classes(model, data)
+    posed = pose_as_fitted(model, data) if posed is None else posed
+    return _worst_case(model, posed, _loss(model, data, posed, rule))
+
+
+def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
+    """What the rule loses at each instance of the set with each label (K x n)."""
+    # The scores that predict sees, not those of the inner scale: rounding decides ties.
+    return 1.0 - rule_probabilities(fitted_rule_of(model), rows_of(data.X, posed.instances.rows), rule)
+
+
+def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
+    parameters = parameters_of(model)
+    return largest_expected_loss(
+        posed.problem,
+        loss,
+        start=features_to_start_with(fitted_rule_of(model), posed.problem),
+        n_max=parameters.max_features_per_iter,
+        epsilon=parameters.tol,
+    )
+
+
+def largest_expected_loss(
+    problem: Problem, loss: FloatArray, *, start: IntArray, n_max: int, epsilon: float
+) -> WorstCaseOfRule:
+    """Of all distributions of the set the one on which ``loss`` (K x n) is largest in the mean.
+
+    To violations of at most ``epsilon``, from an interior point, or where that does not get there from the
+    components ``start``.
+    """
+    objective = ExpectedLoss(loss, problem.marginal)
+    solution = largest_loss(problem, objective, n_max=n_max, epsilon=epsilon)
+    if solution is None:
+        solution = constraint_generation(problem, objective, start, n_max=n_max, epsilon=epsilon)
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
+    needed = np.max(loss + problem.scores_of(solution.mu), axis=0)
+    constant = problem.marginal.largest_mean(needed)
+    threshold = None if problem.marginal.is_known else constant
+    affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
+    return WorstCaseOfRule(
+        upper=solution.upper,
+        lower=min(solution.lower, solution.upper),  # equal but for rounding
+        affine=affine,
+        constant=constant,
+        smallest=float(needed.min()),
+        distribution=solution.distribution,
+    )
+
+
+def features_to_start_with(fitted: FittedRule, problem: Problem) -> IntArray:
+    """The components that the rule uses, or of very many those that it uses most."""
+    use = fitted.use_of_components(problem.scale).ravel()
+    n_most = STARTS_PER_INSTANCE * problem.n_instances * problem.coding.n_blocks
+    used = np.flatnonzero(use)
+    return used[np.argsort(-use[used], kind="stable")[:n_most]]

@@ -1,0 +1,484 @@
+"""Certified bounds over radii or over iterations, with the number of features.
+
+The loss on left-out samples over the radius, and the radius that was chosen by it.
+
+Where the adversary puts its mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk.inspection.canvas import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    PALE,
+    VERMILION,
+    add_legend,
+    check_attributes,
+    check_fitted,
+    check_limit,
+    check_number_of_names,
+    figure_and_axes,
+    finish,
+    last_step,
+    leave_room_for_legend,
+    logarithmic,
+    plot_n_features,
+)
+
+
+@dataclass(eq=False, kw_only=True)
+class BoundPathDisplay:
+    """Certified bounds on R* over radii or iterations, and the number of features on an axis of its own.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_points,)
+        Radii or iterations, ascending.
+    x_label : str
+        What they are.
+    lower, upper : ndarray of shape (n_points,)
+        Certified bounds.
+    n_features : ndarray of shape (n_points,)
+        Number of features.
+    n_features_label : str
+        What is counted: selected columns, or what a solver works on.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
+    n_features_ax_ : Axes
+        The axes with the scale on the right.
+    upper_line_, lower_line_, n_features_line_ : Line2D
+        The lines.
+
+    See Also
+    --------
+    minimaxrisk.minimax_risk_path : Computes a path.
+    """
+
+    x: FloatArray
+    x_label: str
+    lower: FloatArray
+    upper: FloatArray
+    n_features: IntArray
+    n_features_label: str
+
+    @classmethod
+    def from_result(cls, path: Any) -> BoundPathDisplay:
+        """Bounds over the radii of a path.
+
+        Parameters
+        ----------
+        path : MinimaxRiskPath
+            What ``minimax_risk_path`` returned, or anything with ``radii``, in any order,
+            ``worst_case_error``, ``lower`` and ``n_features``.
+
+        Returns
+        -------
+        BoundPathDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``path`` lacks an attribute that is drawn.
+        """
+        check_attributes(
+            "path", path, "a path of bounds over radii", ("radii", "worst_case_error", "lower", "n_features")
+        )
+        order = np.argsort(path.radii, kind="stable")
+        return cls(
+            x=np.asarray(path.radii, dtype=float)[order],
+            x_label="radius s, in standard errors",
+            lower=np.asarray(path.lower, dtype=float)[order],
+            upper=np.asarray(path.worst_case_error, dtype=float)[order],
+            n_features=np.asarray(path.n_features)[order],
+            n_features_label="selected features",
+        )
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> BoundPathDisplay:
+        """The best bounds that each iteration of a fit had proven.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
+            Fitted.
+
+        Returns
+        -------
+        BoundPathDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        """
+        model = last_step(model)
+        check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("history_", "worst_case_error_"))
+        records = model.history_
+        return cls(
+            x=np.array([record["iteration"] for record in records], dtype=float),
+            x_label="iteration",
+            lower=np.array([record["lower"] for record in records]),
+            upper=np.array([record["upper"] for record in records]),
+            n_features=np.array([record["n_features"] for record in records]),
+            n_features_label="components of Φ that the solver works on",
+        )
+
+    def plot(self, ax: Any = None) -> BoundPathDisplay:
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax)
+        self._plot_bounds()
+        self.n_features_ax_, self.n_features_line_ = plot_n_features(
+            self.ax_, self.x, self.n_features, label=self.n_features_label
+        )
+        lines = [self.upper_line_, self.lower_line_, self.n_features_line_]
+        add_legend(self.ax_, handles=lines, loc="upper center", ncols=len(lines))
+        self.ax_.set_xlabel(self.x_label)
+        finish(self.ax_, title=f"Certified bounds on R* by {self.x_label.split(',')[0]}", grid="y")
+        return self
+
+    def _plot_bounds(self) -> None:
+        (self.upper_line_,) = self.ax_.plot(
+            self.x, self.upper, color=BLUE, marker="o", markersize=4, label="upper bound"
+        )
+        # Without markers, so that both are seen where they meet.
+        (self.lower_line_,) = self.ax_.plot(
+            self.x, self.lower, color=ORANGE, linestyle="--", label="lower bound"
+        )
+        self.ax_.set_ylabel("worst-case error R*")
+        leave_room_for_legend(self.ax_)
+
+
+@dataclass(eq=False, kw_only=True)
+class RadiusChoiceDisplay:
+    """Mean loss over the radius with a band of one standard error, and the number of features.
+
+    Parameters
+    ----------
+    radii : ndarray of shape (n_radii,)
+        The grid, ascending.
+    mean_loss, standard_error : ndarray of shape (n_radii,)
+        Mean of the folds and its standard error; NaN, and no band, where there is one fold only.
+    n_features : ndarray of shape (n_radii,)
+        Mean number of selected columns.
+    radius : float
+        The chosen one.
+    loss_label : str
+        What the loss is.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
+    n_features_ax_ : Axes
+        The axes with the scale on the right.
+    loss_line_, n_features_line_, radius_line_, limit_line_ : Line2D
+        Mean loss, number of features, the chosen radius, and the smallest mean loss plus its standard error,
+        up to which the rule ``"one-se"`` goes.
+    band_ : PolyCollection
+        One standard error to either side of the mean loss.
+    """
+
+    radii: FloatArray
+    mean_loss: FloatArray
+    standard_error: FloatArray
+    n_features: FloatArray
+    radius: float
+    loss_label: str
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> RadiusChoiceDisplay:
+        """From a classifier that has chosen its radius by cross-validation.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifierCV
+            Fitted with ``criterion="cross-validation"``.
+
+        Returns
+        -------
+        RadiusChoiceDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        """
+        check_fitted(
+            "model",
+            model,
+            "a MinimaxRiskClassifierCV fitted with criterion='cross-validation'",
+            ("cv_results_", "radius_"),
+        )
+        results = model.cv_results_
+        if "mean_loss" not in results:
+            raise TypeError(
+                "model must be a MinimaxRiskClassifierCV fitted with criterion='cross-validation', got "
+                f"{type(model).__name__}, whose cv_results_ have no mean_loss."
+            )
+        plain = getattr(model, "scoring", None) is None
+        return cls(
+            radii=np.asarray(results["radii"], dtype=float),
+            mean_loss=np.asarray(results["mean_loss"], dtype=float),
+            standard_error=np.asarray(results["standard_error"], dtype=float),
+            n_features=np.asarray(results["n_features"], dtype=float).mean(axis=0),
+            radius=float(model.radius_),
+            loss_label="error on left-out samples" if plain else "minus the score on left-out samples",
+        )
+
+    def plot(self, ax: Any = None) -> RadiusChoiceDisplay:
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax)
+        logarithmic(self.ax_)
+        self._plot_loss()
+        self.n_features_ax_, self.n_features_line_ = plot_n_features(
+            self.ax_, self.radii, self.n_features, label="selected features, mean of the folds"
+        )
+        self.radius_line_ = self.ax_.axvline(
+            self.radius, color=ORANGE, linewidth=2.0, label=f"chosen: s = {self.radius:.3g}"
+        )
+        handles = [self.loss_line_, self.limit_line_, self.n_features_line_, self.radius_line_]
+        add_legend(self.ax_, handles=handles, loc="upper center", ncols=2)
+        self.ax_.set_xlabel("radius s, in standard errors")
+        title = f"{self.loss_label[0].upper()}{self.loss_label[1:]} by radius, ± one standard error"
+        finish(self.ax_, title=title, grid="y")
+        return self
+
+    def _plot_loss(self) -> None:
+        (self.loss_line_,) = self.ax_.plot(
+            self.radii, self.mean_loss, color=BLUE, marker="o", markersize=4, label="mean of the folds"
+        )
+        self.band_ = self.ax_.fill_between(
+            self.radii,
+            self.mean_loss - self.standard_error,
+            self.mean_loss + self.standard_error,
+            color=BLUE,
+            alpha=0.2,
+            linewidth=0.0,
+        )
+        best = int(np.flatnonzero(self.mean_loss == self.mean_loss.min())[-1])
+        self.limit_line_ = self.ax_.axhline(
+            self.mean_loss[best] + self.standard_error[best],
+            color=BLACK,
+            linestyle="--",
+            linewidth=1.0,
+            label="smallest + its standard error",
+        )
+        self.ax_.set_ylabel(self.loss_label)
+        bottom, top = self.ax_.get_ylim()
+        # Room for the legend above; an error begins at zero.
+        self.ax_.set_ylim(bottom if self.mean_loss.min() < 0.0 else 0.0, top + 0.3 * (top - bottom))
+
+
+# Masses that differ by less than this differ by the rounding of the solver.
+TIE = 1e-9
+# More samples than this, and their numbers would touch.
+MOST_NUMBERS = 60
+
+
+@dataclass(eq=False, kw_only=True)
+class WorstCaseDistributionDisplay:
+    """Stacked bars: per sample the mass of the worst-case distribution on other labels and on its own.
+
+    A sample with no less mass on other labels than on its own is one whose label the adversary can make a
+    toss of a coin. With the signed coding and a free marginal the worst case fixes only the difference of the
+    two masses; what is left over is spread evenly, so that many samples share the same mass on the other
+    label.
+
+    Parameters
+    ----------
+    samples : ndarray of int
+        Positions of the drawn samples in the training data: those with no less mass on other labels than on
+        their own come first, and among them, as among the rest, the most mass on other labels.
+    own_mass, other_mass : ndarray of shape (n_shown,)
+        Mass on a sample's own label, and on all others.
+    n_samples : int
+        Number of labelled samples, drawn or not.
+    n_ambiguous : int
+        How many of them have mass on other labels, and no less than on their own.
+    total_other_mass : float
+        Mass on other labels, over all labelled samples.
+    n_unlabeled : int
+        Number of instances without a label, which are not drawn.
+    unlabeled_mass : float
+        Their mass.
+    names : list of str or None, default=None
+        Names of the drawn samples, where there are any.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where ``plot`` has drawn.
+    figure_ : Figure
+        The figure of ``ax_``.
+    other_bars_, own_bars_ : BarContainer
+        The lower and the upper part of the bars.
+    """
+
+    samples: IntArray
+    own_mass: FloatArray
+    other_mass: FloatArray
+    n_samples: int
+    n_ambiguous: int
+    total_other_mass: float
+    n_unlabeled: int
+    unlabeled_mass: float
+    names: list[str] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, y: Any, *, max_samples: int = 40, sample_names: Any = None
+    ) -> WorstCaseDistributionDisplay:
+        """From a fitted classifier and the labels that it was fitted on.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
+            Fitted.
+        y : array-like of shape (n_samples,)
+            The labels. Rows of ``worst_case_distribution_`` beyond their end are instances without a label.
+        max_samples : int, default=40
+            How many samples to draw at most.
+        sample_names : sequence of str or None, default=None
+            Names of all samples; None takes their numbers.
+
+        Returns
+        -------
+        WorstCaseDistributionDisplay
+            Ready to ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If ``model`` lacks an attribute that is drawn.
+        ValueError
+            If ``y`` does not hold the labels that the model was fitted on.
+        """
+        model = last_step(model)
+        check_fitted(
+            "model", model, "a fitted MinimaxRiskClassifier", ("worst_case_distribution_", "classes_")
+        )
+        distribution = np.asarray(model.worst_case_distribution_)
+        is_own = _own_labels(y, model.classes_, distribution)
+        labelled, unlabeled = distribution[: len(is_own)], distribution[len(is_own) :]
+        own, other = np.where(is_own, labelled, 0.0).sum(axis=1), np.where(is_own, 0.0, labelled).sum(axis=1)
+        is_ambiguous = (other > TIE) & (other >= own - TIE)
+        order = _in_doubt_first(own, other, is_ambiguous)[: check_limit("max_samples", max_samples)]
+        if sample_names is not None:
+            check_number_of_names("sample_names", sample_names, len(is_own))
+        return cls(
+            samples=order,
+            own_mass=own[order],
+            other_mass=other[order],
+            n_samples=len(is_own),
+            n_ambiguous=int(is_ambiguous.sum()),
+            total_other_mass=float(other.sum()),
+            n_unlabeled=len(unlabeled),
+            unlabeled_mass=float(unlabeled.sum()),
+            names=None if sample_names is None else [str(sample_names[i]) for i in order],
+        )
+
+    def plot(self, ax: Any = None) -> WorstCaseDistributionDisplay:
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
+        self.figure_, self.ax_ = figure_and_axes(ax, width=8.0)
+        places = range(len(self.samples))
+        self.other_bars_ = self.ax_.bar(places, self.other_mass, color=VERMILION, label="on other labels")
+        self.own_bars_ = self.ax_.bar(
+            places, self.own_mass, bottom=self.other_mass, color=PALE, label="on its own label"
+        )
+        if len(self.samples) <= MOST_NUMBERS:
+            labels = [str(sample) for sample in self.samples] if self.names is None else self.names
+            self.ax_.set_xticks(places, labels=labels, rotation=90, fontsize="small")
+        self.ax_.set_xlim(-0.8, len(self.samples) - 0.2)
+        self.ax_.set_xlabel("row of the training data" if self.names is None else "sample")
+        self.ax_.set_ylabel("mass in the worst-case distribution")
+        leave_room_for_legend(self.ax_)
+        add_legend(self.ax_, loc="upper right", ncols=2)
+        finish(self.ax_, title=self._title(), grid="y")
+        return self
+
+    def _title(self) -> str:
+        lines = [
+            f"mass on labels other than the sample's own: {self.total_other_mass:.1%}",
+            f"no less than on its own: {self.n_ambiguous} of {self.n_samples} samples",
+        ]
+        if self.n_unlabeled:
+            without = f"{self.n_unlabeled} rows without a label"
+            lines.append(f"left out: {without}, with a mass of {self.unlabeled_mass:.1%}")
+        return "\n".join(lines)
+
+
+def _in_doubt_first(own: FloatArray, other: FloatArray, is_ambiguous: BoolArray) -> IntArray:
+    """Samples with mass on other labels: the ambiguous, the most on others, the least on their own first."""
+    order = np.lexsort((np.rint(own / TIE), -np.rint(other / TIE), ~is_ambiguous))
+    return order[other[order] > TIE]
+
+
+def _own_labels(y: Any, classes: np.ndarray, distribution: FloatArray) -> BoolArray:
+    """For each sample with a label and each class, whether it is the sample's own."""
+    labels = column_or_1d(y)
+    if not 0 < len(labels) <= len(distribution):
+        raise ValueError(
+            "y must hold the labels that the model was fitted on, one for each of the first rows of its "
+            f"worst_case_distribution_, which has {len(distribution)} rows; got {len(labels)} labels."
+        )
+    is_own = labels[:, None] == classes
+    # Samples of weight zero have no mass, and may have labels that the model has not heard of.
+    strange = ~is_own.any(axis=1) & (distribution[: len(labels)].sum(axis=1) > 0)
+    if strange.any():
+        first = int(np.flatnonzero(strange)[0])
+        raise ValueError(
+            f"y must hold the labels that the model was fitted on, its classes_ are {classes.tolist()}; got "
+            f"{labels.tolist()[first]!r} at position {first}."
+        )
+    return is_own
