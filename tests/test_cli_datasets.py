@@ -155,7 +155,7 @@ def test_fetch_goes_on_after_a_failure_and_is_status_1(home, capsys, monkeypatch
     ("error", "status", "message"),
     [
         (KeyboardInterrupt(), 130, ""),
-        (ImportError('pip install "minimaxrisk[data]"'), 1, 'minimaxrisk: pip install "minimaxrisk[data]"\n'),
+        (ImportError('pip install "minimaxrisk[app]"'), 1, 'minimaxrisk: pip install "minimaxrisk[app]"\n'),
         (RuntimeError("odd"), 1, "minimaxrisk: RuntimeError: odd (the option --debug shows where)\n"),
     ],
 )

@@ -22,7 +22,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from minimaxrisk import __version__
-from minimaxrisk.app.cli import INTERRUPTED
+from minimaxrisk.app.cli import FAILED, INTERRUPTED
 from minimaxrisk.app.cli.commands import (
     demo_command,
     fit_command,
@@ -70,7 +70,7 @@ def with_transpose_value(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-FAILED, WRONG_INPUT = 1, 2
+WRONG_INPUT = 2
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True)
 app.command("fit", cls=ForgivingCommand)(fit_command)

@@ -58,7 +58,6 @@ from minimaxrisk.app.cli.options import (
     whole_number,
     with_reading_options,
 )
-from minimaxrisk.app.cli.reporting import check_page_file, write_page
 from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
@@ -237,6 +236,8 @@ def fit_command(
     check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
+    from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
+
     check_page_file(report, option="--report")
     check_genes(genes)
     if out is not None and out.suffix.lower() not in MODEL_ENDINGS and (out.is_file() or not out.exists()):
@@ -497,7 +498,12 @@ def report_command(
       minimaxrisk report model.skops genes.csv --compare
     """
     # Here, so that --help need not wait for the numerical packages.
-    from minimaxrisk.app.cli.reporting import annotations_of, make_report  # noqa: PLC0415
+    from minimaxrisk.app.cli.reporting import (  # noqa: PLC0415
+        annotations_of,
+        check_page_file,
+        make_report,
+        write_page,
+    )
     from minimaxrisk.app.cli.stored import (  # noqa: PLC0415
         beside_of,
         filled,

@@ -18,7 +18,6 @@ from typing import Any
 import typer
 
 import minimaxrisk
-from minimaxrisk._utils.parallel import listening
 
 
 class Part:
@@ -93,6 +92,8 @@ class Console:
     @contextmanager
     def parts(self, label: str) -> Iterator[Part]:
         """The same for work in parts, whose loops are listened to."""
+        from minimaxrisk._utils.parallel import listening  # noqa: PLC0415
+
         with self.progress(label) as show:
             part = Part(show)
             with listening(part.go_on):
