@@ -341,7 +341,7 @@ class TestEverydayTables:
         assert found["n_features"] == N_GENES - 1
         for container in (np.asarray, sparse.csr_matrix):
             for how, expected in (("mean", (X[:, 0] + X[:, -1]) / 2), ("max", np.maximum(X[:, 0], X[:, -1]))):
-                merged, kept, _ = without_duplicates(container(X), names, how, "t")
+                merged, kept, _ = without_duplicates(container(X), names, ReadOptions(duplicates=how), "t")
                 merged = merged.toarray() if sparse.issparse(merged) else merged
                 np.testing.assert_allclose(merged[:, 0], expected)
                 np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
@@ -351,7 +351,7 @@ class TestEverydayTables:
     def test_gaps_in_genes_of_the_same_name(self, how, expected):
         X = np.array([[1.0, np.nan, 3.0], [2.0, 4.0, 0.0], [np.nan, np.nan, 1.0]])
         for container in (np.asarray, sparse.csr_matrix):
-            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], how, "t")
+            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], ReadOptions(duplicates=how), "t")
             merged = merged.toarray() if sparse.issparse(merged) else merged
             np.testing.assert_array_equal(merged, [[1.0, 3.0], [expected, 0.0], [np.nan, 1.0]])
 
@@ -440,7 +440,7 @@ class TestEverydayTables:
         path = write_rows(tmp_path / "t.gct", rows, "\t")
         status, _, said = run(capsys, "fit", path, *told, "--no-guarantee", "--genes", table)
         assert status == 0, said
-        assert f"Columns that describe the genes are no samples: {', '.join(map(repr, about))}." in said
+        assert f"Columns that describe the genes are not samples: {', '.join(map(repr, about))}." in said
         with table.open() as file:
             genes = list(csv.DictReader(file))
         assert genes
@@ -792,7 +792,7 @@ class TestReadingAndWaiting:
         )  # the file is no value of the option
         assert status == 0, said
         assert json.loads(out)["n_features"] == N_GENES
-        assert "samples are in columns, as --transpose says" in said
+        assert "samples are in columns, because of --transpose" in said
         assert run(capsys, "fit", turned, *options, "no")[0] == 2
 
     def test_pages_of_the_same_data_differ_in_seconds_alone(self, folder, tmp_path, capsys):

@@ -70,7 +70,7 @@ def fit_and_write(
     parts.begin("reading")
     with console.progress(f"reading {data}"):
         study = read_training_study(
-            data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
+            data, target=target, labels=labels, ignore=ignore, sample_columns=beside.columns, options=reading
         )
     for remark in study.remarks:
         console.note(remark)

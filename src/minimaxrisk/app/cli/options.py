@@ -385,11 +385,13 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
+        from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
 
         chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
         if chosen["transpose"] is not None:
             chosen["transpose"] = Transpose(chosen["transpose"]).setting
-        reading = ReadOptions(**{name: value for name, value in chosen.items() if value is not None})
+        given = {name: value for name, value in chosen.items() if value is not None}
+        reading = ReadOptions(**given, spelling=COMMAND_LINE)
         if "data" not in options:  # called from Python
             command(*arguments, **options, reading=reading)
             return

@@ -19,8 +19,9 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model
-from minimaxrisk.app.files import ReadOptions, Study, are_generated
-from minimaxrisk.app.files.problems import listed
+from minimaxrisk.app.files import ReadOptions, Study
+from minimaxrisk.app.files.features import are_generated
+from minimaxrisk.app.files.messages import listed
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.covering_radii import GuaranteedError

@@ -31,8 +31,8 @@ from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Together
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
-from minimaxrisk.app.files.gene_tables import gct_sizes
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
+from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report import Findings, Provenance, gather_findings, render_report
 from minimaxrisk.app.report.page import is_bundle_kept
 from minimaxrisk.app.storage import SavedModel

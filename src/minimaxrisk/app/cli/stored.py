@@ -11,14 +11,9 @@ from sklearn.base import clone
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import Beside
-from minimaxrisk.app.files import (
-    ReadOptions,
-    Study,
-    count_missing,
-    has_several,
-    read_study_for_model,
-    refuse_missing,
-)
+from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
+from minimaxrisk.app.files.quality import count_missing
+from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.storage import SavedModel, fingerprint, fingerprint_of_used, load_model
 
 NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit again with --impute median"
@@ -60,7 +55,7 @@ def read_for_model(
             target=saved.target if target is None else target,
             labels=labels,
             ignore=ignore or (),
-            beside=beside_of(saved).columns if needs_labels else (),
+            sample_columns=beside_of(saved).columns if needs_labels else (),
             options=options,
             needs_labels=needs_labels,
         )
@@ -76,7 +71,7 @@ def beside_of(saved: SavedModel) -> Beside:
 
 def groups_of(saved: SavedModel, study: Study) -> np.ndarray | None:
     """The groups that the radii count; the data must be read with labels."""
-    return None if saved.groups is None else study.beside[saved.groups]
+    return None if saved.groups is None else study.sample_columns[saved.groups]
 
 
 REMEMBERED = ("layer", "sheet", "duplicates")

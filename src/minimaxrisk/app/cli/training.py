@@ -20,7 +20,7 @@ from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import Beside, Effort
 from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
 from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.app.files.problems import counted, ignoring, listed
+from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
 from minimaxrisk.app.report.gathering import guarantee_of_model
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
@@ -35,6 +35,7 @@ from minimaxrisk.guarantees.verification import Certificate, verify
 # or more than the memory of a common machine.
 PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
 NAMED = 3  # pairs of samples in a message
+IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def warn_of_giveaways(trained: Trained, console: Console) -> None:
         if found:
             console.warn(
                 f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
-                f"fit again with {ignoring(found)}"
+                f"fit again with {spelled(COMMAND_LINE, 'ignore', *found)}"
             )
 
 
@@ -148,7 +149,7 @@ def train(
 
 def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
     if not impute:
-        refuse_missing(study)
+        refuse_missing(study, advice=IMPUTE_OR_IGNORE)
         return None, study.X
     # Columns without any value were refused; if one came through, names must not move.
     imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
@@ -227,8 +228,8 @@ def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, comma
 
 def together_of(study: Study, beside: Beside, console: Console) -> Together:
     """The patients and batches of a study, with notes on what cannot be kept together."""
-    groups = None if beside.groups is None else study.beside[beside.groups]
-    batch = None if beside.batch is None else study.beside[beside.batch]
+    groups = None if beside.groups is None else study.sample_columns[beside.groups]
+    batch = None if beside.batch is None else study.sample_columns[beside.batch]
     y = np.asarray(study.y)
     if groups is not None:
         _refuse_mixed_groups(groups, y, beside, study)
