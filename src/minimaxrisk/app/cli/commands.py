@@ -410,6 +410,7 @@ def verify_command(
         load_first,
         not_training_data,
         read_for_model,
+        scaled,
         scaler_problems,
     )
     from minimaxrisk.app.report.phrases import clipping, outward  # noqa: PLC0415
@@ -420,7 +421,7 @@ def verify_command(
     X = filled(saved, study, console)
     is_training = is_training_data(saved, study, X)
     certificate = minimaxrisk.verify(
-        saved.classifier, saved.scaled(X), study.y, groups=groups_of(saved, study)
+        saved.classifier, scaled(saved, X), study.y, groups=groups_of(saved, study)
     )
     problems = [*certificate.problems, *scaler_problems(saved, X)]
     holds = not problems and is_training

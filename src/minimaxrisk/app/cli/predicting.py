@@ -18,7 +18,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model
+from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model, scaled
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.messages import listed
@@ -175,7 +175,7 @@ def _compared(
 def _predict(
     saved: SavedModel, study: Study, X: DataMatrix, scale: ScaleComparison | None, console: Console
 ) -> Predictions:
-    classifier, features = saved.classifier, saved.scaled(X)
+    classifier, features = saved.classifier, scaled(saved, X)
     return Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),

@@ -104,7 +104,12 @@ def filled(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
         refuse_missing(study, advice=NO_MEDIANS)
     elif (gaps := filled_gaps(study)) is not None:
         console.note(gaps)
-    return saved.filled(study.X)
+    return study.X if saved.imputer is None else saved.imputer.transform(study.X)
+
+
+def scaled(saved: SavedModel, X: DataMatrix) -> DataMatrix:
+    """Filled values as the classifier takes them: scaled and clipped, if the model does that."""
+    return X if saved.scaler is None else saved.scaler.transform(X)
 
 
 def filled_gaps(study: Study) -> str | None:
