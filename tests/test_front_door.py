@@ -36,7 +36,7 @@ from minimaxrisk._utils.parallel import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
 from minimaxrisk.app import storage
 from minimaxrisk.app.cli import main, reporting
-from minimaxrisk.app.cli.console import Console, Part
+from minimaxrisk.app.cli.console import Console, Stage
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.features import without_duplicates
 from minimaxrisk.app.storage import load_model, save_model
@@ -126,7 +126,7 @@ class TestNewSamplesOnAnotherScale:
         command = ("predict", folder / "plain.skops", new, "--strict", "--out", predictions)
         status, _, err = run(capsys, *command)
         assert status == 2
-        assert "as --strict says" in err
+        assert "No predictions were written (--strict)" in err
         assert not predictions.exists()
 
     def test_honest_samples_are_not(self, folder, tmp_path, capsys):
@@ -826,12 +826,12 @@ class TestReadingAndWaiting:
     def test_loops_of_fits_tell_how_far_they_are(self):
         X, y = expression(24, seed=6)
         model, said = MinimaxRiskClassifier().fit(X, y), []
-        part = Part(said.append, "cross-validation")
-        with listening(part.go_on):
+        stage = Stage(said.append, "cross-validation")
+        with listening(stage.advance):
             cross_validated_error(model, X, y, n_folds=3)
-            part.begin("path")
+            stage.begin("path")
             minimax_risk_path(X, y, [1.0, 2.0])
-            part.begin("guarantee")
+            stage.begin("guarantee")
             best_guarantee(model, X, y, n_folds=2, random_state=0)
         for line in (
             "cross-validation  1 of 3, ",
@@ -839,7 +839,7 @@ class TestReadingAndWaiting:
             "guarantee  1 of 2, ",
         ):
             assert any(text.startswith(line) for text in said)
-        part.begin("long")
-        part._begun -= 60.0
-        part.go_on(1, 11)
+        stage.begin("long")
+        stage._begun -= 60.0
+        stage.advance(1, 11)
         assert said[-1] == "long  1 of 11, about 10 min left"

@@ -17,7 +17,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.data_checks import check_batches, exact_copies, near_copies
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.options import Beside, Effort
+from minimaxrisk.app.cli.settings import Effort, SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
 from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
@@ -192,7 +192,7 @@ def guarantee_of(
     """What can be said about new samples; a report compares it with bounds that take longer."""
     if not (effort.has_guarantee and trained.certificate.valid):
         return None
-    with console.parts("guarantee"):
+    with console.stages("guarantee"):
         return guarantee_of_model(
             trained.classifier,
             trained.X,
@@ -204,7 +204,9 @@ def guarantee_of(
         )
 
 
-def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, command: str) -> SavedModel:
+def saved_model(
+    trained: Trained, *, columns: SampleColumns, reading: ReadOptions, command: str
+) -> SavedModel:
     """What goes into a model file."""
     study = trained.study
     return SavedModel(
@@ -218,23 +220,23 @@ def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, comma
         training_scale=training_scale(
             trained.classifier, trained.features, trained.y, before_scaling=trained.X
         ),
-        groups=beside.groups,
-        batch=beside.batch,
+        groups=columns.groups,
+        batch=columns.batch,
         reading=as_in_training(reading),
         command=command,
         versions=current_versions(),
     )
 
 
-def together_of(study: Study, beside: Beside, console: Console) -> Together:
+def together_of(study: Study, columns: SampleColumns, console: Console) -> Together:
     """The patients and batches of a study, with notes on what cannot be kept together."""
-    groups = None if beside.groups is None else study.sample_columns[beside.groups]
-    batch = None if beside.batch is None else study.sample_columns[beside.batch]
+    groups = None if columns.groups is None else study.sample_columns[columns.groups]
+    batch = None if columns.batch is None else study.sample_columns[columns.batch]
     y = np.asarray(study.y)
     if groups is not None:
-        _refuse_mixed_groups(groups, y, beside, study)
+        _refuse_mixed_groups(groups, y, columns, study)
         console.note(
-            f"{len(set(groups))} groups of {len(groups)} samples by {beside.groups!r} stay together in "
+            f"{len(set(groups))} groups of {len(groups)} samples by {columns.groups!r} stay together in "
             "folds, hold-outs and permutations, and the radii count groups."
         )
     within = None
@@ -242,20 +244,20 @@ def together_of(study: Study, beside: Beside, console: Console) -> Together:
         why = _why_not_within(batch, groups, y)
         within = batch if why is None else None
         said = "within batches" if why is None else f"over all samples: {why}"
-        console.note(f"Batches by {beside.batch!r}. A permutation test permutes labels {said}.")
+        console.note(f"Batches by {columns.batch!r}. A permutation test permutes labels {said}.")
     return Together(groups, batch, within)
 
 
-def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, beside: Beside, study: Study) -> None:
+def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColumns, study: Study) -> None:
     classes = {name: sorted({str(label) for label in y[groups == name]}) for name in dict.fromkeys(groups)}
     mixed = [name for name, labels in classes.items() if len(labels) > 1]
     if len(classes) < 2:
-        raise ValueError(f"{study.source}: --groups must tell groups apart, but {beside.groups!r} has one.")
+        raise ValueError(f"{study.source}: --groups must tell groups apart, but {columns.groups!r} has one.")
     if mixed:
         raise ValueError(
             f"{study.source}: the samples of a group must have one class, but {listed(mixed, 3)} of "
-            f"{beside.groups!r} have several, such as {' and '.join(classes[mixed[0]])}. Correct the "
-            f"classes; if patients were measured in both, pass --batch {beside.groups}, which permutes "
+            f"{columns.groups!r} have several, such as {' and '.join(classes[mixed[0]])}. Correct the "
+            f"classes; if patients were measured in both, pass --batch {columns.groups}, which permutes "
             "labels within patients."
         )
 
@@ -274,7 +276,7 @@ def describe_batches(trained: Trained, effort: Effort, console: Console) -> None
     together = trained.together
     if together.batch is None:
         return
-    with console.parts("batches"):
+    with console.stages("batches"):
         found = check_batches(
             trained.classifier,
             trained.features,
