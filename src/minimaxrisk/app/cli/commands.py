@@ -180,8 +180,7 @@ def fit_command(
         ),
     ] = Marginal.FREE,
     class_weight: Annotated[
-        ClassWeight | None,
-        fitting_option(help="Give all classes the same weight: --class-weight balanced"),
+        ClassWeight | None, fitting_option(help="Give all classes the same weight: --class-weight balanced")
     ] = None,
     permutations: Annotated[
         int | None,

@@ -52,7 +52,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             if found:
                 X, obs, var = (read_elem(file[key]) for key in (place, "obs", "var"))
                 numbers = _float_matrix(X)
-                annotations = {str(name).strip(): _texts(obs[name]) for name in obs.columns}
+                annotations = {str(name).strip(): _texts_of(obs[name]) for name in obs.columns}
     if not found:
         advice = f"; pass one of them as {spell(options, 'layer')}."
         raise ValueError(
@@ -73,15 +73,15 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     )
 
 
+def _texts_of(column: Any) -> TextArray:
+    missing = np.asarray(column.isna())
+    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
+
+
 def _float_matrix(X: Any) -> Any:
     if sparse.issparse(X):
         return sparse.csr_matrix(X).astype(np.float64, copy=False)
     return np.ascontiguousarray(X, dtype=np.float64)
-
-
-def _texts(column: Any) -> TextArray:
-    missing = np.asarray(column.isna())
-    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
 
 
 def read_npy(path: Path, options: ReadOptions) -> RawTable:

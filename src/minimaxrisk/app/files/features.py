@@ -12,14 +12,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
-from minimaxrisk.app.files.messages import (
-    COMMAND_LINE,
-    counted,
-    listed,
-    nearest,
-    repeated,
-    require_unique,
-)
+from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, nearest, repeated, require_unique
 from minimaxrisk.app.files.quality import (
     clinical_names,
     line_counters,

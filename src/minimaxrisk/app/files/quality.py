@@ -34,19 +34,16 @@ CLINICAL = frozenset(
 CLINICAL_ALONE = frozenset({"os", "pfs", "dfs", "rfs", "efs", "psa", "follow_up", "follow-up"})
 
 
-def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the stored values that are ``wrong``."""
+def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+    """Rows and columns of the stored values that are ``wrong``, and the first of them in words."""
     if sparse.issparse(study.X):
         entries = study.X.tocoo()
-        return entries.row[wrong], entries.col[wrong]
-    rows, columns = np.nonzero(wrong)
-    return rows, columns
-
-
-def _shown(study: Study, rows: np.ndarray, columns: np.ndarray) -> str:
+        rows, columns = entries.row[wrong], entries.col[wrong]
+    else:
+        rows, columns = np.nonzero(wrong)
     pairs = zip(rows[:SHOWN], columns[:SHOWN], strict=True)
     places = [f"sample {study.sample_names[i]!r}, column {study.feature_names[j]!r}" for i, j in pairs]
-    return "; ".join(places)
+    return rows, columns, "; ".join(places)
 
 
 def count_missing(study: Study) -> int:
@@ -69,26 +66,22 @@ def refuse_missing(study: Study, *, advice: str = f"{FILL}, or leave out the col
     ValueError
         If a value is missing, telling how many are, the first places and what to do.
     """
-    wrong = np.isnan(study.values)
-    if not wrong.any():
-        return
-    rows, columns = _places(study, wrong)
-    raise ValueError(
-        f"{study.source}: the data must have no missing values, got {len(rows)} in {len(np.unique(columns))} "
-        f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; "
-        f"{advice}."
-    )
+    rows, columns, shown = _places(study, np.isnan(study.values))
+    if len(rows):
+        raise ValueError(
+            f"{study.source}: the data must have no missing values, got {len(rows)} in "
+            f"{len(np.unique(columns))} of {counted(study.X.shape[1], 'column')}, the first at {shown}; "
+            f"{advice}."
+        )
 
 
 def refuse_infinite(study: Study, *, advice: str) -> None:
-    wrong = np.isinf(study.values)
-    if not wrong.any():
-        return
-    rows, columns = _places(study, wrong)
-    raise ValueError(
-        f"{study.source}: values must be finite, got {len(rows)} infinite, the first at "
-        f"{_shown(study, rows, columns)}; logarithms of 0 are a common cause: {advice}."
-    )
+    rows, _, shown = _places(study, np.isinf(study.values))
+    if len(rows):
+        raise ValueError(
+            f"{study.source}: values must be finite, got {len(rows)} infinite, the first at {shown}; "
+            f"logarithms of 0 are a common cause: {advice}."
+        )
 
 
 def looks_like_counts(study: Study) -> str | None:

@@ -96,10 +96,6 @@ class RawTable:
         """Names of all columns of the table, those of text first since they are few."""
         return [*self.texts, *self.names]
 
-    def columns_after_first(self) -> list[str]:
-        """Names of all columns but the first one of the file."""
-        return [name for name in self.columns() if self.first is None or name != self.first.name]
-
     def column(self, name: str) -> TextArray | None:
         """A column or an annotation as text; None if there is none of this name."""
         # Annotations first: they are meant to be labels, and a gene may have the same name.
@@ -224,15 +220,12 @@ def _remark_on_rows(raw: RawTable, request: ReadRequest) -> RawTable:
     hint = "" if request.for_model else transpose_hint(raw, request.options)
     if not hint and request.options.transpose != AUTO:
         return raw
-    return raw.with_remarks(f"Rows were taken as samples{_reason_to_stay(raw, request)}.{hint}")
-
-
-def _reason_to_stay(raw: RawTable, request: ReadRequest) -> str:
-    """Why columns are features, where names tell."""
-    columns = {*raw.columns(), *raw.annotations}
-    if request.for_model:
-        return ", since the features of the model are columns" if columns & set(request.features) else ""
-    return f", since {request.target!r} is a column" if request.target in columns else ""
+    columns, reason = {*raw.columns(), *raw.annotations}, ""
+    if request.for_model and columns.intersection(request.features):
+        reason = ", since the features of the model are columns"
+    elif not request.for_model and request.target in columns:
+        reason = f", since {request.target!r} is a column"
+    return raw.with_remarks(f"Rows were taken as samples{reason}.{hint}")
 
 
 def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str | None:
@@ -389,7 +382,8 @@ def _refuse_unmatched(
         return
     places = {} if names is None else {place: list(names)}
     if not raw.settled and raw.named and request.options.finds_orientation:
-        places[f"The header of {request.where.name}"] = raw.columns_after_first()
+        first = None if raw.first is None else raw.first.name
+        places[f"The header of {request.where.name}"] = [name for name in raw.columns() if name != first]
     for where, candidates in places.items():
         pair = labels.spelt_differently(candidates)
         if pair is not None:

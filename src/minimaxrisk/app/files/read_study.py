@@ -11,16 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.app.files.binary_formats import (
-    read_feather,
-    read_h5ad,
-    read_mat,
-    read_npy,
-    read_npz,
-    read_parquet,
-    read_svmlight,
-    read_workbook,
-)
+from minimaxrisk.app.files import binary_formats as formats
 from minimaxrisk.app.files.cells import TextArray, text_array
 from minimaxrisk.app.files.features import model_features, training_features
 from minimaxrisk.app.files.labels import (
@@ -44,17 +35,13 @@ from minimaxrisk.app.files.text_tables import read_gct, read_series_matrix, read
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 READERS: dict[str, Callable[[Path, ReadOptions], RawTable]] = {
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
-    ".feather": read_feather,
-    ".arrow": read_feather,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mat": read_mat,
-    ".xlsx": read_workbook,
-    ".xls": read_workbook,
-    ".ods": read_workbook,
-    ".h5ad": read_h5ad,
+    **dict.fromkeys((".parquet", ".pq"), formats.read_parquet),
+    **dict.fromkeys((".feather", ".arrow"), formats.read_feather),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), formats.read_workbook),
+    ".npy": formats.read_npy,
+    ".npz": formats.read_npz,
+    ".mat": formats.read_mat,
+    ".h5ad": formats.read_h5ad,
 }
 EXTENSIONS = (*TEXT, *SVMLIGHT, *READERS)
 SPARSE_LINE = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?([ \t]+qid:\d+)?([ \t]+\d+:[-+\d.eE]+)+\s*(#|$)")
@@ -122,7 +109,7 @@ def _read(path: Path, options: ReadOptions) -> RawTable:
 
 def _read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     head(path)  # reports damaged compression, which the parser would not
-    return read_svmlight(path, options)
+    return formats.read_svmlight(path, options)
 
 
 def _read_lines(file: TextFile, options: ReadOptions) -> RawTable:
@@ -267,17 +254,13 @@ def _aside(arranged: Arranged, target: str | None) -> set[str]:
     return {*arranged.aside, target}
 
 
-def _without_ignored(arranged: Arranged) -> RawTable:
-    """The table without a first column that is to be ignored, so that it is not taken for sample names."""
-    raw = arranged.raw
-    is_ignored = raw.first is not None and raw.first.name in arranged.aside
-    return replace(raw, first=None) if is_ignored else raw
-
-
 def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> JoinedLabels:
+    raw = arranged.raw
     if arranged.has_names:
         return join_by_name(labels, arranged.samples, request, arranged.names_column)
-    return join_in_order(labels, _without_ignored(arranged), request)
+    if raw.first is not None and raw.first.name in arranged.aside:
+        raw = replace(raw, first=None)  # an ignored column does not name the samples
+    return join_in_order(labels, raw, request)
 
 
 def read_study_for_model(

@@ -138,7 +138,9 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
     blank = delimiter + " \t\r\n"
     columns = sorted(body.texts)
     texts = [body.texts[j] for j in columns]
-    for line_number, raw in _below_header(numbered, layout, delimiter):
+    if layout.named:  # the header may have blank lines before it and line breaks inside
+        next(split_records((line for _, line in numbered), delimiter))
+    for line_number, raw in numbered:
         line = " ".join(raw.split()) if delimiter == " " else raw.rstrip("\r\n")
         if not line.strip(blank):
             continue
@@ -152,15 +154,6 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
         for column, cell in zip(texts, _pick(line, delimiter, columns, width), strict=True):
             column.append(cell.strip())
         yield line if layout.style.is_plain else layout.style.plain(line)
-
-
-def _below_header(
-    numbered: Iterator[tuple[int, str]], layout: Layout, delimiter: str
-) -> Iterator[tuple[int, str]]:
-    """What follows the header, which may have blank lines before it and line breaks inside."""
-    if layout.header_rows:
-        next(split_records((line for _, line in numbered), delimiter))
-    return numbered
 
 
 def _pick(line: str, delimiter: str, columns: Sequence[int], width: int) -> list[str]:
