@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import minimaxrisk as library
 from experiments.harness.record_file import Item, compare_records, write_record
-from minimaxrisk.cli import main as command_line
+from minimaxrisk.app.cli import main as command_line
 from minimaxrisk.datasets import make_expression, make_text
 
 # Calls whose names or arguments may change. The names in what they return belong to the record.
