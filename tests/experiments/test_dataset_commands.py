@@ -12,6 +12,7 @@ from experiments import datasets
 from experiments.__main__ import main
 from experiments.datasets.registry import REGISTRY
 from minimaxrisk import __version__
+from terminal import unwrapped
 
 HEADER = "name,file,n_samples,n_features,n_classes,sha256,notes,matches_paper_shape\n"
 
@@ -80,7 +81,7 @@ def test_list(home, capsys):
 def test_info(home, capsys):
     status, out, _ = run(capsys, "datasets", "info", "Colon")
     assert status == 0
-    words = " ".join(out.split())
+    words = unwrapped(out)
     assert "62 samples, 2000 features, 2 classes" in words
     assert "PNAS 96(12)" in words
     assert REGISTRY["Colon"].url in out
@@ -113,7 +114,15 @@ def test_a_wrong_command_line_is_status_2(home, capsys, monkeypatch, arguments, 
     status, out, err = run(capsys, "datasets", *arguments)
     assert status == 2
     assert out == ""
-    assert re.search(message, " ".join(err.split()))
+    assert re.search(message, unwrapped(err))
+
+
+def test_a_narrow_terminal_breaks_lines_and_loses_no_word(capsys, monkeypatch):
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 40)
+    status, _, err = run(capsys, "datasets", "fetch", "Colon", "--all")
+    assert status == 2
+    assert max(map(len, err.splitlines())) == 40
+    assert "give the names of data sets, or --all" in unwrapped(err)
 
 
 def test_a_wrong_manifest_is_status_2(home, capsys):
