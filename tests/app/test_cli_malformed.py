@@ -6,12 +6,16 @@ import gzip
 import json
 import pickle
 import re
+import subprocess
+import sys
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import minimaxrisk
 from minimaxrisk.app.cli import main
 from terminal import unwrapped
 from tests import study_files
@@ -209,3 +213,35 @@ def test_three_samples_are_few_but_no_error(tmp_path, capsys):
     )
     assert main(["fit", str(data), "--target", "diagnosis", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n_samples"] == 3
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"minimaxrisk {minimaxrisk.__version__}\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "minimaxrisk", "--version"], capture_output=True, check=False
+    )
+    assert done.stdout.decode().split() == ["minimaxrisk", minimaxrisk.__version__]
+    refused = [sys.executable, "-m", "minimaxrisk", "forget"]
+    assert subprocess.run(refused, capture_output=True, check=False).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (ValueError("wrong"), 2, "minimaxrisk: wrong\n"),
+        (ImportError("install it"), 1, "minimaxrisk: install it\n"),
+        (RuntimeError("odd"), 1, "minimaxrisk: RuntimeError: odd (the option --debug shows where)\n"),
+    ],
+)
+def test_errors_become_statuses(tmp_path, capsys, monkeypatch, error, status, message):
+    def stop(*_, **__):
+        raise error
+
+    monkeypatch.setattr("minimaxrisk.app.cli.tour.main", stop)
+    arguments = ["demo", "--out", str(tmp_path / "tour")]
+    assert main(arguments) == status
+    assert capsys.readouterr().err == message
+    with pytest.raises(type(error)) if isinstance(error, Exception) else nullcontext():
+        main(["--debug", *arguments])
