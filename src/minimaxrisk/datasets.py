@@ -1,4 +1,4 @@
-"""Simulated studies whose truth is known: gene expression with a known Bayes error, and texts on two topics."""
+"""Simulated studies whose truth is known: gene expression with a known Bayes error, texts on two topics."""
 
 from __future__ import annotations
 
