@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -51,7 +50,6 @@ __all__ = [
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
-    "LinearClassifierMixin",
     "StrOptions",
     "check_sample_weight",
     "fit_context",

@@ -18,7 +18,6 @@ from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CallbackSupportMixin,
     Interval,
-    LinearClassifierMixin,
     StrOptions,
     fit_context,
     with_callbacks,
@@ -31,7 +30,9 @@ from minimaxrisk.estimators.fitting import (
     make_monitor,
     take_over_columns,
 )
+from minimaxrisk.estimators.prediction import PredictionMixin
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 # A gap is accepted up to so many times the tolerance, and always up to this fraction of the objective.
@@ -39,7 +40,7 @@ ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 
 
 @parameters_by_keyword
-class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator):
+class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     r"""Linear support vector machine with an L1 penalty, exact and certified.
 
     .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
@@ -249,6 +250,9 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
             )
         return self
 
+    def _fitted_rule(self) -> LinearRule:
+        return LinearRule.from_full(self.coef_, self.intercept_, threshold=None)
+
     def _solve(
         self, posed: PosedL1SVM, initial: Any, bridge: CallbackBridge
     ) -> tuple[list[Solution], list[dict[str, Any]]]:
@@ -297,11 +301,6 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         self.n_iter_ = len(history)
         self.n_passes_ = 1 + posed.binary[0][0].features.n_passes  # the first one scales
         self.history_ = history
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:
