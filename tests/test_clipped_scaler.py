@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -17,7 +18,6 @@ from minimaxrisk import (
     L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
-    RandomFourierFeatures,
     permutation_test,
     verify,
 )
@@ -180,7 +180,7 @@ def test_bad_data():
         MinimaxRiskClassifier(),
         L1SVMClassifier(),
         MinimaxRiskSelector(),
-        make_pipeline(RandomFourierFeatures(random_state=0), MinimaxRiskClassifier()),
+        make_pipeline(RBFSampler(random_state=0), MinimaxRiskClassifier()),
     ],
 )
 @pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning")
