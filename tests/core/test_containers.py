@@ -419,7 +419,7 @@ def test_a_model_of_data_on_disk_is_a_model_file(container, study, expected, tmp
 
 
 def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
-    page = (Path(__file__).parents[1] / "docs" / "large_data.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "large_data.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).standard_normal((N, 40), dtype=np.float32)
