@@ -14,7 +14,6 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    RandomFourierFeatures,
     permutation_test,
     verify,
 )
@@ -298,7 +297,7 @@ def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
         assert device.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
-@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), RandomFourierFeatures()])
+@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler()])
 def test_what_works_on_numpy_arrays_alone_says_so(what, study):
     X, y = study
     with pytest.raises(
