@@ -14,13 +14,13 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.interior_point.constraints import WorkingSet, moment_constraints
-from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
+from minimaxrisk.engines.interior_point.engine import notable_components
 from minimaxrisk.engines.interior_point.factors import CautiousDiagonalFactor, diagonal_factor
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import SIGNS, InstanceStep, NewtonSystem
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import SolverError
-from minimaxrisk.engines.solution import Solution
+from minimaxrisk.engines.solution import Solution, is_stuck
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Problem
@@ -130,12 +130,11 @@ def _approach(point: InteriorPoint, objective: ExpectedLoss, best: Solution) -> 
         best.offer_stage(stage, upper)
         w = point.system.distribution()
         best.offer_distribution(w, objective.value(w))
-        gaps.append(best.upper - best.lower)
+        gaps.append(best.gap)
         # 2) Stop where the gap is small, or no longer shrinks.
         if gaps[-1] <= NEAR:
             return True
-        is_stuck = len(gaps) > PATIENCE and gaps[-1] > 0.5 * gaps[-1 - PATIENCE]
-        if is_stuck or len(gaps) == MOST_ITERATIONS:
+        if is_stuck(gaps) or len(gaps) == MOST_ITERATIONS:
             return False
         # 3) Take a Newton step.
         try:
