@@ -181,7 +181,7 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(factors, "MANY_INSTANCES", 50)
+    monkeypatch.setattr(factors, "FEWEST_ON_DEVICE", 50)
     monkeypatch.setattr(working_rows, "FEW_NUMBERS", 2000)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2

@@ -64,6 +64,10 @@ class DeviceProblem(Problem):
         return to_numpy(self.lam_there)
 
     @property
+    def tau_and_lam(self) -> tuple[Any, Any]:
+        return self.tau_there, self.lam_there
+
+    @property
     def smallest_radius(self) -> float:
         return float(self.features.xp.min(self.lam_there))
 

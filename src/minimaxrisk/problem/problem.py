@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -84,6 +85,11 @@ class Problem:
     def n_components(self) -> int:
         """m = B d, the length of Phi."""
         return self.shape[0] * self.shape[1]
+
+    @property
+    def tau_and_lam(self) -> tuple[Any, Any]:
+        """Both where the features are: NumPy arrays, or arrays on a device."""
+        return self.tau, self.lam
 
     @property
     def smallest_radius(self) -> float:
