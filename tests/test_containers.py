@@ -27,8 +27,8 @@ from minimaxrisk._utils.containers import StoredArray, Table, is_in_chunks, is_m
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.estimators import fitting
 from minimaxrisk.features import implicit
-from minimaxrisk.features.dense import DenseFeatures, dense_features
-from minimaxrisk.features.implicit import ImplicitFeatures, implicit_features
+from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features
+from minimaxrisk.features.implicit import implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 

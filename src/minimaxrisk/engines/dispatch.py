@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from minimaxrisk.engines.batched.device_engine import (
     solve_together_there,
 )
 from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
-from minimaxrisk.engines.batched.shared_columns import shared_matrix, with_features_of_its_own
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
@@ -44,9 +44,7 @@ from minimaxrisk.engines.solution import (
     Solution,
     Stage,
 )
-from minimaxrisk.features.dense import TILE
 from minimaxrisk.problem.objective import SmoothableObjective
-from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem, upper_bound
 
 
@@ -75,7 +73,7 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
         return record["upper"] - record["lower"] <= gap_tol
 
     return [
-        _bound_alone(with_features_of_its_own(problem), settings, is_near) if found is None else found.upper
+        _bound_alone(_with_fastest_features(problem), settings, is_near) if found is None else found.upper
         for problem, found in zip(problems, _together(problems, settings, gap_tol), strict=True)
     ]
 
@@ -87,7 +85,7 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
     other problems.
     """
     return [
-        _approach_alone(with_features_of_its_own(problem), settings)
+        _approach_alone(_with_fastest_features(problem), settings)
         if found is None
         else found.stage.expand(*problem.shape)
         for problem, found in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
@@ -100,8 +98,8 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
         return batch_size(problem)
     if can_share_there(problem, settings):
         return batch_size_there(problem)
-    # Solved one by one, small dense problems still share the pass that takes their moments.
-    return TILE if shared_matrix(problem) is not None and problem.n_instances <= MOST_INSTANCES else 1
+    # Small problems that are solved one by one may still share the pass that takes their moments.
+    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
 
 
 def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
@@ -109,10 +107,8 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        if isinstance(problem, DeviceProblem) and can_share_there(problem, settings):
-            alike.setdefault((id(problem.features.data), problem.n_instances), []).append(i)
-        elif can_share(problem, settings):
-            alike.setdefault((id(shared_matrix(problem)), problem.n_instances), []).append(i)
+        if can_share(problem, settings) or can_share_there(problem, settings):
+            alike.setdefault((id(problem.features.shared), problem.n_instances), []).append(i)
     for places in alike.values():
         chosen = [problems[i] for i in places]
         for i, of_one in zip(places, _solved(chosen, gap_tol), strict=True):
@@ -121,13 +117,18 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
 
 
 def _solved(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
-    there = [problem for problem in problems if isinstance(problem, DeviceProblem)]
-    if there:
-        return solve_together_there(there, gap_tol)
+    if problems[0].features.location == "device":
+        return solve_together_there(problems, gap_tol)
     return [
         None if mu is None else Found(Stage.of(mu), upper_bound(problem, problem.objective, mu))
         for problem, mu in zip(problems, solve_together(problems, gap_tol), strict=True)
     ]
+
+
+def _with_fastest_features(problem: Problem) -> Problem:
+    """For the engine of a single problem; a part of the samples is copied."""
+    copied = problem.features.copied()
+    return problem if copied is problem.features else replace(problem, features=copied)
 
 
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
@@ -203,7 +204,7 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
     if settings.solver == "auto":
         remarks.append(
             f"solver='auto' took 'first-order', here to a certified gap of {gap}, because the interior point "
-            f"would take {demands}; naming the solver says that this is known"
+            f"would take {demands}; set solver='first-order' to silence this warning"
         )
     if not (solution.converged or solution.stopped or solution.interrupted):
         exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"

@@ -33,7 +33,14 @@ from minimaxrisk._utils.dask_arrays import (
     total,
 )
 from minimaxrisk.features.dense import DenseFeatures, column_blocks
-from minimaxrisk.features.matrix import ClassMoments, ColumnScale, is_negligible, power_of_two
+from minimaxrisk.features.matrix import (
+    ClassMoments,
+    ColumnScale,
+    FeatureMatrix,
+    Location,
+    is_negligible,
+    power_of_two,
+)
 from minimaxrisk.samples.instances import Instances
 
 
@@ -159,11 +166,10 @@ SMALLEST_SCALE = 1e-100
 
 
 @dataclass
-class DaskFeatures:
+class DaskFeatures(FeatureMatrix):
     """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
 
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
+    location: ClassVar[Location] = "chunks"
 
     data: Any  # a dask array of real numbers
     rows: IntArray
@@ -256,15 +262,10 @@ class DaskFeatures:
         products *= self.factor
         return np.hstack([mass, products]) if self.has_intercept else products
 
-    correlate_roughly = correlate
-
     def largest_deviations(
         self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
     ) -> FloatArray:
-        """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``.
-
-        Of the columns of X: a column of ones has limits of its own.
-        """
+        """Of the columns of X: a column of ones has limits of its own."""
         self.n_passes += 1
         flat = weights.reshape(-1, weights.shape[2])
         mass, lead = flat.sum(axis=1, keepdims=True), self.lead
@@ -374,9 +375,6 @@ class DaskFeatures:
             ]
             fetched = self.inner_columns(missing, fetch(tasks))
         return self._put_together(indices, missing, fetched).T
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
     @property
     def held(self) -> IntArray:

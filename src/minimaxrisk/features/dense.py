@@ -6,8 +6,8 @@ Means of instances, not written down: ``S Psi`` with the shares S of the instanc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,9 +15,12 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.containers import BLOCK_ELEMENTS, StoredArray, Table
 from minimaxrisk.features.matrix import (
+    ENOUGH_VARIANCE,
+    SMALLEST_SQUARE,
     ClassMoments,
     ColumnScale,
     FeatureMatrix,
+    PartOfRows,
     is_negligible,
     power_of_two,
     within_class_moments,
@@ -32,20 +35,18 @@ GROUP_ELEMENTS = 1 << 21
 # Rows of weights in one product, where many are asked for. Measured on 72 x 7129: 183 us for a row alone, 107
 # for each of 8, 84 of 16, which leave more of them empty when the rows are few.
 TILE = 8
-# Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), a mean
-# that one subtraction removes to this fraction of the deviation, and within a class a variance that is not
-# dwarfed by the squared mean.
-SMALLEST_SQUARE = 1e-200
+# Plain formulas for the moments are accurate if one subtraction leaves this share of the deviation as mean.
 MEAN_LEFT_OVER = 1e-12
-ENOUGH_VARIANCE = 1e-3
+# Columns that vary less on a part, beside the whole, have lost digits when the whole was scaled.
+ENOUGH_DEVIATION = 1e-3
 
 
 @dataclass
-class DenseFeatures:
+class DenseFeatures(FeatureMatrix):
     """A feature matrix held as one array, column by column: engines gather few columns of many."""
 
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
+    can_relabel: ClassVar[bool] = True
+    labellings_per_pass: ClassVar[int] = TILE
 
     values: FloatArray
     n_passes: int = 0
@@ -54,14 +55,16 @@ class DenseFeatures:
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
 
+    @property
+    def shared(self) -> DenseFeatures:
+        return self
+
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         return block_weights @ self.values
 
-    correlate_roughly = correlate
-
     def correlate_many(self, weights: FloatArray) -> FloatArray:
-        """The same for any number of rows, none of which depends on the others to the last bit."""
+        """No row of the answer depends on the others, to the last bit."""
         self.n_passes += 1
         padded = padded_to_tiles(weights)
         found = np.empty((len(padded), self.shape[1]))
@@ -103,6 +106,14 @@ class DenseFeatures:
         used, shape = n_classes * len(p_hats), (len(p_hats), n_classes, d)
         return first[:used].reshape(shape), second[:used].reshape(shape)
 
+    def has_parts(self, *, of_groups: bool) -> bool:
+        return not of_groups
+
+    def parts(
+        self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
+    ) -> Sequence[tuple[DensePart, ClassMoments, ColumnScale] | None]:
+        return scaled_parts(self, scale, parts, centre=centre)
+
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
         return DenseFeatures(np.asfortranarray(shares @ self.values))
@@ -115,9 +126,6 @@ class DenseFeatures:
 
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
 
 def dense_features(
@@ -291,12 +299,218 @@ def rescale_in_place(
     return shift, scale
 
 
-@dataclass
-class AveragedFeatures:
-    """Features of means, each of which is a row of ``shares`` (u x n) times the features of the instances."""
+@dataclass(frozen=True)
+class HeldColumns:
+    """Columns of the features that are written down, centred and scaled (n x c)."""
 
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
+    indices: IntArray
+    values: FloatArray
+
+
+def no_columns(n_instances: int) -> HeldColumns:
+    return HeldColumns(np.zeros(0, dtype=np.intp), np.zeros((n_instances, 0)))
+
+
+@dataclass
+class ImplicitFeatures(FeatureMatrix):
+    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
+
+    data: StoredArray
+    rows: IntArray
+    shift: FloatArray
+    factor: FloatArray  # zero for columns that do not vary, and for those that are held
+    has_intercept: bool
+    held: HeldColumns
+    n_passes: int = 0
+    _instance_of_row: IntArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._instance_of_row = np.full(self.data.shape[0], -1, dtype=np.intp)
+        self._instance_of_row[self.rows] = np.arange(len(self.rows))
+
+    @property
+    def has_rough_passes(self) -> bool:
+        return self.data.dtype == np.float32
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.data.shape[1] + self._lead
+
+    @property
+    def _lead(self) -> int:
+        return int(self.has_intercept)
+
+    def correlate(self, block_weights: FloatArray) -> FloatArray:
+        return self._products(block_weights, np.float64)
+
+    def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
+        return self._products(block_weights, np.float32 if self.has_rough_passes else np.float64)
+
+    def _products(self, block_weights: FloatArray, dtype: Any) -> FloatArray:
+        self.n_passes += 1
+        everywhere = np.zeros((len(block_weights), self.data.shape[0]), dtype=dtype)
+        everywhere[:, self.rows] = block_weights
+        found, mass = np.zeros((len(block_weights), self.shape[1])), block_weights.sum(axis=1, keepdims=True)
+        found[:, : self._lead], inner = mass, found[:, self._lead :]
+        for rows, columns, block in self.data.blocks():
+            inner[:, columns] += everywhere[:, rows] @ block.astype(dtype, copy=False)
+            if rows.stop == self.data.shape[0]:
+                inner[:, columns] -= mass * self.shift[columns]
+                inner[:, columns] *= self.factor[columns]
+        if len(self.held.indices):
+            inner[:, self.held.indices] = block_weights @ self.held.values
+        return found
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        inner = coefficients[:, self._lead :]
+        used = np.flatnonzero(inner.any(axis=0))
+        self.n_passes += 2 * len(used) > self.shape[1]
+        coef = inner[:, used] * self.factor[used]
+        everywhere = np.zeros((len(coef), self.data.shape[0]))
+        for rows, places, block in self.data.blocks_of(used):
+            everywhere[:, rows] += coef[:, places] @ block.astype(np.float64, copy=False).T
+        scores = everywhere[:, self.rows] - (coef @ self.shift[used])[:, None]
+        if len(self.held.indices):
+            scores += inner[:, self.held.indices] @ self.held.values.T
+        return scores + coefficients[:, :1] if self.has_intercept else scores
+
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        found = np.zeros((len(weights), self.shape[1]))
+        for instances, columns, block in self._blocks():
+            found[:, columns] += weights[:, instances] @ function(block)
+        return found
+
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
+        self.n_passes += 1
+        shape = (len(p_hats[0]), self.shape[1])
+        sums = [(np.zeros(shape), np.zeros(shape)) for _ in p_hats]
+        for instances, columns, block in self._blocks():
+            square = np.square(block)
+            for p_hat, (first, second) in zip(p_hats, sums, strict=True):
+                first[:, columns] += p_hat[:, instances] @ block
+                second[:, columns] += p_hat[:, instances] @ square
+        return [
+            ClassMoments(p_hat.sum(axis=1), *mean_and_variance(first, second, p_hat, self.columns))
+            for p_hat, (first, second) in zip(p_hats, sums, strict=True)
+        ]
+
+    def averaged(self, shares: sparse.csr_array) -> AveragedFeatures:
+        return AveragedFeatures(self, shares)
+
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        values = np.ones((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        inner = values[len(after) :, self._lead :]
+        inner[:] = self.data.rows_at(self.rows[indices])
+        inner -= self.shift
+        inner *= self.factor
+        inner[:, self.held.indices] = self.held.values[indices]
+        return DenseFeatures(values)
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        is_inner = indices >= self._lead
+        inner = indices[is_inner] - self._lead
+        values = np.ones((len(indices), len(self.rows)))
+        gathered = self.data.columns_at(inner).T[:, self.rows] - self.shift[inner, None]
+        gathered *= self.factor[inner, None]
+        if len(self.held.indices):
+            place = np.searchsorted(self.held.indices, inner)
+            is_held = self.held.indices[np.minimum(place, len(self.held.indices) - 1)] == inner
+            gathered[is_held] = self.held.values.T[place[is_held]]
+        values[is_inner] = gathered
+        return values.T
+
+    def _blocks(self) -> Iterator[tuple[IntArray, slice, FloatArray]]:
+        """Instances, columns and the values there: float64, centred and scaled."""
+        lead, held = self._lead, self.held
+        if lead:
+            yield np.arange(len(self.rows)), slice(0, 1), np.ones((len(self.rows), 1))
+        for rows, columns, block in self.data.blocks():
+            instances, values = self._instance_of_row[rows], block
+            if (instances < 0).any():
+                instances, values = instances[instances >= 0], block[instances >= 0]
+            centred = values - self.shift[columns]
+            centred *= self.factor[columns]
+            own = slice(*np.searchsorted(held.indices, [columns.start, columns.stop]))
+            centred[:, held.indices[own] - columns.start] = held.values[instances, own]
+            yield instances, slice(columns.start + lead, columns.stop + lead), centred
+
+
+class DensePart(ImplicitFeatures):
+    """The features ``(X[rows] - shift) * factor``, where X is the whole matrix, which is a copy already."""
+
+    labellings_per_pass: ClassVar[int] = TILE
+
+    def __init__(self, whole: DenseFeatures, rows: IntArray, shift: FloatArray, factor: FloatArray) -> None:
+        values = StoredArray(whole.values, is_finite=True)
+        super().__init__(values, rows, shift, factor, has_intercept=False, held=no_columns(len(rows)))
+        self.whole = whole
+
+    @property
+    def shared(self) -> DenseFeatures:
+        return self.whole
+
+    def copied(self) -> DenseFeatures:
+        self.n_passes += 1
+        return self.some_rows(np.arange(len(self.rows)), after=np.empty((0, self.shape[1])))
+
+
+def scaled_parts(
+    whole: DenseFeatures, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
+) -> list[tuple[DensePart, ClassMoments, ColumnScale] | None]:
+    """Parts of a matrix, scaled by their own moments, which one pass gives for all of them.
+
+    None stands for a part with columns that vary so little there that the whole does not tell how.
+    """
+    first, second = whole.sums_within_classes([part.p_hat for part in parts])
+    return [
+        _scaled(whole, scale, part, sums, squares, centre=centre)
+        for part, sums, squares in zip(parts, first, second, strict=True)
+    ]
+
+
+def _scaled(
+    whole: DenseFeatures,
+    scale: ColumnScale,
+    part: PartOfRows,
+    sums: FloatArray,
+    squares: FloatArray,
+    *,
+    centre: bool,
+) -> tuple[DensePart, ClassMoments, ColumnScale] | None:
+    lead, square = scale.n_leading, squares.sum(axis=0)
+    shift = sums.sum(axis=0) if centre else np.zeros_like(square)
+    shift[:lead] = 0.0
+    variance = square - shift**2
+    doubtful = np.flatnonzero(variance < np.maximum(ENOUGH_VARIANCE * square, ENOUGH_DEVIATION**2))
+    is_empty = np.zeros(len(shift), dtype=np.bool_)
+    if len(doubtful):
+        given = part.columns(doubtful - lead)
+        is_empty[doubtful] = (given == given[0]).all(axis=0) if centre else ~given.any(axis=0)
+        doubtful = doubtful[~is_empty[doubtful]]
+    if len(doubtful):
+        block = whole.columns(doubtful)[part.rows]
+        shift[doubtful], deviation = rescale_in_place(block, part.p_hat.sum(axis=0)[part.rows], centre=centre)
+        if (deviation < ENOUGH_DEVIATION).any() or not block.any(axis=0).all():
+            return None
+        variance[doubtful] = deviation**2
+    variance[is_empty] = 1.0
+    deviation = np.sqrt(variance)
+    factor = np.where(is_empty, 0.0, 1.0 / deviation)
+    mean, spread = mean_and_variance(sums, squares, part.p_hat, whole.columns)
+    moments = ClassMoments(part.p_hat.sum(axis=1), (mean - shift) * factor, spread * factor**2)
+    own = ColumnScale(
+        scale.shift + scale.scale * shift[lead:],
+        np.where(is_empty[lead:], 1.0, scale.scale * deviation[lead:]),
+        scale.has_intercept,
+    )
+    return DensePart(whole, part.rows, shift, factor), moments, own
+
+
+@dataclass
+class AveragedFeatures(FeatureMatrix):
+    """Features of means, each of which is a row of ``shares`` (u x n) times the features of the instances."""
 
     features: FeatureMatrix
     shares: sparse.csr_array
@@ -309,8 +523,6 @@ class AveragedFeatures:
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         return self.features.correlate(block_weights @ self.shares)
-
-    correlate_roughly = correlate
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         return (self.shares @ self.features.combine(coefficients).T).T
@@ -339,9 +551,6 @@ class AveragedFeatures:
 
     def columns(self, indices: IntArray) -> FloatArray:
         return np.asarray(self.shares @ self.features.columns(indices))
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
     def _groups(self) -> Iterator[tuple[slice, FloatArray]]:
         self.n_passes += 1

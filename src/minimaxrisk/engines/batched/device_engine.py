@@ -16,7 +16,6 @@ from minimaxrisk.engines.batched.device_points import DevicePoints
 from minimaxrisk.engines.batched.engine import MOST_INSTANCES, PATIENCE
 from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE
 from minimaxrisk.engines.solution import EngineSettings, Stage
-from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -30,7 +29,7 @@ TIDY_UP = 0.5
 def can_share_there(problem: Problem, settings: EngineSettings) -> bool:
     """Whether a problem can go through the loop together with others on the same features."""
     return (
-        isinstance(problem, DeviceProblem)
+        problem.features.location == "device"
         and settings.solver in ("auto", "interior-point")
         and settings.max_iter is None
         and problem.coding.name == "signed"
@@ -54,14 +53,14 @@ class Found:
     upper: float
 
 
-def solve_together_there(problems: Sequence[DeviceProblem], gap_tol: float) -> list[Found | None]:
+def solve_together_there(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
     """For each problem what is within ``gap_tol`` of R*, or None if it got stuck; one matrix for all."""
     with np.errstate(all="ignore"):
         return _Loop(problems, gap_tol).run()
 
 
 class _Loop:
-    def __init__(self, problems: Sequence[DeviceProblem], gap_tol: float) -> None:
+    def __init__(self, problems: Sequence[Problem], gap_tol: float) -> None:
         self._gap_tol = gap_tol
         self._found: list[Found | None] = [None] * len(problems)
         self._points = DevicePoints(problems)

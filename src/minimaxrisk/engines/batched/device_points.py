@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     everywhere,
 )
 from minimaxrisk.engines.interior_point.systems import OFFSET
-from minimaxrisk.problem.on_device import DeviceProblem
+from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.problem.problem import Problem
 
 # What an iterate is made of between two steps, and what was best; the first index is the problem.
 PER_PROBLEM = (
@@ -51,9 +52,9 @@ PER_PROBLEM = (
 class DevicePoints:
     """The iterates of all problems; arrays have the problem as first index and live on the device."""
 
-    def __init__(self, problems: Sequence[DeviceProblem]) -> None:
-        self._data = problems[0].features.data
-        self._columns = columns_of([problem.features for problem in problems])
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self._data = problems[0].features.shared
+        self._columns = columns_of([cast(DeviceFeatures, problem.features) for problem in problems])
         self._xp = xp = namespace_of(self._data)
         self._lam = xp.concat([problem.lam_there for problem in problems], axis=0)
         self._tau = xp.concat([problem.tau_there for problem in problems], axis=0)

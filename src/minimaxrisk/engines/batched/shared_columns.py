@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.implicit import DensePart
+from minimaxrisk.features.dense import DenseFeatures, DensePart
 from minimaxrisk.problem.problem import Problem
 
 

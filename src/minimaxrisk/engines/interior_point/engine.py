@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -276,7 +276,7 @@ class _Search:
         self.objective = problem.objective
         self.started = time.perf_counter()
         self.is_widened = problem.smallest_radius < THIN_RADIUS
-        self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
+        self.iterated = problem.with_radii(np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
         start = None if relay is None else relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
         self.point = InteriorPoint(self.iterated, moment_constraints(self.iterated), start)
