@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.engines import solution as solution_room
 from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, systems
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
@@ -379,7 +380,7 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, codi
 def test_a_rescue_is_a_larger_working_set(monkeypatch):
     problem = some_problem(10, n=40, d=600, n_classes=2)
     monkeypatch.setattr(predictor_corrector, "MOST_PER_INSTANCE", 0.05)
-    monkeypatch.setattr(engine, "PATIENCE", 3)
+    monkeypatch.setattr(solution_room, "PATIENCE", 3)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
     sizes = [record["n_features"] for record in solution.history]

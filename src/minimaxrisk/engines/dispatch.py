@@ -8,13 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.batched.device_engine import (
-    Found,
-    batch_size_there,
-    can_share_there,
-    solve_together_there,
-)
-from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
+from minimaxrisk.engines.batched.engine import MOST_INSTANCES, Found, batch_size, can_share, solve_together
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
@@ -42,10 +36,9 @@ from minimaxrisk.engines.solution import (
     IterationRecord,
     Monitor,
     Solution,
-    Stage,
 )
 from minimaxrisk.problem.objective import SmoothableObjective
-from minimaxrisk.problem.problem import Problem, upper_bound
+from minimaxrisk.problem.problem import Problem
 
 
 def solve_minimax_risk(
@@ -73,7 +66,7 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
         return record["upper"] - record["lower"] <= gap_tol
 
     return [
-        _bound_alone(_with_fastest_features(problem), settings, is_near) if found is None else found.upper
+        _bound_alone(_with_own_values(problem), settings, is_near) if found is None else found.upper
         for problem, found in zip(problems, _together(problems, settings, gap_tol), strict=True)
     ]
 
@@ -85,7 +78,7 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
     other problems.
     """
     return [
-        _approach_alone(_with_fastest_features(problem), settings)
+        _approach_alone(_with_own_values(problem), settings)
         if found is None
         else found.stage.expand(*problem.shape)
         for problem, found in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
@@ -96,39 +89,29 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
-    if can_share_there(problem, settings):
-        return batch_size_there(problem)
     # Small problems that are solved one by one may still share the pass that takes their moments.
     return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
 
 
 def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
-    """What is found of problems that go through one loop, those of the same shape together; else None."""
+    """What the batched engine finds, for problems on the same array and of the same shape; else None."""
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        if can_share(problem, settings) or can_share_there(problem, settings):
-            alike.setdefault((id(problem.features.shared), problem.n_instances), []).append(i)
+        shared = problem.features.shared
+        if shared is not None and can_share(problem, settings):
+            alike.setdefault((shared.key, problem.n_instances), []).append(i)
     for places in alike.values():
         chosen = [problems[i] for i in places]
-        for i, of_one in zip(places, _solved(chosen, gap_tol), strict=True):
+        for i, of_one in zip(places, solve_together(chosen, gap_tol), strict=True):
             found[i] = of_one
     return found
 
 
-def _solved(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
-    if problems[0].features.location == "device":
-        return solve_together_there(problems, gap_tol)
-    return [
-        None if mu is None else Found(Stage.of(mu), upper_bound(problem, problem.objective, mu))
-        for problem, mu in zip(problems, solve_together(problems, gap_tol), strict=True)
-    ]
-
-
-def _with_fastest_features(problem: Problem) -> Problem:
-    """For the engine of a single problem; a part of the samples is copied."""
-    copied = problem.features.copied()
-    return problem if copied is problem.features else replace(problem, features=copied)
+def _with_own_values(problem: Problem) -> Problem:
+    """The problem on features that are quickest to read for it alone."""
+    features = problem.features.copied()
+    return problem if features is problem.features else replace(problem, features=features)
 
 
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:

@@ -9,7 +9,7 @@ Sparse coefficients from those of a solution that is at no vertex.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -94,6 +94,17 @@ class IterationRecord(TypedDict):
     vertex: str  # the way to a vertex that this iteration took: its name, nothing, or that it was given up
     n_pivots: int  # of a simplex method on that way
     seconds: float  # since the engine started
+
+
+# Without the gap being halved in this many iterations an interior point is stuck.
+PATIENCE = 8
+
+
+def is_stuck(gaps: Sequence[float | FloatArray]) -> BoolArray:
+    """Whether an interior point is stuck, from its gaps so far; of several problems, which of them are."""
+    if len(gaps) <= PATIENCE:
+        return np.zeros_like(gaps[-1], dtype=np.bool_)
+    return np.asarray(gaps[-1] > 0.5 * gaps[-1 - PATIENCE])
 
 
 # Called once an iteration; returning True stops the engine.

@@ -21,6 +21,7 @@ from minimaxrisk.features.matrix import (
     ColumnScale,
     FeatureMatrix,
     PartOfRows,
+    SharedData,
     is_negligible,
     power_of_two,
     within_class_moments,
@@ -56,8 +57,8 @@ class DenseFeatures(FeatureMatrix):
         return self.values.shape[0], self.values.shape[1]
 
     @property
-    def shared(self) -> DenseFeatures:
-        return self
+    def shared(self) -> SharedData:
+        return SharedData(id(self), self.shape[0])
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
@@ -448,8 +449,8 @@ class DensePart(ImplicitFeatures):
         self.whole = whole
 
     @property
-    def shared(self) -> DenseFeatures:
-        return self.whole
+    def shared(self) -> SharedData:
+        return self.whole.shared
 
     def copied(self) -> DenseFeatures:
         self.n_passes += 1

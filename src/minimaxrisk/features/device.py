@@ -40,6 +40,7 @@ from minimaxrisk.features.matrix import (
     FeatureMatrix,
     Location,
     PartOfRows,
+    SharedData,
 )
 from minimaxrisk.samples.instances import Instances
 
@@ -226,8 +227,8 @@ class DeviceFeatures(FeatureMatrix):
         return len(self.rows), self.data.shape[1] + int(self.has_intercept)
 
     @property
-    def shared(self) -> Any:
-        return self.data
+    def shared(self) -> SharedData:
+        return SharedData(id(self.data), self.shape[0])
 
     @property
     def xp(self) -> Any:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -134,6 +134,13 @@ class PartOfRows:
     columns: Callable[[IntArray], FloatArray]  # the caller's columns on the rows, before scaling
 
 
+class SharedData(NamedTuple):
+    """The array that holds the instances of a problem."""
+
+    key: int  # equal for problems on the same array
+    n_rows: int  # what a product with one column costs: all rows of a matrix, the instances on a device
+
+
 class FeatureMatrix(Protocol):
     """The n x d matrix Psi, known only by the operations below.
 
@@ -167,7 +174,7 @@ class FeatureMatrix(Protocol):
         return False
 
     @property
-    def shared(self) -> Any:
+    def shared(self) -> SharedData | None:
         """The data that problems must have in common to be solved in one batch; None if they cannot be."""
         return None
 

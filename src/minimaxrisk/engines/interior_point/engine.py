@@ -53,6 +53,7 @@ from minimaxrisk.engines.solution import (
     Solution,
     Stage,
     drop_small_coefficients,
+    is_stuck,
 )
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -172,8 +173,6 @@ VERTEX_ACCURACY = 1e-9
 EXTRA_ITERATIONS = 4
 # They end sooner where the gap is no longer smaller than this fraction of the last one.
 STANDS_STILL = 0.5
-# Without the gap being halved in this many iterations the method is stuck.
-PATIENCE = 8
 # Times that a stuck iteration is helped by a working set of twice the size.
 RESCUES = 2
 # The gap, or violation of a constraint, at which HiGHS may stop.
@@ -334,7 +333,7 @@ class _Search:
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
             self._extra += is_near
-            stuck = self._is_stuck()
+            stuck = bool(is_stuck(self._gaps))
             if is_near and (stuck or self.at_vertex or self._is_late()):
                 return "near"
             if stuck and not self._rescue():
@@ -438,9 +437,6 @@ class _Search:
         """Whether iterations within the tolerance no longer bring the vertex nearer."""
         stands_still = self._extra > 1 and self._gaps[-1] > STANDS_STILL * self._gaps[-2]
         return stands_still or self._extra > EXTRA_ITERATIONS
-
-    def _is_stuck(self) -> bool:
-        return len(self._gaps) > PATIENCE and self._gaps[-1] > 0.5 * self._gaps[-1 - PATIENCE]
 
     def _rescue(self) -> bool:
         """A larger working set, and time to show its effect; False when there was help enough."""

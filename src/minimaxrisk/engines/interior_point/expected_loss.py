@@ -14,12 +14,12 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.constraints import WorkingSet, moment_constraints
-from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
+from minimaxrisk.engines.interior_point.engine import notable_components
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import DiagonalPlusGramFactor, InstanceStep, factor_of_sum
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import SolverError
-from minimaxrisk.engines.solution import Solution
+from minimaxrisk.engines.solution import Solution, is_stuck
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Problem
@@ -119,8 +119,7 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
         gaps.append(best.upper - best.lower)
         if gaps[-1] <= NEAR:
             break
-        is_stuck = len(gaps) > PATIENCE and gaps[-1] > 0.5 * gaps[-1 - PATIENCE]
-        if is_stuck or len(gaps) == MOST_ITERATIONS:
+        if is_stuck(gaps) or len(gaps) == MOST_ITERATIONS:
             return None
         try:
             with np.errstate(all="ignore"):
