@@ -1,6 +1,18 @@
-"""Dense training features: one copy of the data, centred and scaled block by block.
+"""Dense training features: a scaled copy, the data as they are, a part of a copy, or means of instances.
 
-Means of instances, not written down: ``S Psi`` with the shares S of the instances in each mean.
+* ``DenseFeatures``: one float64 copy of the data, centred and scaled.
+* ``ImplicitFeatures``: no copy. The data stay where and what they are: float32, float64 or whole numbers, in
+  either order, in memory, in a memory map or in chunks on disk. A block at a time becomes float64, and every
+  sum is one of float64. ``(X - 1 shift') diag(factor)`` is never written down: products are taken with X, and
+  what the shift adds is subtracted. That leaves thirteen digits where means are at most a thousand
+  deviations. Columns with larger means, or with numbers whose squares leave the range, are held centred
+  beside the data. For float32 a rough pass multiplies in float32, which takes half the time; engines use it
+  as long as they are far from the optimum.
+* ``DensePart``: some rows of a copy with a scale of their own, read where they are. With p the weights of the
+  part, zero outside, mean and root mean square of its columns are those of ``p X`` and ``p X^2``, which one
+  pass gives for many parts. Columns of the whole are centred and at unit root mean square, so that hardly
+  anything cancels; where it does, the columns of the part are looked at.
+* ``AveragedFeatures``: means of instances, ``S Psi`` with the shares S of the instances in each mean.
 """
 
 from __future__ import annotations
@@ -113,7 +125,15 @@ class DenseFeatures(FeatureMatrix):
     def parts(
         self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
     ) -> Sequence[tuple[DensePart, ClassMoments, ColumnScale] | None]:
-        return scaled_parts(self, scale, parts, centre=centre)
+        """Parts of the matrix, scaled by their own moments, which one pass gives for all of them.
+
+        None stands for a part with columns that vary so little there that the whole does not tell how.
+        """
+        first, second = self.sums_within_classes([part.p_hat for part in parts])
+        return [
+            _scaled(self, scale, part, sums, squares, centre=centre)
+            for part, sums, squares in zip(parts, first, second, strict=True)
+        ]
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
@@ -129,187 +149,12 @@ class DenseFeatures(FeatureMatrix):
         return self.values.T[indices].T
 
 
-def dense_features(
-    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
-) -> tuple[DenseFeatures, ClassMoments, ColumnScale]:
-    """Copy the distinct instances, scale the copy and take its moments, all in one pass over X."""
-    d, lead = X.shape[1], int(fit_intercept)
-    n, n_classes = instances.n_instances, instances.p_hat.shape[0]
-    values = np.empty((n, lead + d), order="F")
-    shift, scale = np.zeros(d), np.ones(d)
-    mean, variance = np.zeros((n_classes, lead + d)), np.zeros((n_classes, lead + d))
-    values[:, :lead], mean[:, :lead] = 1.0, 1.0
-    rows = X.all_rows[instances.rows]
-
-    for copied in _copied_columns(X.stored, rows, values[:, lead:]):
-        for outer in blocks_by_column(copied, n):
-            inner = slice(outer.start + lead, outer.stop + lead)
-            block = values[:, inner]
-            quick = rescale_quickly(block, instances.p_hat, centre=standardize)
-            if quick is not None:
-                shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick.moments
-                block *= quick.factor
-                continue
-            block[:] = X.stored.columns_at(np.arange(outer.start, outer.stop))[rows]
-            shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
-            mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
-    moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
-    return DenseFeatures(values), moments, ColumnScale(shift, scale, fit_intercept)
-
-
-def _copied_columns(data: StoredArray, rows: IntArray, out: FloatArray) -> Iterator[slice]:
-    """Copy some rows; tells which columns have just been copied."""
-    if data.is_on_disk:
-        yield from _copied_from_disk(data, rows, out)
-        return
-    data.check_finite()
-    d = data.shape[1]
-    for columns in column_blocks(d, len(rows)):
-        height = max(1, BLOCK_ELEMENTS // (columns.stop - columns.start))
-        for top in range(0, len(rows), height):
-            some = slice(top, top + height)
-            out[some, columns] = data.values[:, columns][rows[some]]
-        yield columns
-
-
-def _copied_from_disk(data: StoredArray, rows: IntArray, out: FloatArray) -> Iterator[slice]:
-    """The same in the order in which the data are stored, each block read and checked once."""
-    place = np.full(data.shape[0], -1, dtype=np.intp)
-    place[rows] = np.arange(len(rows))
-    for part, columns, block in data.blocks():
-        data.refuse_infinite(part, columns, block)
-        used = place[part] >= 0
-        out[place[part][used], columns] = block[used]
-        if part.stop == data.shape[0]:
-            yield columns
-    data.is_finite = True
-
-
-@dataclass(frozen=True)
-class QuickScale:
-    moments: tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # shift, scale, class means and variances
-    factor: FloatArray  # what brings the centred columns to unit root mean square
-
-
-def rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> QuickScale | None:
-    """Centre columns in place and take their moments in few passes, where plain formulas are accurate.
-
-    None where they are not: values so large or small that squares leave the range of numbers, or so far
-    from zero that one subtraction of the mean leaves some of it.
-    """
-    weights = p_hat.sum(axis=0)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        shift = weights @ block if centre else np.zeros(block.shape[1])
-        if centre:
-            block -= shift
-        first, second = p_hat @ block, p_hat @ np.square(block)
-        square = second.sum(axis=0)
-        deviation = np.sqrt(square)
-        left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(deviation)
-    in_range = (square == 0.0) | ((square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE))
-    negligible = is_negligible(deviation, shift, int(np.count_nonzero(weights)))
-    accurate = in_range & (left_over <= MEAN_LEFT_OVER * deviation)
-    # A sum of squares that is zero may be one that has underflowed.
-    if not (accurate | negligible).all() or block[:, square == 0.0].any():
-        return None
-    scale = np.where(negligible, 1.0, deviation)
-    factor = np.where(negligible, 0.0, 1.0 / scale)
-    mean, variance = mean_and_variance(
-        first * factor, second * factor**2, p_hat, lambda j: block[:, j] * factor[j]
-    )
-    return QuickScale((shift, scale, mean, variance), factor)
-
-
-def mean_and_variance(
-    first: FloatArray,
-    second: FloatArray,
-    p_hat: FloatArray,
-    columns: Callable[[IntArray], FloatArray],
-) -> tuple[FloatArray, FloatArray]:
-    """Within each class, from ``p_hat`` times all columns and times their squares."""
-    prior = p_hat.sum(axis=1)[:, None]
-    mean = first / prior
-    variance = second / prior - mean**2
-    # The subtraction loses digits where a column hardly varies within a class.
-    lossy = np.flatnonzero((variance < ENOUGH_VARIANCE * mean**2).any(axis=0))
-    for part in column_groups(len(lossy), p_hat.shape[1]):
-        j = lossy[part]
-        mean[:, j], variance[:, j] = within_class_moments(columns(j), p_hat)
-    return mean, variance
-
-
-def padded_to_tiles(weights: FloatArray) -> FloatArray:
-    """Empty rows added until they make whole tiles."""
-    padded = np.zeros((-(-len(weights) // TILE) * TILE, weights.shape[1]))
-    padded[: len(weights)] = weights
-    return padded
-
-
-def multiply_in_tiles(weights: FloatArray, values: FloatArray, out: FloatArray) -> None:
-    """``weights @ values``, always as many rows at a time.
-
-    Kernels of linear algebra add up in an order that depends on shapes, and what one row gives must not
-    depend on how many others are asked for with it.
-    """
-    for start in range(0, len(weights), TILE):
-        np.matmul(weights[start : start + TILE], values, out=out[start : start + TILE])
-
-
-def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
-    """Slices of columns, each about ``BLOCK_ELEMENTS`` entries or ``FEWEST_COLUMNS`` wide."""
-    width = max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows)
-    for start in range(0, n_columns, width):
-        yield slice(start, min(start + width, n_columns))
-
-
-def blocks_by_column(columns: slice, n_rows: int) -> Iterator[slice]:
-    """The same of columns that lie together in memory, of which one alone may be a block."""
-    width = max(1, BLOCK_ELEMENTS // n_rows)
-    for start in range(columns.start, columns.stop, width):
-        yield slice(start, min(start + width, columns.stop))
-
-
-def column_groups(n_columns: int, n_rows: int) -> Iterator[slice]:
-    """Slices of columns that are gathered together: about ``GROUP_ELEMENTS`` entries."""
-    width = max(1, GROUP_ELEMENTS // n_rows)
-    for start in range(0, n_columns, width):
-        yield slice(start, min(start + width, n_columns))
-
-
-def rescale_in_place(
-    block: FloatArray, weights: FloatArray, *, centre: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Bring columns to unit root mean square, after centring if asked for; return shift and scale.
-
-    Columns that do not vary beyond rounding (or are zero, without centring) become zero, scale 1.
-    """
-    power = power_of_two(np.maximum(block.max(axis=0), -block.min(axis=0)))
-    block /= power
-    shift = np.zeros(block.shape[1])
-    if centre:
-        for _ in range(2):  # the second time subtracts what rounding left of the mean
-            step = weights @ block
-            block -= step
-            shift += step
-    deviation = np.sqrt(weights @ np.square(block))
-    shift, scale = shift * power, deviation * power
-    negligible = is_negligible(scale, shift, int(np.count_nonzero(weights)))
-    block[:, negligible] = 0.0
-    deviation[negligible], scale[negligible] = 1.0, 1.0
-    block /= deviation
-    return shift, scale
-
-
 @dataclass(frozen=True)
 class HeldColumns:
     """Columns of the features that are written down, centred and scaled (n x c)."""
 
     indices: IntArray
     values: FloatArray
-
-
-def no_columns(n_instances: int) -> HeldColumns:
-    return HeldColumns(np.zeros(0, dtype=np.intp), np.zeros((n_instances, 0)))
 
 
 @dataclass
@@ -445,7 +290,8 @@ class DensePart(ImplicitFeatures):
 
     def __init__(self, whole: DenseFeatures, rows: IntArray, shift: FloatArray, factor: FloatArray) -> None:
         values = StoredArray(whole.values, is_finite=True)
-        super().__init__(values, rows, shift, factor, has_intercept=False, held=no_columns(len(rows)))
+        nothing = HeldColumns(np.zeros(0, dtype=np.intp), np.zeros((len(rows), 0)))
+        super().__init__(values, rows, shift, factor, has_intercept=False, held=nothing)
         self.whole = whole
 
     @property
@@ -455,20 +301,6 @@ class DensePart(ImplicitFeatures):
     def copied(self) -> DenseFeatures:
         self.n_passes += 1
         return self.some_rows(np.arange(len(self.rows)), after=np.empty((0, self.shape[1])))
-
-
-def scaled_parts(
-    whole: DenseFeatures, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
-) -> list[tuple[DensePart, ClassMoments, ColumnScale] | None]:
-    """Parts of a matrix, scaled by their own moments, which one pass gives for all of them.
-
-    None stands for a part with columns that vary so little there that the whole does not tell how.
-    """
-    first, second = whole.sums_within_classes([part.p_hat for part in parts])
-    return [
-        _scaled(whole, scale, part, sums, squares, centre=centre)
-        for part, sums, squares in zip(parts, first, second, strict=True)
-    ]
 
 
 def _scaled(
@@ -557,3 +389,168 @@ class AveragedFeatures(FeatureMatrix):
         self.n_passes += 1
         for part in column_groups(self.shape[1], self.features.shape[0]):
             yield part, self.columns(np.arange(part.start, part.stop))
+
+
+def dense_features(
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[DenseFeatures, ClassMoments, ColumnScale]:
+    """Copy the distinct instances, scale the copy and take its moments, all in one pass over X."""
+    d, lead = X.shape[1], int(fit_intercept)
+    n, n_classes = instances.n_instances, instances.p_hat.shape[0]
+    values = np.empty((n, lead + d), order="F")
+    shift, scale = np.zeros(d), np.ones(d)
+    mean, variance = np.zeros((n_classes, lead + d)), np.zeros((n_classes, lead + d))
+    values[:, :lead], mean[:, :lead] = 1.0, 1.0
+    rows = X.all_rows[instances.rows]
+
+    for copied in _copied_columns(X.stored, rows, values[:, lead:]):
+        for outer in blocks_by_column(copied, n):
+            inner = slice(outer.start + lead, outer.stop + lead)
+            block = values[:, inner]
+            quick = rescale_quickly(block, instances.p_hat, centre=standardize)
+            if quick is None:
+                block[:] = X.stored.columns_at(np.arange(outer.start, outer.stop))[rows]
+                shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
+                mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
+            else:
+                shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick
+    moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
+    return DenseFeatures(values), moments, ColumnScale(shift, scale, fit_intercept)
+
+
+def _copied_columns(data: StoredArray, rows: IntArray, out: FloatArray) -> Iterator[slice]:
+    """Copy some rows; tells which columns have just been copied."""
+    if data.is_on_disk:
+        yield from _copied_from_disk(data, rows, out)
+        return
+    data.check_finite()
+    d = data.shape[1]
+    for columns in column_blocks(d, len(rows)):
+        height = max(1, BLOCK_ELEMENTS // (columns.stop - columns.start))
+        for top in range(0, len(rows), height):
+            some = slice(top, top + height)
+            out[some, columns] = data.values[:, columns][rows[some]]
+        yield columns
+
+
+def _copied_from_disk(data: StoredArray, rows: IntArray, out: FloatArray) -> Iterator[slice]:
+    """The same in the order in which the data are stored, each block read and checked once."""
+    place = np.full(data.shape[0], -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    for part, columns, block in data.blocks():
+        data.refuse_infinite(part, columns, block)
+        used = place[part] >= 0
+        out[place[part][used], columns] = block[used]
+        if part.stop == data.shape[0]:
+            yield columns
+    data.is_finite = True
+
+
+def rescale_quickly(
+    block: FloatArray, p_hat: FloatArray, *, centre: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """Scale columns in place in few passes; return shift, scale, class means and variances.
+
+    None where plain formulas are not accurate: values so large or small that squares leave the range of
+    numbers, or so far from zero that one subtraction of the mean leaves some of it. The columns are then
+    changed all the same.
+    """
+    weights = p_hat.sum(axis=0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        shift = weights @ block if centre else np.zeros(block.shape[1])
+        if centre:
+            block -= shift
+        first, second = p_hat @ block, p_hat @ np.square(block)
+        square = second.sum(axis=0)
+        deviation = np.sqrt(square)
+        left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(deviation)
+    in_range = (square == 0.0) | ((square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE))
+    negligible = is_negligible(deviation, shift, int(np.count_nonzero(weights)))
+    accurate = in_range & (left_over <= MEAN_LEFT_OVER * deviation)
+    # A sum of squares that is zero may be one that has underflowed.
+    if not (accurate | negligible).all() or block[:, square == 0.0].any():
+        return None
+    scale = np.where(negligible, 1.0, deviation)
+    factor = np.where(negligible, 0.0, 1.0 / scale)
+    block *= factor
+    moments = mean_and_variance(first * factor, second * factor**2, p_hat, lambda j: block[:, j])
+    return shift, scale, *moments
+
+
+def mean_and_variance(
+    first: FloatArray,
+    second: FloatArray,
+    p_hat: FloatArray,
+    columns: Callable[[IntArray], FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Within each class, from ``p_hat`` times all columns and times their squares."""
+    prior = p_hat.sum(axis=1)[:, None]
+    mean = first / prior
+    variance = second / prior - mean**2
+    # The subtraction loses digits where a column hardly varies within a class.
+    lossy = np.flatnonzero((variance < ENOUGH_VARIANCE * mean**2).any(axis=0))
+    for part in column_groups(len(lossy), p_hat.shape[1]):
+        j = lossy[part]
+        mean[:, j], variance[:, j] = within_class_moments(columns(j), p_hat)
+    return mean, variance
+
+
+def padded_to_tiles(weights: FloatArray) -> FloatArray:
+    """Empty rows added until they make whole tiles."""
+    padded = np.zeros((-(-len(weights) // TILE) * TILE, weights.shape[1]))
+    padded[: len(weights)] = weights
+    return padded
+
+
+def multiply_in_tiles(weights: FloatArray, values: FloatArray, out: FloatArray) -> None:
+    """``weights @ values``, always as many rows at a time.
+
+    Kernels of linear algebra add up in an order that depends on shapes, and what one row gives must not
+    depend on how many others are asked for with it.
+    """
+    for start in range(0, len(weights), TILE):
+        np.matmul(weights[start : start + TILE], values, out=out[start : start + TILE])
+
+
+def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
+    """Slices of columns, each about ``BLOCK_ELEMENTS`` entries or ``FEWEST_COLUMNS`` wide."""
+    return _slices(slice(0, n_columns), max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows))
+
+
+def blocks_by_column(columns: slice, n_rows: int) -> Iterator[slice]:
+    """The same of columns that lie together in memory, of which one alone may be a block."""
+    return _slices(columns, max(1, BLOCK_ELEMENTS // n_rows))
+
+
+def column_groups(n_columns: int, n_rows: int) -> Iterator[slice]:
+    """Slices of columns that are gathered together: about ``GROUP_ELEMENTS`` entries."""
+    return _slices(slice(0, n_columns), max(1, GROUP_ELEMENTS // n_rows))
+
+
+def _slices(whole: slice, width: int) -> Iterator[slice]:
+    for start in range(whole.start, whole.stop, width):
+        yield slice(start, min(start + width, whole.stop))
+
+
+def rescale_in_place(
+    block: FloatArray, weights: FloatArray, *, centre: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Bring columns to unit root mean square, after centring if asked for; return shift and scale.
+
+    Columns that do not vary beyond rounding (or are zero, without centring) become zero, scale 1.
+    """
+    power = power_of_two(np.maximum(block.max(axis=0), -block.min(axis=0)))
+    block /= power
+    shift = np.zeros(block.shape[1])
+    if centre:
+        for _ in range(2):  # the second time subtracts what rounding left of the mean
+            step = weights @ block
+            block -= step
+            shift += step
+    deviation = np.sqrt(weights @ np.square(block))
+    shift, scale = shift * power, deviation * power
+    negligible = is_negligible(scale, shift, int(np.count_nonzero(weights)))
+    block[:, negligible] = 0.0
+    deviation[negligible], scale[negligible] = 1.0, 1.0
+    block /= deviation
+    return shift, scale

@@ -1,22 +1,18 @@
-"""Data larger than the memory of the device: blocks of columns come from the host as they are needed.
+"""Features that stay in an array on a device, of PyTorch, CuPy or whatever follows the array API standard.
 
-PyTorch has two ways to say that a tensor on the host is meant for a device: its memory is pinned, from where
-copies run by themselves, or the default device is another one. Two blocks are on the device at a time, one
-that is worked on and one that is on its way. What is not pinned (a memory map, for example) goes through a
-block of pinned memory.
+Shift and scale stand beside the data, on the device too. Every sum is added up in float64 from centred
+numbers, whatever the precision of the data, so that the answers are those of a centred copy in float64 to
+rounding. A block of columns at a time becomes float64, so that no second copy of the data is ever made. On
+CUDA devices with Triton one kernel does the same while it reads the data once (``device_kernels``), at the
+bandwidth of the memory; casting a block writes and reads it again, which takes several times as long. What is
+asked in NumPy's terms is answered in them; the methods that end with ``_there`` answer on the device, and
+nothing of the length of a row is copied for them.
 
-Sums over the rows of an array that lives on a device, in float64 whatever its own precision.
-
-A block of columns at a time becomes float64, so that no second copy of the data is ever made. On CUDA devices
-with Triton one kernel does the same while it reads the data once (``device_kernels``), at the bandwidth of
-the memory; casting a block writes and reads it again, which takes several times as long.
-
-Features that stay in an array on a device, of PyTorch, CuPy or whatever follows the array API standard.
-
-Shift and scale stand beside the data, on the device too, as for ``implicit``. Every sum is added up in
-float64 from centred numbers, so that the answers are those of a centred copy in float64 to rounding. What is
-asked in NumPy's terms is answered in them, and works for every engine; the methods that end with ``_there``
-answer on the device, and nothing of the length of a row crosses the bus for them.
+Data larger than the memory of the device come from the host in blocks of columns as they are needed. PyTorch
+has two ways to say that a tensor on the host is meant for a device: its memory is pinned, from where copies
+run in the background, or the default device is another one. Two blocks are on the device at a time, one that
+is worked on and one that is being copied. Memory that is not pinned (a memory map, for example) goes through
+a pinned block.
 """
 
 from __future__ import annotations
@@ -152,33 +148,24 @@ BLOCK_ELEMENTS, DRAWN_ELEMENTS = 1 << 23, 1 << 26
 
 def weighted_sums(data: Any, weights: Any, shift: Any) -> Any:
     """``weights (data - 1 shift')``: weights are R x n, the result R x d."""
-    xp = namespace_of(data)
-    if isinstance(data, StreamedArray):
-        blocks = data.blocks()
-        return xp.concat([weighted_sums(block, weights, shift[part]) for part, block in blocks], axis=1)
-    fused = fused_sums(data, weights, shift, with_squares=False)
-    if fused is not None:
-        return fused[0]
-    return xp.concat([weights @ block for _, block in centred_blocks(data, shift)], axis=1)
+    return _sums(data, weights, shift, with_squares=False)[0]
 
 
-def weighted_sums_and_squares(data: Any, weights: Any, shift: Any) -> tuple[Any, Any]:
-    """The same, and with the squares of the centred data."""
-    xp = namespace_of(data)
-    first, second = [], []
+def _sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> Sequence[Any]:
+    """``weighted_sums``, and those of the squares of the centred data if asked for."""
     if isinstance(data, StreamedArray):
-        for part, block in data.blocks():
-            sums, squares = weighted_sums_and_squares(block, weights, shift[part])
-            first.append(sums)
-            second.append(squares)
-        return xp.concat(first, axis=1), xp.concat(second, axis=1)
-    fused = fused_sums(data, weights, shift, with_squares=True)
-    if fused is not None:
-        return fused
-    for _, block in centred_blocks(data, shift):
-        first.append(weights @ block)
-        second.append(weights @ (block * block))
-    return xp.concat(first, axis=1), xp.concat(second, axis=1)
+        found = [
+            _sums(block, weights, shift[part], with_squares=with_squares) for part, block in data.blocks()
+        ]
+    else:
+        fused = fused_sums(data, weights, shift, with_squares=with_squares)
+        if fused is not None:
+            return fused
+        found = [
+            (weights @ block, weights @ (block * block)) if with_squares else (weights @ block,)
+            for _, block in centred_blocks(data, shift)
+        ]
+    return [namespace_of(data).concat(parts, axis=1) for parts in zip(*found, strict=True)]
 
 
 def centred_blocks(data: Any, shift: Any) -> Iterator[tuple[slice, Any]]:
@@ -295,7 +282,7 @@ class DeviceFeatures(FeatureMatrix):
 
     def _class_moments(self, p_hat: FloatArray) -> ClassMoments:
         self.n_passes += 1
-        first, second = weighted_sums_and_squares(self.data, self.on_rows(p_hat), self.shift)
+        first, second = _sums(self.data, self.on_rows(p_hat), self.shift, with_squares=True)
         return self._moments(p_hat, first, second)
 
     def _moments(self, p_hat: FloatArray, first: Any, second: Any) -> ClassMoments:
@@ -423,7 +410,7 @@ def features_of_rows(
         _refuse_sizes()
     shift = mean if standardize else nothing
     features.shift = shift
-    first, second = weighted_sums_and_squares(X, features.on_rows(p_hat), shift)
+    first, second = _sums(X, features.on_rows(p_hat), shift, with_squares=True)
     square = xp.sum(second, axis=0)
     deviation = xp.sqrt(square)
     noise = float(8.0 * np.count_nonzero(weights) * EPS) * xp.abs(shift)

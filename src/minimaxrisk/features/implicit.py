@@ -1,32 +1,11 @@
-"""Dense features without a copy of the data: shift and scale stand beside them, as for sparse ones.
+"""Tables as dense features, with or without a float64 copy: time against memory.
 
-The data stay where and what they are: float32, float64 or whole numbers, in either order, in memory, in a
-memory map or in chunks on disk. A block at a time becomes float64, and every sum is one of float64, so that
-every answer is that of the copy. Of float32 a rough pass multiplies in float32, which takes half the time;
-engines use it as long as they are far from the optimum.
-
-``(X - 1 shift') diag(factor)`` is never written down: products are taken with X, and what the shift adds is
-subtracted. That leaves thirteen digits where means are at most a thousand deviations. Columns whose means are
-larger, or whose numbers are so large or small that squares leave the range, are held centred beside the data.
-
-Some rows of a dense matrix with a scale of their own: read where they are, not copied.
-
-With p the weights of a part, zero outside, the mean and the root mean square of its columns are those of
-``p X`` and ``p X^2``, which one pass gives for many parts. Columns of the whole are centred and at unit root
-mean square, so that hardly anything cancels; where it does, the columns of the part are looked at.
-
-Whether dense features are a float64 copy of the data or the data themselves: time against memory.
-
-``copy="auto"`` copies
-
-* tables of up to ``LARGE`` entries, whatever they are: the copy is at most half a gigabyte, and many small
-  problems can share it;
-* larger ones not at all.
-
-A pass over a table in memory takes up to twice as long as one over a copy, and a fit takes some twenty of
-them, about as long as making the copy: 1000 x 400,000 of float64 were fitted as fast without one. On disk a
-pass takes as long as the disk does; with memory to spare ``True`` may be worth it. ``True`` copies in any
-case, or says how much memory is missing; ``False`` never copies.
+``copy="auto"`` copies tables of up to ``LARGE`` entries, whatever they are: the copy is at most half a
+gigabyte, and many small problems can share it. Larger ones are not copied. A pass over a table in memory
+takes up to twice as long as one over a copy, and a fit takes some twenty of them, about as long as making the
+copy: 1000 x 400,000 of float64 were fitted as fast without one. On disk a pass takes as long as the disk
+does; with memory to spare ``True`` may be worth it. ``True`` copies in any case, or says how much memory is
+missing; ``False`` never copies.
 """
 
 from __future__ import annotations
@@ -64,6 +43,38 @@ DEVIATIONS = {True: (1e-25, 1e25), False: (1e-100, 1e100)}
 # The share of the columns that may be held beside the data, since more of them would be a copy; and a number
 # that is never too many.
 MOST_BESIDE, FEW_BESIDE = 1 / 16, 64
+BYTES = np.dtype(np.float64).itemsize
+
+
+def features_of_table(
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str
+) -> tuple[DenseFeatures | ImplicitFeatures, ClassMoments, ColumnScale]:
+    """The scaled features of the instances, with or without a copy."""
+    n_bytes = BYTES * instances.n_instances * X.shape[1]
+    if is_copied(instances.n_instances, X.shape[1], copy):
+        _refuse_large_copy(n_bytes, "a float64 copy of X", "use copy=False, which reads X where it is")
+        return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    try:
+        return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    except TooManyHeldColumnsError as error:
+        advice = "subtract column means from X, or use columns of the same size"
+        if copy is False:
+            raise ValueError(f"copy=False is not possible: {error}; {advice}, or use copy=True.") from error
+        _refuse_large_copy(n_bytes, f"{error}, and a float64 copy of X, which they need,", advice)
+    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+
+
+def is_copied(n_instances: int, n_columns: int, copy: bool | str) -> bool:
+    """What the parameter ``copy`` means for a dense table of this size."""
+    return copy is True or (copy == "auto" and n_instances * n_columns <= LARGE)
+
+
+def _refuse_large_copy(n_bytes: float, what: str, advice: str) -> None:
+    free = free_memory()
+    if free is not None and n_bytes > free:
+        raise ValueError(
+            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
+        )
 
 
 class TooManyHeldColumnsError(Exception):
@@ -180,38 +191,4 @@ def _refuse_too_many(n_held: int, n_columns: int) -> None:
         raise TooManyHeldColumnsError(
             f"{n_held} of {n_columns} columns have a mean of more than {LARGEST_MEAN:g} standard deviations, "
             "or values so large or small that squares leave the range of numbers"
-        )
-
-
-BYTES = np.dtype(np.float64).itemsize
-
-
-def features_of_table(
-    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str
-) -> tuple[DenseFeatures | ImplicitFeatures, ClassMoments, ColumnScale]:
-    """The scaled features of the instances, with or without a copy."""
-    n_bytes = BYTES * instances.n_instances * X.shape[1]
-    if is_copied(instances.n_instances, X.shape[1], copy):
-        _refuse_large_copy(n_bytes, "a float64 copy of X", "use copy=False, which reads X where it is")
-        return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    try:
-        return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    except TooManyHeldColumnsError as error:
-        advice = "subtract column means from X, or use columns of the same size"
-        if copy is False:
-            raise ValueError(f"copy=False cannot be had: {error}; {advice}, or use copy=True.") from error
-        _refuse_large_copy(n_bytes, f"{error}, and a float64 copy of X, which they need,", advice)
-    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-
-
-def is_copied(n_instances: int, n_columns: int, copy: bool | str) -> bool:
-    """What the parameter ``copy`` means for a dense table of this size."""
-    return copy is True or (copy == "auto" and n_instances * n_columns <= LARGE)
-
-
-def _refuse_large_copy(n_bytes: float, what: str, advice: str) -> None:
-    free = free_memory()
-    if free is not None and n_bytes > free:
-        raise ValueError(
-            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
         )
