@@ -16,7 +16,7 @@ from minimaxrisk.engines.batched import points as points_module
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings
-from minimaxrisk.features.implicit import DensePart
+from minimaxrisk.features.dense import DensePart
 from minimaxrisk.problem import pose as parts_module
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound

@@ -24,7 +24,6 @@ from minimaxrisk.engines.interior_point import factors, working_rows
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
-from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
@@ -129,7 +128,8 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
         for values in (X, elsewhere(X))
     )
-    assert isinstance(there, DeviceProblem)
+    assert there.features.location == "device"
+    assert type(there.tau_there) is type(there.lam_there) is type(elsewhere(X))
     assert np.allclose(there.tau, here.tau, atol=1e-13)
     assert np.allclose(there.lam, here.lam, atol=1e-13)
     assert there.smallest_radius == pytest.approx(here.smallest_radius)

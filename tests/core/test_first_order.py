@@ -216,6 +216,7 @@ class CorrelateAndCombineOnly:
 
     def __init__(self, features):
         self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
+        self.correlate_there = features.correlate  # as of every container in memory
 
 
 def test_features_are_asked_two_questions_only():

@@ -37,7 +37,6 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
 )
-from minimaxrisk.features.batched import moments_at_a_time, shared_data, with_own_values
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
 
@@ -90,8 +89,8 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
-    # Solved one by one, small dense problems still share the pass that takes their moments.
-    return moments_at_a_time(problem.features) if problem.n_instances <= MOST_INSTANCES else 1
+    # Small problems that are solved one by one may still share the pass that takes their moments.
+    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
 
 
 def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
@@ -99,7 +98,7 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        shared = shared_data(problem.features)
+        shared = problem.features.shared
         if shared is not None and can_share(problem, settings):
             alike.setdefault((shared.key, problem.n_instances), []).append(i)
     for places in alike.values():
@@ -111,7 +110,7 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
 
 def _with_own_values(problem: Problem) -> Problem:
     """The problem on features that are quickest to read for it alone."""
-    features = with_own_values(problem.features)
+    features = problem.features.copied()
     return problem if features is problem.features else replace(problem, features=features)
 
 
@@ -188,7 +187,7 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
     if settings.solver == "auto":
         remarks.append(
             f"solver='auto' took 'first-order', here to a certified gap of {gap}, because the interior point "
-            f"would take {demands}; naming the solver says that this is known"
+            f"would take {demands}; set solver='first-order' to silence this warning"
         )
     if not (solution.converged or solution.stopped or solution.interrupted):
         exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"

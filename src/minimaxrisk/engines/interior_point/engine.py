@@ -18,7 +18,7 @@ whose radii are larger, and ``Demands`` estimates memory and time before the wor
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class _Search:
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self.objective = problem.objective
         self.is_widened = problem.smallest_radius < THIN_RADIUS
-        self.iterated = replace(problem, lam=np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
+        self.iterated = problem.with_radii(np.maximum(problem.lam, WIDENED)) if self.is_widened else problem
         start = None if relay is None else relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
         self.point = InteriorPoint(self.iterated, moment_constraints(self.iterated), start)

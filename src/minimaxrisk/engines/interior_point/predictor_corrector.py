@@ -269,7 +269,7 @@ def n_nearest(problem: Problem) -> int:
     n_blocks = problem.coding.n_blocks
     per_block = SPARSE_PER_INSTANCE * n
     if not problem.features.is_sparse:
-        more = max(MORE, MORE_IF_CHEAP * n) if problem.iterations_are_cheap else MORE
+        more = max(MORE, MORE_IF_CHEAP * n) if problem.features.has_cheap_passes else MORE
         per_root = NEAREST_PER_ROOT if n_blocks == 1 else NEAREST_PER_ROOT_OF_SEVERAL
         per_block = min(MOST_PER_INSTANCE * n, n + more, per_root * np.sqrt(n * d))
     return max(1, int(per_block * n_blocks))

@@ -14,7 +14,7 @@ R* from above, a tangent. And R* is concave, so that chords between lower bounds
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -59,10 +59,8 @@ class RadiusFamily:
     largest: float
 
     def at(self, radius: float) -> Problem:
-        return replace(
-            self.problem,
-            lam=np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS),
-        )
+        lam = np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS)
+        return self.problem.with_radii(lam)
 
     @property
     def is_concave(self) -> bool:

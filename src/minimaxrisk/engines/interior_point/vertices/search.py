@@ -259,8 +259,8 @@ class VertexSearch:
         ``is_near`` says that the tolerance is met, so that only the vertex is missing.
         """
         self._n_near += is_near
-        # One more iteration then takes less time than an attempt that may fail.
-        if self._point.problem.iterations_are_cheap and self._n_near < 2:
+        # An iteration within the tolerance then takes less time than an attempt that may fail.
+        if self._point.problem.features.has_cheap_passes and self._n_near < 2:
             return
         face = self._point.face()
         seen, self._seen = face.is_same_as(self._seen), face
