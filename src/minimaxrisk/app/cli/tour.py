@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +18,6 @@ from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fourier import RandomFourierFeatures
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import error_bounds
 
@@ -79,7 +79,8 @@ def real_data() -> None:
     """Breast cancer data with random Fourier features: the worst cases beside errors on held-out patients."""
     X, y = load_breast_cancer(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    features = make_pipeline(StandardScaler(), RandomFourierFeatures(1000, random_state=0)).fit(X)
+    sampler = RBFSampler(gamma="scale", n_components=1000, random_state=0)
+    features = make_pipeline(StandardScaler(), sampler).fit(X)
     Z, Z_test = features.transform(X), features.transform(X_test)
     model = MinimaxRiskClassifier().fit(Z, y)
     print(f"\nREAL DATA: breast cancer, {len(X)} patients to learn from, {len(X_test)} held out,")

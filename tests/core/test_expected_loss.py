@@ -1,0 +1,95 @@
+"""The largest expected loss by the interior point, against the full program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+from minimaxrisk.engines import solution
+from minimaxrisk.engines.interior_point import expected_loss
+from minimaxrisk.engines.interior_point.expected_loss import largest_loss
+from minimaxrisk.guarantees.worst_case import largest_expected_loss
+from minimaxrisk.problem.objective import ExpectedLoss
+from problems import problem_of
+from reference import random_problem
+
+
+def by_full_program(problem, loss):
+    """max sum loss w over the set, by SciPy."""
+    K, n = loss.shape
+    columns = problem.features.columns(np.arange(problem.features.shape[1])).T
+    rows = np.kron(problem.coding.matrix, columns)
+    tau, lam = problem.tau.ravel(), problem.lam.ravel()
+    found = linprog(
+        -loss.ravel(),
+        A_ub=np.concatenate([rows, -rows]),
+        b_ub=np.concatenate([tau + lam, lam - tau]),
+        A_eq=np.ones((1, K * n)),
+        b_eq=[1.0],
+        method="highs",
+    )
+    assert found.status == 0
+    return -found.fun
+
+
+def some_problem(rng, n, d, n_classes, radius, coding="auto", X=None, **options):
+    values, labels = random_problem(rng, n, d, n_classes)
+    problem, _ = problem_of(
+        values if X is None else X(values), labels, n_classes, coding=coding, radius=radius, **options
+    )
+    return problem
+
+
+@pytest.mark.parametrize("radius", [0.5, 2.0])
+@pytest.mark.parametrize(("n", "d"), [(12, 40), (40, 6)])
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
+def test_both_bounds_are_those_of_the_full_program(n, d, n_classes, coding, radius):
+    rng = np.random.default_rng(n)
+    problem = some_problem(rng, n, d, n_classes, radius, coding)
+    decided = np.eye(n_classes)[rng.integers(0, 2, n)].T
+    for loss in (rng.random((n_classes, n)), -rng.random((n_classes, n)), decided):
+        found = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+        exact = by_full_program(problem, loss)
+        assert found is not None
+        assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
+        assert found.upper - found.lower <= 1e-7
+
+
+def test_sparse_data():
+    rng = np.random.default_rng(1)
+    problem = some_problem(
+        rng, 20, 60, 2, 1.0, X=lambda values: sparse.csr_array(np.where(np.abs(values) > 1.0, values, 0.0))
+    )
+    loss = rng.random((2, problem.n_instances))
+    found = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+    assert found.upper == pytest.approx(by_full_program(problem, loss), abs=1e-7)
+
+
+@pytest.mark.parametrize("reason", ["known", "thin", "large", "stuck", "no steps", "no number"])
+def test_elsewhere_constraint_generation_does_it(reason, monkeypatch):
+    rng, coding, options = np.random.default_rng(2), "one-hot", {}
+    if reason == "known":
+        options = {"marginal_is_known": True}
+    elif reason == "large":
+        monkeypatch.setattr(expected_loss, "MOST_INSTANCES_ONE_HOT", 10)
+    elif reason == "stuck":
+        monkeypatch.setattr(solution, "PATIENCE", 0)
+    elif reason == "no steps":
+        monkeypatch.setattr(expected_loss, "MOST_ITERATIONS", 1)
+    elif reason == "no number":
+
+        def fail(_):
+            raise FloatingPointError
+
+        monkeypatch.setattr(expected_loss.InteriorPoint, "step", fail)
+
+    problem = some_problem(rng, 15, 20, 3, 1e-6 if reason == "thin" else 1.0, coding, **options)
+    loss = rng.random((3, problem.n_instances))
+    objective = ExpectedLoss(loss, problem.marginal)
+    assert largest_loss(problem, objective, n_max=100, epsilon=1e-9) is None
+    found = largest_expected_loss(problem, loss, start=np.arange(5), n_max=100, epsilon=1e-9)
+    assert found.lower <= found.upper <= found.lower + 1e-6
+    if reason != "known":
+        assert found.upper == pytest.approx(by_full_program(problem, loss), abs=1e-6)
