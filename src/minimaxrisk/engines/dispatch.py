@@ -13,8 +13,8 @@ from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
     generated_bound,
+    has_many_instances,
     instance_generation,
-    pays,
 )
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
@@ -47,7 +47,7 @@ def solve_minimax_risk(
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = instance_generation if pays(problem) else interior_point
+        engine = instance_generation if has_many_instances(problem) else interior_point
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order(problem, settings, monitor)
@@ -117,7 +117,7 @@ def _with_own_values(problem: Problem) -> Problem:
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = generated_bound if pays(problem) else interior_bound
+        engine = generated_bound if has_many_instances(problem) else interior_bound
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order_approach(problem, settings, monitor)
@@ -131,7 +131,7 @@ def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -
 def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = generated_approach if pays(problem) else interior_approach
+        engine = generated_approach if has_many_instances(problem) else interior_approach
         near = engine(problem, settings)
         if near is not None:
             if near.interrupted:

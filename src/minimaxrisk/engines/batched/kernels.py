@@ -72,8 +72,14 @@ class Kernels:
         """False if the mask is known to be false everywhere. To ask a device would be to wait for it."""
         return True
 
-    def scattered(self, values: Any, places: Any, entries: Any) -> Any:
-        """The values with other entries at some places of each row; the argument is not used any more."""
+    def unsorted(self, values: Any, order: Any) -> Any:
+        """Values of sorted rows in the order that the rows had before; ``order`` sorted them."""
+        if hasattr(values, "scatter"):  # PyTorch
+            return values.scatter(1, order, values)
+        return self.xp.take_along_axis(values, self.xp.argsort(order, axis=1), axis=1)
+
+    def _scattered(self, values: Any, places: Any, entries: Any) -> Any:
+        """The values, which may be overwritten, with other entries at some places of each row."""
         if hasattr(values, "scatter"):  # PyTorch
             return values.scatter(1, places, entries)
         if hasattr(self.xp, "put_along_axis"):  # CuPy
@@ -83,13 +89,13 @@ class Kernels:
         np.put_along_axis(here, to_numpy(places), to_numpy(entries), axis=1)
         return beside(values, here)
 
-    def nearest(self, position: Any, old: Any, pulls: Any, q: int) -> Any:
+    def nearest(self, position: Any, q: int, old: Any | None, pulls: Any | None) -> Any:
         """The q constraints nearest to their bounds, after those of the old working sets that pull."""
         xp = self.xp
         key = xp.abs(position)
-        if old.shape[1]:
+        if old is not None:
             own = xp.take_along_axis(key, old, axis=1)
-            key = self.scattered(key, old, xp.where(pulls, 2.0, own))
+            key = self._scattered(key, old, xp.where(pulls, 2.0, own))
         return places_of_largest(key, q)
 
     def carried_over(self, values: Any, old: Any, chosen: Any, of_newcomers: Any) -> Any:
@@ -112,12 +118,22 @@ class Kernels:
         xp = self.xp
         unit = xp.eye(rows.shape[2], dtype=xp.float64, device=rows.device)
         self._matrices = xp.matrix_transpose(rows) @ rows + diagonal[:, :, None] * unit
-        # PyTorch; the standard's own function raises an error for all problems if it fails for one.
-        if hasattr(xp.linalg, "cholesky_ex"):
+        if hasattr(xp.linalg, "cholesky_ex"):  # PyTorch
             self._factors, info = xp.linalg.cholesky_ex(self._matrices)
             return info != 0
-        self._factors = xp.linalg.cholesky(self._matrices)
-        return xp.isnan(self._factors[:, -1, -1])
+        try:
+            return xp.isnan(xp.linalg.cholesky(self._matrices)[:, -1, -1])
+        except Exception:  # some libraries raise an error of their own if one problem fails
+            failed = [self._is_indefinite(self._matrices[i, :, :]) for i in range(rows.shape[0])]
+        there = beside(rows, np.array(failed))
+        self._matrices = xp.where(there[:, None, None], unit, self._matrices)
+        return there
+
+    def _is_indefinite(self, matrix: Any) -> bool:
+        try:
+            return bool(self.xp.isnan(self.xp.linalg.cholesky(matrix)[-1, -1]))
+        except Exception:
+            return True
 
     def solve(self, right: Any) -> Any:
         """The solutions of the systems factorised last, for one right-hand side each."""
@@ -174,16 +190,20 @@ class NumPyKernels(Kernels):
     def may_be_any(self, mask: BoolArray) -> bool:
         return bool(mask.any())
 
-    def scattered(self, values: Any, places: IntArray, entries: Any) -> Any:
-        np.put_along_axis(values, places, entries, axis=1)
-        return values
+    def unsorted(self, values: BoolArray, order: IntArray) -> BoolArray:
+        found = np.empty_like(values)
+        np.put_along_axis(found, order, values, axis=1)
+        return found
 
-    def nearest(self, position: FloatArray, old: IntArray, pulls: BoolArray, q: int) -> IntArray:
+    def nearest(
+        self, position: FloatArray, q: int, old: IntArray | None, pulls: BoolArray | None
+    ) -> IntArray:
         """Row by row, which keeps each in cache; the cut of the last time leaves few to choose from."""
         chosen, key = np.empty((len(position), q), dtype=np.intp), np.empty(position.shape[1])
         for i, row in enumerate(position):
             np.abs(row, out=key)
-            key[old[i, pulls[i]]] = 2.0
+            if old is not None and pulls is not None:
+                key[old[i, pulls[i]]] = 2.0
             near = np.flatnonzero(key > self.LOWER_CUT * self._cut[i])
             if len(near) < q:
                 near = np.arange(len(key))
@@ -217,12 +237,19 @@ class NumPyKernels(Kernels):
         matrices = rows.transpose(0, 2, 1) @ rows
         in_place = matrices.reshape(len(rows), -1)[:, :: rows.shape[2] + 1]
         in_place += diagonal
-        found = [dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1) for matrix in matrices]
-        self._factors = [factor for factor, _ in found]
-        return np.array([info != 0 for _, info in found])
+        failed = np.zeros(len(rows), dtype=np.bool_)
+        self._factors = []
+        for i, matrix in enumerate(matrices):
+            factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+            self._factors.append(factor)
+            failed[i] = info != 0
+        return failed
 
     def solve(self, right: FloatArray) -> FloatArray:
-        return np.stack([dpotrs(*each, lower=1)[0] for each in zip(self._factors, right, strict=True)])
+        found = np.empty_like(right)
+        for i, factor in enumerate(self._factors):
+            found[i] = dpotrs(factor, right[i], lower=1)[0]
+        return found
 
     def upper_bounds(self, components: IntArray, values: FloatArray, places: IntArray) -> FloatArray:
         problems = [self._problems[i] for i in places]

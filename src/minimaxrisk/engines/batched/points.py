@@ -64,8 +64,8 @@ class InteriorPoints:
         self._x = beside(lam, x)
         self._z = xp.ones_like(self._x)
         self._mean = xp.mean(self._x, axis=1, keepdims=True)
-        self._chosen = beside(lam, np.zeros((n_problems, 0), dtype=np.int64))
-        self._multipliers = beside(lam, np.zeros((n_problems, 2, 0)))  # of the upper sides and of the lower
+        self._chosen: Any | None = None
+        self._multipliers: Any = None  # of the upper sides and of the lower sides
         self._best_components = beside(lam, np.zeros((n_problems, self._q), dtype=np.int64))
         self._best_values = beside(lam, np.zeros((n_problems, self._q)))
 
@@ -81,12 +81,13 @@ class InteriorPoints:
         xp, kernels, old = self._xp, self.kernels, self._chosen
         n_problems, d = self._position.shape
         if self._q < d:
-            self._chosen = kernels.nearest(self._position, old, self._pulls(), self._q)
+            pulls = None if old is None else self._pulls()
+            self._chosen = kernels.nearest(self._position, self._q, old, pulls)
         else:
             self._chosen = beside(self._x, np.tile(np.arange(d), (n_problems, 1)))
         # Newcomers get equal multipliers on their two sides; the others keep theirs.
         multipliers = xp.broadcast_to(self._mean[:, :, None], (n_problems, 2, self._q))
-        if old.shape[1]:
+        if old is not None:
             multipliers = kernels.carried_over(self._multipliers, old, self._chosen, multipliers)
         self._multipliers = multipliers
         self._radii = xp.take_along_axis(kernels.columns.lam, self._chosen, axis=1)
@@ -100,14 +101,11 @@ class InteriorPoints:
     def _pulls(self) -> Any:
         """Constraints that cannot leave unnoticed; see the single loop."""
         xp, kernels = self._xp, self.kernels
-        nothing = beside(self._x, np.zeros(self._chosen.shape, dtype=np.bool_))
-        if not self._chosen.shape[1]:
-            return nothing
         size = xp.abs(self._multipliers[:, 1, :] - self._multipliers[:, 0, :]) / self._radii
         order = xp.argsort(size, axis=1)
         together = xp.sqrt(kernels.cumulative_sum(xp.take_along_axis(size, order, axis=1) ** 2))
         notable = together > UNNOTICED * self._mean * float(2 * self._n + 2 * self._q)
-        return kernels.scattered(nothing, order, notable)
+        return kernels.unsorted(notable, order)
 
     def bounds_before(self) -> tuple[FloatArray, FloatArray]:
         """Lower bounds before any step, and the smallest radii.
@@ -217,11 +215,12 @@ class InteriorPoints:
         push = target[:, 2 * n :] / self._primal[:, 2 * n :]
         pushed = target[:, : 2 * n] / self._x
         difference = xp.reshape(pushed, (n_problems, 2, n)) - self._residual
-        right = xp.sum(self._crossed * difference, axis=1) / self._sum
-        du = self.kernels.solve(right + self._scores_of(push[:, q:] - push[:, :q]))
+        right = self._crossed * difference
+        right = (right[:, 0, :] + right[:, 1, :]) / self._sum + self._scores_of(push[:, q:] - push[:, :q])
+        du = self.kernels.solve(right)
         # dz_p + dz_q is known, which gives the other half of the step without cancellation.
-        dx = self._crossed * du[:, None, :] + xp.sum(difference, axis=1, keepdims=True)
-        dx = dx / self._sum[:, None, :]
+        both = difference[:, 0, :] + difference[:, 1, :]
+        dx = (self._crossed * du[:, None, :] + both[:, None, :]) / self._sum[:, None, :]
         moved = (self._rows @ (dx[:, 0, :] - dx[:, 1, :])[:, :, None])[:, :, 0]
         primal = concat([xp.reshape(dx, (n_problems, -1)), -moved, moved], axis=1)
         dual = concat([pushed, push], axis=1) - self._ratio * primal
