@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import minimaxrisk
+from minimaxrisk.features.matrix import FeatureMatrix
 
 ROOT = Path(__file__).parents[2]
 MODULES = [module.name for module in pkgutil.walk_packages(minimaxrisk.__path__, "minimaxrisk.")]
@@ -101,3 +103,30 @@ def test_dir_shows_the_public_names_alone(imports):
 def test_examples_in_docstrings(name):
     failures, _ = doctest.testmod(importlib.import_module(name))
     assert failures == 0
+
+
+def containers():
+    rooms = [importlib.import_module(name) for name in MODULES if name.startswith("minimaxrisk.features.")]
+    classes = [each for room in rooms for each in vars(room).values() if isinstance(each, type)]
+    return {each.__name__ for each in classes if FeatureMatrix in each.__mro__}
+
+
+def test_nobody_asks_a_container_for_its_type():
+    """Outside of ``features/`` containers say what they can do; engines do not read their arrays."""
+    kinds = containers() | {"Problem"}
+    assert {"DenseFeatures", "SparseFeatures", "DaskFeatures", "DeviceFeatures"} < kinds
+    wrong = []
+    for path in (ROOT / "src").rglob("*.py"):
+        if path.parent.name == "features":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                wrong += [(path.name, node.lineno)] * bool(asked & kinds)
+            if (
+                "engines" in path.parts
+                and isinstance(node, ast.Attribute)
+                and node.attr in {"data", "values"}
+            ):
+                wrong += [(path.name, node.lineno)] * ast.unparse(node.value).endswith("features")
+    assert not wrong
