@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-    from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.counting import HoldoutBound, holdout_bound
@@ -56,7 +55,6 @@ _MODULE_OF = {
     "MinimaxRiskPath": "analysis.minimax_risk_path",
     "MinimaxRiskSelector": "estimators.selector",
     "PermutationTestResult": "analysis.permutation_test",
-    "RandomFourierFeatures": "estimators.fourier",
     "ScaleComparison": "guarantees.training_scale",
     "TrainingScale": "guarantees.training_scale",
     "UninformativeRadiusWarning": "_utils.notices",
@@ -92,7 +90,6 @@ __all__ = [
     "MinimaxRiskPath",
     "MinimaxRiskSelector",
     "PermutationTestResult",
-    "RandomFourierFeatures",
     "ScaleComparison",
     "TrainingScale",
     "UninformativeRadiusWarning",

@@ -1,7 +1,4 @@
-"""Simulated expression studies: Gaussian classes whose best possible error is known exactly.
-
-Simulated texts: many sparse columns, two topics whose word probabilities are known.
-"""
+"""Simulated data: expression studies whose best possible error is known, and texts as sparse tables."""
 
 from __future__ import annotations
 
@@ -14,6 +11,11 @@ from scipy.stats import norm
 from sklearn.utils import Bunch, check_random_state
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+
+__all__ = ["ExpressionLaw", "make_expression", "make_text"]
+
+# Zipf's law in Mandelbrot's form, 1 / (rank + shift): without the shift a few words would fill every text.
+RANK_SHIFT = 20.0
 
 
 @dataclass(frozen=True)
@@ -237,10 +239,6 @@ def make_expression(
         bayes_error=law.bayes_error,
         law=law,
     )
-
-
-# Zipf's law in Mandelbrot's form, 1 / (rank + shift): without the shift a few words would fill every text.
-RANK_SHIFT = 20.0
 
 
 def make_text(

@@ -13,8 +13,8 @@ from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
     generated_bound,
+    has_many_instances,
     instance_generation,
-    pays,
 )
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
@@ -37,7 +37,6 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
 )
-from minimaxrisk.features.batched import moments_at_a_time, shared_data, with_own_values
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
 
@@ -48,7 +47,7 @@ def solve_minimax_risk(
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = instance_generation if pays(problem) else interior_point
+        engine = instance_generation if has_many_instances(problem) else interior_point
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order(problem, settings, monitor)
@@ -90,8 +89,8 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
-    # Solved one by one, small dense problems still share the pass that takes their moments.
-    return moments_at_a_time(problem.features) if problem.n_instances <= MOST_INSTANCES else 1
+    # Small problems that are solved one by one may still share the pass that takes their moments.
+    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
 
 
 def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
@@ -99,7 +98,7 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        shared = shared_data(problem.features)
+        shared = problem.features.shared
         if shared is not None and can_share(problem, settings):
             alike.setdefault((shared.key, problem.n_instances), []).append(i)
     for places in alike.values():
@@ -111,14 +110,14 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
 
 def _with_own_values(problem: Problem) -> Problem:
     """The problem on features that are quickest to read for it alone."""
-    features = with_own_values(problem.features)
+    features = problem.features.copied()
     return problem if features is problem.features else replace(problem, features=features)
 
 
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = generated_bound if pays(problem) else interior_bound
+        engine = generated_bound if has_many_instances(problem) else interior_bound
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order_approach(problem, settings, monitor)
@@ -132,7 +131,7 @@ def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -
 def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = generated_approach if pays(problem) else interior_approach
+        engine = generated_approach if has_many_instances(problem) else interior_approach
         near = engine(problem, settings)
         if near is not None:
             if near.interrupted:
@@ -188,7 +187,7 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
     if settings.solver == "auto":
         remarks.append(
             f"solver='auto' took 'first-order', here to a certified gap of {gap}, because the interior point "
-            f"would take {demands}; naming the solver says that this is known"
+            f"would take {demands}; set solver='first-order' to silence this warning"
         )
     if not (solution.converged or solution.stopped or solution.interrupted):
         exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"

@@ -12,43 +12,13 @@ columns of working sets are ever written down.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, beside
-from minimaxrisk.features.dense import TILE, DenseFeatures
+from minimaxrisk.features.dense import DenseFeatures, DensePart
 from minimaxrisk.features.device import DeviceFeatures, taken_columns, weighted_sums
-from minimaxrisk.features.implicit import DensePart
-from minimaxrisk.features.matrix import FeatureMatrix
-
-
-class SharedData(NamedTuple):
-    """The array that holds the instances of a problem."""
-
-    key: int  # equal for problems on the same array
-    n_rows: int  # what a product with one column costs: all rows of a matrix, the instances on a device
-
-
-def shared_data(features: FeatureMatrix) -> SharedData | None:
-    """None for features that cannot be read together with others, as sparse ones."""
-    if isinstance(features, DensePart):
-        return shared_data(features.whole)
-    if isinstance(features, DenseFeatures):
-        return SharedData(id(features), features.shape[0])
-    if isinstance(features, DeviceFeatures):
-        return SharedData(id(features.data), features.shape[0])
-    return None
-
-
-def moments_at_a_time(features: FeatureMatrix) -> int:
-    """For how many labellings one pass takes the moments."""
-    return TILE if isinstance(features, DenseFeatures | DensePart) else 1
-
-
-def with_own_values(features: FeatureMatrix) -> FeatureMatrix:
-    """A copy of the rows of a part, which is quicker to read again and again; other features as they are."""
-    return features.copied() if isinstance(features, DensePart) else features
 
 
 class BatchColumns(Protocol):
@@ -70,9 +40,9 @@ class BatchColumns(Protocol):
 
 
 def columns_together(features: Sequence[Any], lam: Any) -> BatchColumns:
-    """Of features with the same ``shared_data().key`` and as many instances each."""
+    """Of features with the same ``shared.key`` and as many instances each."""
     first = features[0]
-    if not isinstance(first, DeviceFeatures):
+    if first.location != "device":
         return _MatrixColumns(features, lam)
     if all(each is first for each in features):
         return _SameColumnsOnDevice(first, lam)

@@ -20,7 +20,6 @@ from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.batched.kernels import NumPyKernels, kernels_for
 from minimaxrisk.engines.batched.points import InteriorPoints
 from minimaxrisk.engines.solution import EngineSettings, Stage, is_stuck
-from minimaxrisk.features.batched import shared_data
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -30,7 +29,7 @@ MOST_INSTANCES = 400
 
 def can_share(problem: Problem, settings: EngineSettings) -> bool:
     """Whether a problem can go through the loop together with others."""
-    shared = shared_data(problem.features)
+    shared = problem.features.shared
     return (
         settings.solver in ("auto", "interior-point")
         and settings.max_iter is None

@@ -26,7 +26,7 @@ NEAREST_PER_INSTANCE = 2.0
 
 
 def kernels_for(problem: Problem) -> type[Kernels]:
-    return NumPyKernels if isinstance(problem.tau_and_lam[1], np.ndarray) else Kernels
+    return Kernels if problem.features.location == "device" else NumPyKernels
 
 
 def working_set_size(n: int, d: int) -> int:
@@ -44,11 +44,9 @@ class Kernels:
     TIDY_UP: ClassVar[float] = 0.5
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.xp = namespace_of(problems[0].tau_and_lam[1])
-        self.tau, lam = (
-            self.concat(each, axis=0)
-            for each in zip(*(problem.tau_and_lam for problem in problems), strict=True)
-        )
+        self.xp = namespace_of(problems[0].lam_there)
+        self.tau = self.concat([problem.tau_there for problem in problems], axis=0)
+        lam = self.concat([problem.lam_there for problem in problems], axis=0)
         self.columns = columns_together([problem.features for problem in problems], lam)
 
     @classmethod

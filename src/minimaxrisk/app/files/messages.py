@@ -1,0 +1,104 @@
+"""Words for messages about files: lists of names, near misses, options as the caller writes them."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from minimaxrisk._utils.environment import require
+
+PYTHON, COMMAND_LINE = "python", "command line"
+
+
+def spelled(spelling: str, name: str, *values: str | bool | int) -> str:
+    """An option with its values as the caller writes it: ``--skip-lines 3`` or ``skip_lines=3``."""
+    if spelling == PYTHON:
+        shown = list(values) if name == "ignore" and values else next(iter(values), None)
+        return f"{name}=" if shown is None else f"{name}={shown!r}"
+    option = name.replace("_", "-")
+    if not values or values[0] is True:
+        return f"--{option}"
+    if values[0] is False:
+        return f"--no-{option}"
+    return " ".join(f"--{option} {quoted(str(value))}" for value in values)
+
+
+def quoted(text: str) -> str:
+    """For a shell; in double quotes where they do, since cmd.exe knows no others."""
+    is_plain = shlex.quote(text) == text or not set(text).isdisjoint("\"$`\\!'")
+    return shlex.quote(text) if is_plain else f'"{text}"'
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """The first few names for a message, and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(str(name)) for name in names[:most]) + more
+
+
+def counted(n: int, thing: str) -> str:
+    return f"{n} {thing}{'s' * (n != 1)}"
+
+
+def folded(name: str, keep: str = "") -> str:
+    """Letters and digits alone, in lower case, and the characters to keep."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum() or letter in keep)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` where a name is close, else nothing."""
+    lowered: dict[str, str] = {}
+    for candidate in names:
+        lowered.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), list(itertools.islice(lowered, 5000)), n=1)
+    if name.lower() in lowered:
+        close = [name.lower()]
+    return f"; did you mean {lowered[close[0]]!r}?" if close else ""
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once, in order of their first occurrence."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    return [name for name, count in seen.items() if count > 1]
+
+
+def require_unique(names: Sequence[str], where: object, *, what: str, remedy: str) -> None:
+    twice = repeated(names)
+    if twice:
+        raise ValueError(
+            f"{where}: {what} must be unique, got {listed(twice)} more than once "
+            f"among {len(names)}; {remedy}."
+        )
+
+
+@contextmanager
+def parsing(where: object, what: str) -> Iterator[None]:
+    """Turn what a parser raises at a damaged file into one message that a user can act on.
+
+    A missing package and a lack of memory are not the file's fault and pass through.
+    """
+    try:
+        yield
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"{where} cannot be read as {what} ({brief(error)}); "
+            "it may be damaged, incomplete or in another format: get or export it again."
+        ) from error
+
+
+def brief(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+def needed(module: str, purpose: str) -> Any:
+    """A module of a package that only some formats need."""
+    return require(module, extra="app", purpose=f"{purpose} needs")

@@ -1,0 +1,384 @@
+"""Model files: what comes back, what is refused, and that nothing is executed."""
+
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.utils import all_estimators
+
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, verify
+from minimaxrisk._utils.sklearn_private import ARRAY_ADAPTERS, without_array_adapters
+from minimaxrisk.app.atomic import checked_destination, whole_file, write_whole
+from minimaxrisk.app.storage import (
+    FORMAT,
+    MANIFEST,
+    SavedModel,
+    _digest,
+    current_versions,
+    fingerprint,
+    load_model,
+    save_model,
+)
+from minimaxrisk.datasets import make_expression
+
+with without_array_adapters():
+    skops = pytest.importorskip("skops.io", reason="model files need skops")
+
+NAMES = ["a, b", 'quo"te', "<script>alert(1)</script>", "🧬", "שלום", "line\nbreak", "", "null"]
+
+
+@pytest.fixture(scope="module")
+def study():
+    data = make_expression(40, 60, n_informative=5, effect=1.5, random_state=0)
+    return data.data, np.where(data.target, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def saved(study):
+    X, y = study
+    names = np.array(NAMES + [f"gene_{j}" for j in range(X.shape[1] - len(NAMES))], dtype=object)
+    model = MinimaxRiskClassifier(solver="constraint-generation").fit(X, y)
+    return SavedModel(
+        model, names, "diagnosis", fingerprint(X, y, names), command="fit", versions=current_versions()
+    )
+
+
+@pytest.fixture
+def path(saved, tmp_path):
+    file = tmp_path / "model.skops"
+    save_model(saved, file)
+    return file
+
+
+def test_everything_comes_back(saved, path, study):
+    X, y = study
+    again = load_model(path)
+    np.testing.assert_array_equal(
+        again.classifier.predict_proba(X), saved.classifier.predict_proba(X), strict=True
+    )
+    assert again.feature_names.tolist() == saved.feature_names.tolist()
+    assert replace(again, classifier=None, feature_names=None) == replace(
+        saved, classifier=None, feature_names=None
+    )
+    assert verify(again.classifier, X, y) == verify(saved.classifier, X, y)
+    for stage, other in zip(again.classifier.stages_, saved.classifier.stages_, strict=True):
+        np.testing.assert_array_equal(stage.coef, other.coef)
+
+
+@pytest.mark.slow
+def test_the_same_probabilities_in_a_new_process(saved, path, study):
+    """As those of the command line, which test_cli_fit.py compares for every file format."""
+    X, _ = study
+    np.save(path.with_name("X.npy"), X)
+    code = (
+        "import sys, numpy as np; from minimaxrisk.app.storage import load_model\n"
+        "np.save('P.npy', load_model('model.skops').classifier.predict_proba(np.load('X.npy')))"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=path.parent, check=True)
+    np.testing.assert_array_equal(
+        np.load(path.with_name("P.npy")), saved.classifier.predict_proba(X), strict=True
+    )
+
+
+def test_what_is_written_beside_the_model(saved, path):
+    with zipfile.ZipFile(path) as archive:
+        manifest = json.loads(archive.read(MANIFEST))
+    assert manifest["certificate"] == {
+        "lower": saved.classifier.worst_case_error_lower_,
+        "upper": saved.classifier.worst_case_error_,
+    }
+    assert manifest["classes"] == ["ill", "well"]
+    assert {"python", "minimaxrisk", "numpy", "scikit-learn", "skops"} <= set(manifest["versions"])
+
+
+def test_a_callback_stays_behind(saved, study, tmp_path):
+    model = MinimaxRiskClassifier(callback=lambda record: None).fit(*study)
+    save_model(replace(saved, classifier=model), tmp_path / "m")
+    assert load_model(tmp_path / "m").classifier.callback is None
+    assert model.callback is not None
+
+
+def test_missing_values_are_filled_as_in_training(saved, study, tmp_path):
+    X, _ = study
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    imputer = SimpleImputer(strategy="median").fit(gaps)
+    save_model(replace(saved, imputer=imputer), tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.prepared(gaps)[0, 0] == np.nanmedian(gaps[:, 0])
+    assert load_model_with_none(saved, tmp_path).prepared(gaps) is gaps
+
+
+def test_columns_are_clipped_as_in_training(saved, study, tmp_path):
+    X, y = study
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    imputer = SimpleImputer(strategy="median").fit(gaps)
+    scaler = ClippedScaler(1.5).fit(imputer.transform(gaps))
+    classifier = MinimaxRiskClassifier().fit(scaler.transform(imputer.transform(gaps)), y)
+    save_model(replace(saved, classifier=classifier, imputer=imputer, scaler=scaler), tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert again.scaler.limit == 1.5
+    assert np.array_equal(again.prepared(gaps), scaler.transform(imputer.transform(gaps)))
+    assert verify(again.classifier, again.prepared(gaps), y).valid
+
+
+def test_a_file_without_one_of_its_parts_is_refused(path):
+    parts = skops.dumps({"classifier": load_model(path).classifier, "imputer": None})
+    _rewrite(path, lambda manifest: None, members=parts)
+    with pytest.raises(ValueError, match="is incomplete: 'scaler' is missing"):
+        load_model(path)
+
+
+def load_model_with_none(saved, folder):
+    save_model(saved, folder / "none")
+    return load_model(folder / "none")
+
+
+class TestRefused:
+    def test_no_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="there is no model file"):
+            load_model(tmp_path / "none.skops")
+
+    def test_folder(self, tmp_path):
+        with pytest.raises(ValueError, match="is a folder"):
+            load_model(tmp_path)
+
+    @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.9, 0.999])
+    def test_truncated(self, path, share):
+        content = path.read_bytes()
+        path.write_bytes(content[: int(share * len(content))])
+        with pytest.raises(ValueError, match="only part of one"):
+            load_model(path)
+
+    def test_any_changed_byte_is_found_or_harmless(self, path, saved, study):
+        content = path.read_bytes()
+        rng = np.random.default_rng(0)
+        X, _ = study
+        expected = saved.classifier.predict_proba(X)
+        refused = 0
+        for place in rng.integers(0, len(content), 60):
+            path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+            try:
+                again = load_model(path)
+            except ValueError:
+                refused += 1
+            else:  # a byte of the zip that nobody reads, such as a date
+                np.testing.assert_array_equal(again.classifier.predict_proba(X), expected)
+        assert refused > 40
+
+    @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", pickle.dumps({"a": 1})])
+    def test_other_files(self, tmp_path, content):
+        (tmp_path / "m").write_bytes(content)
+        with pytest.raises(ValueError, match="is not a model file"):
+            load_model(tmp_path / "m")
+
+    def test_zip_of_something_else(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "m", "w") as archive:
+            archive.writestr("hello", "world")
+        with pytest.raises(ValueError, match=r"it has no minimaxrisk\.json"):
+            load_model(tmp_path / "m")
+
+    def test_changed_by_hand(self, path):
+        _rewrite(path, lambda manifest: manifest["certificate"].update(upper=0.01), digest=False)
+        with pytest.raises(ValueError, match="was changed after it was written"):
+            load_model(path)
+
+    def test_renamed_members(self, path):
+        """The digest covers names: a member under another name is a change, whatever it holds."""
+
+        def rename(parts):
+            last = max(parts)
+            parts[f"{last}_"] = parts.pop(last)  # in the same place of the sorted names
+
+        _rewrite(path, None, digest=False, change_parts=rename)
+        with pytest.raises(ValueError, match="was changed after it was written"):
+            load_model(path)
+
+    def test_newer_version(self, path):
+        def newer(manifest):
+            manifest.update(format=FORMAT + 1, versions={"minimaxrisk": "9.9"})
+
+        _rewrite(path, newer)
+        with pytest.raises(ValueError, match=r"by minimaxrisk 9\.9 .* install a newer minimaxrisk"):
+            load_model(path)
+
+    @pytest.mark.parametrize("manifest", ["[]", "{}", '{"format": "x"}', "{", '"\\ud800"'])
+    def test_strange_manifest(self, path, manifest):
+        _rewrite(path, None, text=manifest)
+        with pytest.raises(ValueError, match=r"which version|cannot be read"):
+            load_model(path)
+
+    def test_manifest_that_lacks_a_part(self, path):
+        _rewrite(path, lambda manifest: manifest.pop("target"))
+        with pytest.raises(ValueError, match=r"is incomplete: .* is missing"):
+            load_model(path)
+
+    def test_objects_that_are_not_trusted(self, path, tmp_path):
+        trap = tmp_path / "trap"
+        members = skops.dumps({"classifier": partial(os.system, f"touch {trap}"), "imputer": None})
+        _rewrite(path, lambda manifest: None, members=members)
+        with pytest.raises(ValueError, match="not trusted"):
+            load_model(path)
+        assert not trap.exists()
+
+    def test_another_estimator(self, path):
+        _rewrite(
+            path, lambda manifest: None, members=skops.dumps({"classifier": SimpleImputer(), "imputer": None})
+        )
+        with pytest.raises(ValueError, match="does not hold a MinimaxRiskClassifier"):
+            load_model(path)
+
+    def test_description_that_makes_no_sense(self, path):
+        members = io.BytesIO()
+        with zipfile.ZipFile(members, "w") as archive:
+            archive.writestr("schema.json", '{"__loader__": "NoSuchNode"}')
+        _rewrite(path, lambda manifest: None, members=members.getvalue())
+        with pytest.raises(ValueError, match="cannot be read"):
+            load_model(path)
+
+
+def _rewrite(path, change, *, digest=True, text=None, members=None, change_parts=None):
+    """Write the file again with another manifest or other members, as someone with a zip program could."""
+    with zipfile.ZipFile(path) as old:
+        manifest = json.loads(old.read(MANIFEST))
+        parts = {name: old.read(name) for name in old.namelist() if name != MANIFEST}
+    if members is not None:
+        with zipfile.ZipFile(io.BytesIO(members)) as other:
+            parts = {name: other.read(name) for name in other.namelist()}
+    if change is not None:
+        change(manifest)
+    if change_parts is not None:
+        change_parts(parts)
+    with zipfile.ZipFile(path, "w") as new:
+        for name, part in parts.items():
+            new.writestr(name, part)
+    with zipfile.ZipFile(path, "a") as new:
+        if digest:
+            manifest["digest"] = _digest(new, manifest)
+        new.writestr(MANIFEST, json.dumps(manifest) if text is None else text)
+
+
+class TestFingerprint:
+    def test_sees_every_change(self, study):
+        X, y = study
+        names = np.array([f"g{j}" for j in range(X.shape[1])])
+        other = X.copy()
+        other[3, 4] = np.nextafter(other[3, 4], np.inf)
+        prints = {
+            fingerprint(X, y, names),
+            fingerprint(other, y, names),
+            fingerprint(X[::-1], y[::-1], names),
+            fingerprint(X, y[::-1], names),
+            fingerprint(X, y, names[::-1]),
+            fingerprint(X, None, names),
+        }
+        assert len(prints) == 6
+
+    def test_sees_where_rows_end(self):
+        """Places and values one after the other, as 8 bytes each, are the same for both tables."""
+        tiny = np.int64(1).view(np.float64)  # its bytes are those of the place 1
+        one_each = np.array([[tiny, 0.0], [0.0, 1.0]])
+        both_in_the_first = np.array([[tiny, 1.0], [0.0, 0.0]])
+        names = np.array(["a", "b"])
+        assert fingerprint(one_each, None, names) != fingerprint(both_in_the_first, None, names)
+
+    def test_does_not_see_how_numbers_are_stored(self, study):
+        X, y = study
+        X = X.copy()
+        X[2, 3] = 0.0
+        signed = X.copy()
+        signed[2, 3] = -0.0
+        kept = sparse.csr_matrix(np.where(X == 0.0, 1.0, X))
+        kept.data[np.flatnonzero(kept.toarray().ravel() == 1.0)] = 0.0
+        names = np.array([f"g{j}" for j in range(X.shape[1])])
+        assert fingerprint(np.asfortranarray(X), y, names) == fingerprint(X, y, names.astype(object))
+        for other in (signed, sparse.csr_matrix(X), sparse.csc_matrix(X), kept):
+            assert fingerprint(other, y, names) == fingerprint(X, y, names)
+
+
+class TestWholeFiles:
+    def test_interrupted(self, tmp_path):
+        path = tmp_path / "file"
+        path.write_text("old")
+
+        def stopped():
+            with whole_file(path) as partial_file:
+                partial_file.write_text("half")
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            stopped()
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_the_old_file_is_never_written_to(self, tmp_path):
+        """Whoever has it open goes on reading the old one."""
+        path = tmp_path / "file"
+        path.write_text("old")
+        with path.open() as reader:
+            write_whole(path, "new")
+            assert reader.read() == "old"
+        assert path.read_text() == "new"
+
+    def test_killed(self, tmp_path):
+        """The power fails: the old file is still there."""
+        (tmp_path / "file").write_text("old")
+        code = (
+            "import os; from minimaxrisk.app.atomic import whole_file\n"
+            "with whole_file('file') as path:\n    path.write_text('half'); os._exit(9)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+        assert done.returncode == 9
+        assert (tmp_path / "file").read_text() == "old"
+
+    def test_rights_and_links_stay(self, tmp_path):
+        path, link = tmp_path / "file", tmp_path / "link"
+        write_whole(path, "old")
+        plain = tmp_path / "plain"
+        plain.write_text("")
+        assert path.stat().st_mode == plain.stat().st_mode
+        path.chmod(0o600)
+        link.symlink_to(path)
+        write_whole(link, b"new")
+        assert link.is_symlink()
+        assert path.read_bytes() == b"new"
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_no_folder(self, tmp_path):
+        with pytest.raises(ValueError, match=r"there is no folder .*; make it first"):
+            checked_destination(tmp_path / "none" / "file")
+
+    def test_a_folder(self, tmp_path):
+        with pytest.raises(ValueError, match="is a folder; name a file in it"):
+            write_whole(tmp_path, "text")
+
+    def test_device(self):
+        write_whole(Path(os.devnull), "text")
+        assert not Path(os.devnull).is_file()
+
+
+def test_pickles_of_the_first_version_say_what_to_do():
+    """They name the class by the module that it was in then; protocol 0 is legible."""
+    pickled = b"cminimaxrisk.estimators\nMinimaxRiskClassifier\n."
+    with pytest.raises(ImportError, match=r"pickled by minimaxrisk 0\.1 .* fit the model again"):
+        pickle.loads(pickled)
+
+
+def test_listing_estimators_loads_no_other_array_library(monkeypatch):
+    for name in ARRAY_ADAPTERS:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with without_array_adapters():
+        assert len(all_estimators()) > 100
+    assert not set(ARRAY_ADAPTERS) & set(sys.modules)

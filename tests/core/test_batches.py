@@ -1,0 +1,368 @@
+"""Many small problems together: the same answers as one by one, and the same bits in any company."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
+from minimaxrisk._utils.parallel import parallel_map_in_batches
+from minimaxrisk.engines import dispatch, solution
+from minimaxrisk.engines.batched import engine, kernels
+from minimaxrisk.engines.batched import points as points_module
+from minimaxrisk.engines.batched.engine import can_share, solve_together
+from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.features.dense import DensePart
+from minimaxrisk.problem import pose as parts_module
+from minimaxrisk.problem.pose import pose, pose_parts
+from minimaxrisk.problem.problem import upper_bound
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap, UnionBound
+from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
+
+SETTINGS = EngineSettings("auto")
+CHOICES = {"coding": "auto", "standardize": True, "fit_intercept": True}
+
+
+def data_of(rng, n, d, n_classes=2, **more):
+    X, labels = random_problem(rng, n, d, n_classes)
+    return TrainingData(X, np.arange(n_classes), labels, np.ones(n), **more)
+
+
+def permuted(data, rng, n_times):
+    return [replace(data, labels=rng.permutation(data.labels)) for _ in range(n_times)]
+
+
+def problems_of(rng, n, d, n_problems, rule=None, **choices):
+    data, rule = data_of(rng, n, d), rule or Multiple(1.0)
+    posed = pose(data, rule=rule, **(CHOICES | choices))
+    return [each.problem for each in posed.relabelled(permuted(data, rng, n_problems), rule)]
+
+
+def assert_within(problems, found, gap_tol):
+    for problem, mu in zip(problems, found, strict=True):
+        exact = interior_point(problem, SETTINGS)
+        above = upper_bound(problem, problem.objective, mu) - exact.upper
+        assert -1e-9 <= above <= gap_tol + 1e-9
+
+
+# The loop.
+
+
+def test_stuck_is_a_gap_that_was_not_halved_in_time():
+    gaps = [np.array([1.0, 1.0, np.nan])]
+    for i in range(solution.PATIENCE):
+        assert not solution.is_stuck(gaps).any()
+        gaps.append(np.array([0.5, 0.51, 0.1]) if i == solution.PATIENCE - 1 else gaps[0])
+    assert solution.is_stuck(gaps).tolist() == [False, True, False]
+    assert [bool(solution.is_stuck([float(gap[i]) for gap in gaps])) for i in range(3)] == [
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("gap_tol", [1e-3, 1e-8])
+@pytest.mark.parametrize(("n", "d"), [(20, 150), (30, 12), (24, 48), (6, 1)])
+@pytest.mark.parametrize("choices", [{}, {"standardize": False, "fit_intercept": False}])
+def test_each_is_as_near_as_asked_for(n, d, gap_tol, choices):
+    problems = problems_of(np.random.default_rng(n), n, d, 5, **choices)
+    assert all(can_share(problem, SETTINGS) for problem in problems)
+    found = [each.stage.expand(*problems[0].shape) for each in solve_together(problems, gap_tol)]
+    assert_within(problems, found, gap_tol)
+
+
+@pytest.mark.parametrize("radius", [0.2, 1.0, 50.0])
+def test_bounds_are_those_of_the_full_program(radius):
+    rng = np.random.default_rng(3)
+    data = data_of(rng, 14, 25)
+    rule = Multiple(radius)
+    others = permuted(data, rng, 4)
+    posed = pose(data, rule=rule, **CHOICES).relabelled(others, rule)
+    found = dispatch.bound_minimax_risks([each.problem for each in posed], SETTINGS, 1e-8)
+    for other, bound in zip(others, found, strict=True):
+        Phi = phi_vectors(scaled_columns(other.X), 2, "signed")
+        exact, _ = minimax_risk(Phi, *tau_and_lambda(Phi, other.labels, radius))
+        assert -1e-9 <= bound - exact <= 2e-8
+
+
+def test_constraints_keep_their_multipliers_and_newcomers_cancel():
+    points = points_module.InteriorPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
+    points.choose_working_sets()
+    points.step()
+    old, before = points._chosen, points._multipliers
+    points.choose_working_sets()
+    n_new = 0
+    for i, chosen in enumerate(points._chosen):
+        came = ~np.isin(chosen, old[i])
+        n_new += came.sum()
+        assert (points._multipliers[i][:, came] == points._mean[i]).all()
+        stayed = np.isin(old[i], chosen)
+        assert np.array_equal(points._multipliers[i][:, ~came], before[i][:, stayed])
+    assert n_new
+
+
+def test_same_bits_in_any_company():
+    """Of permuted labels and of parts, which are read from the whole."""
+    rng = np.random.default_rng(1)
+    data = data_of(rng, 30, 400)
+    whole = pose(data, rule=Multiple(1.0), **CHOICES)
+    chosen = [np.sort(rng.permutation(30)[:24]) for _ in range(13)]
+    chosen = [rows for rows in chosen if len(np.unique(data.labels[rows])) == 2]
+
+    def of_parts(some):
+        posed = pose_parts(whole, data, some, rule=Multiple(1.0), standardize=True)
+        return dispatch.approach_minimax_risks([each.problem for each in posed], SETTINGS)
+
+    relabelled = permuted(data, rng, 13)
+
+    def of_labels(some):
+        posed = whole.relabelled(some, Multiple(1.0))
+        return dispatch.approach_minimax_risks([each.problem for each in posed], SETTINGS)
+
+    for function, items in ((of_parts, chosen), (of_labels, relabelled)):
+        together = function(items)
+        assert np.array_equal(together, function(items[::-1])[::-1])
+        assert np.array_equal(together[3:10], function(items[3:10]))
+        assert np.array_equal(together[5:6], function(items[5:6]))
+
+
+def forget(monkeypatch):
+    """Make every use of the loop an error."""
+
+    def refuse(*_):
+        raise AssertionError("the loop was used")
+
+    monkeypatch.setattr(dispatch, "solve_together", refuse)
+
+
+@pytest.mark.parametrize(
+    "kind", ["thin", "sparse", "classes", "one-hot", "known", "solver", "max_iter", "large"]
+)
+def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
+    rng = np.random.default_rng(5)
+    data, settings, choices = data_of(rng, 20, 30), SETTINGS, CHOICES
+    if kind == "thin":  # a column that is the label: no standard deviation, so no radius
+        data.labels[:] = np.arange(20) % 2
+        data.X[:, 0] = data.labels
+    elif kind == "sparse":
+        data = replace(data, X=sparse.csr_array(np.where(np.abs(data.X) > 1.0, data.X, 0.0)))
+    elif kind == "classes":
+        data = data_of(rng, 20, 30, 3)
+    elif kind == "one-hot":
+        choices = choices | {"coding": "one-hot"}
+    elif kind == "known":
+        choices = choices | {"marginal_is_known": True}
+    elif kind == "solver":
+        settings = EngineSettings("constraint-generation")
+    elif kind == "max_iter":
+        settings = EngineSettings("auto", max_iter=50)
+    else:
+        monkeypatch.setattr(engine, "MOST_INSTANCES", 19)
+        monkeypatch.setattr(dispatch, "MOST_INSTANCES", 19)
+    posed = pose(data, rule=Multiple(1.0), **choices)
+    assert not can_share(posed.problem, settings)
+    assert dispatch.problems_at_a_time(posed.problem, settings) == (1 if kind in ("sparse", "large") else 8)
+    forget(monkeypatch)
+    (bound,) = dispatch.bound_minimax_risks([posed.problem], settings, 1e-6)
+    exact = interior_point(posed.problem, SETTINGS)
+    assert exact.lower - 1e-9 <= bound <= exact.upper + 2e-6
+    (mu,) = dispatch.approach_minimax_risks([posed.problem], settings)
+    assert upper_bound(posed.problem, posed.problem.objective, mu) <= exact.upper + 1e-4
+
+
+@pytest.mark.parametrize("failure", ["stuck", "factor", "nothing to choose"])
+def test_what_gets_stuck_is_solved_alone(failure, monkeypatch):
+    problems = problems_of(np.random.default_rng(7), 20, 150, 6)
+    if failure == "stuck":
+        monkeypatch.setattr(solution, "PATIENCE", 1)
+        monkeypatch.setattr(points_module, "FRACTION_TO_BOUNDARY", 0.05)
+    elif failure == "factor":
+        plain, coin = kernels.dpotrf, np.random.default_rng(0)
+        monkeypatch.setattr(kernels, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.5)))
+    else:
+        monkeypatch.setattr(kernels, "NEAREST_PER_INSTANCE", 0.1)
+    n_alone = []
+    alone = dispatch.interior_approach
+    monkeypatch.setattr(dispatch, "interior_approach", lambda *a: n_alone.append(1) or alone(*a))
+    found = dispatch.approach_minimax_risks(problems, SETTINGS)
+    assert n_alone
+    monkeypatch.undo()
+    assert_within(problems, found, SETTINGS.gap_tol)
+
+
+def test_an_interrupt_is_passed_on(monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(points_module.InteriorPoints, "step", interrupt)
+    data = data_of(np.random.default_rng(0), 20, 50)
+    with pytest.raises(KeyboardInterrupt):
+        permutation_test(MinimaxRiskClassifier(), data.X, data.labels, 5)
+    with pytest.raises(KeyboardInterrupt):
+        MinimaxRiskEnsembleClassifier(n_estimators=3).fit(data.X, data.labels)
+
+
+# Posing.
+
+
+def assert_same_problem(found, expected, tolerance=1e-12):
+    for name in ("tau", "lam", "centre"):
+        np.testing.assert_allclose(
+            getattr(found.problem, name), getattr(expected.problem, name), rtol=tolerance, atol=tolerance
+        )
+    assert found.radii.factor == pytest.approx(expected.radii.factor, rel=1e-10)
+    every = np.arange(expected.problem.features.shape[1])
+    np.testing.assert_allclose(
+        found.problem.features.columns(every), expected.problem.features.columns(every), atol=1e-11
+    )
+    for name in ("shift", "scale"):
+        given, wanted = getattr(found.problem.scale, name), getattr(expected.problem.scale, name)
+        np.testing.assert_allclose(given, wanted, rtol=1e-11, atol=1e-11)
+
+
+RULES = {"number": Multiple(1.5), "union": UnionBound(0.95), "bootstrap": MultiplierBootstrap(0.95, 200, 0)}
+KINDS = ["plain", "weights", "importance", "repeated", "label", "groups", "classes", "sparse"]
+
+
+def awkward_data(kind, rng):
+    data = data_of(rng, 32, 40, 3 if kind == "classes" else 2)
+    if kind in ("weights", "importance"):
+        data = replace(data, weights=rng.integers(1, 4, 32) * 1.0)
+    if kind == "importance":
+        data = replace(data, counts=np.ones(32))
+    if kind == "repeated":
+        data.X[3:6] = data.X[0]
+    if kind == "label":  # nearly, and with a mean far from zero
+        data.labels[:] = np.arange(32) % 2
+        data.X[:, 0] = data.labels + 1e-6 * rng.standard_normal(32)
+        data.X[:, 1] = 1e6 + data.X[:, 1]
+        data.X[:, 2] = 3.0
+    if kind == "groups":
+        groups = np.arange(32) // 2
+        data = replace(data, groups=groups, labels=groups % 2)
+    if kind == "sparse":
+        data = replace(data, X=sparse.csr_array(np.where(np.abs(data.X) > 1.0, data.X, 0.0)))
+    return data
+
+
+WITH_RULES = [*((kind, "number") for kind in KINDS), ("plain", "union"), ("importance", "bootstrap")]
+
+
+@pytest.mark.parametrize(("kind", "rule"), WITH_RULES)
+def test_other_labels_are_posed_as_from_the_start(kind, rule):
+    rng = np.random.default_rng(2)
+    data = awkward_data(kind, rng)
+    others = permuted(data, rng, 3)
+    if kind == "groups":
+        others = [replace(data, labels=rng.permutation(np.arange(16) % 2)[data.groups]) for _ in range(3)]
+    found = pose(data, rule=RULES[rule], **CHOICES).relabelled([data, *others], RULES[rule])
+    for other, posed in zip([data, *others], found, strict=True):
+        assert_same_problem(posed, pose(other, rule=RULES[rule], **CHOICES))
+
+
+@pytest.mark.parametrize(("kind", "rule"), [*WITH_RULES, ("constant", "number"), ("outlier", "number")])
+@pytest.mark.parametrize("choices", [{}, {"standardize": False, "fit_intercept": False}])
+def test_parts_are_posed_as_from_the_start(kind, rule, choices, monkeypatch):
+    rng, choices = np.random.default_rng(4), CHOICES | choices
+    data = awkward_data(kind, rng)
+    if kind == "constant":  # on the parts that leave out the first row
+        data.X[1:, :3] = 5.0 if choices["standardize"] else 0.0
+    if kind == "outlier":  # beside which the others have no digits left
+        data.X[0, 0] = 1e20
+    chosen = [np.setdiff1d(np.arange(32), [2 * i, 2 * i + 1]) for i in range(4)]
+    whole = pose(data, rule=Multiple(1.0), **choices)
+    n_anew = []
+    monkeypatch.setattr(parts_module, "pose", lambda *a, **k: n_anew.append(1) or pose(*a, **k))
+    found = pose_parts(whole, data, chosen, rule=RULES[rule], standardize=choices["standardize"])
+    expected_anew = {"groups": 4, "sparse": 4, "outlier": 1}.get(kind, 0)
+    assert len(n_anew) == expected_anew
+    for rows, posed in zip(chosen, found, strict=True):
+        assert_same_problem(posed, pose(data.part(rows), rule=RULES[rule], **choices))
+
+
+def test_a_part_is_what_its_copy_is():
+    rng = np.random.default_rng(6)
+    data = data_of(rng, 20, 30)
+    whole = pose(data, rule=Multiple(1.0), **CHOICES)
+    (posed,) = pose_parts(whole, data, [np.arange(4, 20)], rule=Multiple(1.0), standardize=True)
+    part = posed.problem.features
+    assert isinstance(part, DensePart)
+    copy, (n, d) = part.copied(), part.shape
+    weights, dense = rng.standard_normal((2, n)), rng.standard_normal((1, d))
+    few = np.where(np.arange(d) < 5, dense, 0.0)
+    p_hat, shares = posed.problem.centre, sparse.csr_array(np.full((2, n), 1.0 / n))
+    for one, other in [
+        (part.correlate(weights), copy.correlate(weights)),
+        (part.combine(few), copy.combine(few)),
+        (part.combine(dense), copy.combine(dense)),
+        (part.means_of(np.square, weights), copy.means_of(np.square, weights)),
+        (part.class_moments([p_hat])[0].variance, copy.class_moments([p_hat])[0].variance),
+        (part.averaged(shares).columns(np.arange(d)), copy.averaged(shares).values),
+        (part.shifted_columns(np.array([0, 7]))[0].toarray(), copy.columns(np.array([0, 7]))),
+    ]:
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    assert part.n_passes > 0
+
+
+# What callers see.
+
+
+def test_pvalues_are_those_of_problems_solved_alone(monkeypatch):
+    data = data_of(np.random.default_rng(8), 16, 60)
+    arguments = {"n_permutations": 19, "gap_tol": 1e-8, "random_state": 0}
+    together = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
+    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
+    alone = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
+    assert together.pvalue == alone.pvalue
+    np.testing.assert_allclose(together.null_distribution, alone.null_distribution, atol=2e-8)
+
+
+def test_batches_do_not_show(monkeypatch):
+    """Neither their size nor the number of processes changes a bit."""
+    data = data_of(np.random.default_rng(9), 25, 80)
+    data.X[3] = data.X[2]  # parts have different numbers of instances
+
+    def everything():
+        test = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, 20, random_state=0)
+        model = MinimaxRiskEnsembleClassifier(n_estimators=20, subsample=0.6, random_state=0)
+        model.fit(data.X, data.labels)
+        return [test.null_distribution, *(member.full_coef for member in model.members_)]
+
+    usual = everything()
+    monkeypatch.setattr(kernels.NumPyKernels, "LARGEST_BATCH", 8)
+    for one, other in zip(usual, everything(), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_members_learn_what_they_did_alone(monkeypatch):
+    data = data_of(np.random.default_rng(10), 30, 100)
+    model = MinimaxRiskEnsembleClassifier(
+        n_estimators=6, gap_tol=1e-9, complementary=True, subsample=0.5, random_state=0
+    )
+    with monkeypatch.context() as patch:
+        patch.delattr(dispatch, "interior_approach")  # nobody gets stuck
+        together = model.fit(data.X, data.labels).members_
+    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
+    for one, other in zip(together, model.fit(data.X, data.labels).members_, strict=True):
+        np.testing.assert_allclose(one.full_coef, other.full_coef, atol=1e-5)
+        assert one.threshold == pytest.approx(other.threshold, abs=1e-5)
+
+
+def doubled(items):
+    return [2 * item for item in items]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_maps_in_batches_keep_their_order(size):
+    done = []
+    assert parallel_map_in_batches(doubled, range(20), size=size, progress=done.append) == list(
+        range(0, 40, 2)
+    )
+    assert sum(done) == 20
+    assert max(done) <= size
+    assert parallel_map_in_batches(doubled, [], size=size) == []

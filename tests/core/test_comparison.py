@@ -1,0 +1,131 @@
+"""Several classifiers on the same folds."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, compare
+from minimaxrisk.analysis.comparison import usual_rivals
+from minimaxrisk.datasets import make_expression
+
+
+@pytest.fixture(scope="module")
+def study():
+    found = make_expression(40, 60, n_informative=5, effect=1.5, random_state=0)
+    return found.data, found.target
+
+
+def with_few_trees(rivals):
+    """What is asked of them does not depend on the other 480."""
+    rivals["random forest"].set_params(n_estimators=20)
+    return rivals
+
+
+def test_errors_are_those_of_scikit_learns_folds(study):
+    X, y = study
+    estimators = {"ours": MinimaxRiskClassifier(), "bayes": GaussianNB()}
+    found = compare(estimators, X, y, cv=4, n_repeats=2, random_state=3)
+    folds = list(RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=3).split(X, y))
+    for row, estimator in zip(found.errors, (MinimaxRiskClassifier(), GaussianNB()), strict=True):
+        by_hand = [1 - estimator.fit(X[train], y[train]).score(X[test], y[test]) for train, test in folds]
+        assert np.allclose(row, by_hand)
+    difference = found.errors[1] - found.errors[0]
+    assert found.differences[1] == pytest.approx(difference.mean())
+    expected = np.sqrt(difference.var(ddof=1) * (1 / 8 + 10 / 30))
+    assert found.difference_errors.tolist() == pytest.approx([0.0, expected])
+    assert found.names == ("ours", "bayes")
+    assert (found.seconds > 0).all()
+    again = compare(estimators, X, y, cv=4, n_repeats=2, random_state=3, n_jobs=2)
+    assert np.array_equal(again.errors, found.errors)
+
+
+def test_columns_are_counted_where_a_model_tells(study):
+    X, y = study
+    labels = np.where(X[:, 0] > np.quantile(X[:, 0], 0.7), "third", np.asarray(y, dtype=str))
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), L1SVMClassifier()), {"l1svmclassifier__alpha": [5.0]}, cv=2
+    )
+    estimators = {"ours": MinimaxRiskClassifier(), "tree": DecisionTreeClassifier(), "search": search}
+    searched = GridSearchCV(L1SVMClassifier(), {"alpha": [5.0]}, cv=2)
+    estimators["inner"] = make_pipeline(StandardScaler(), searched)
+    found = compare(estimators | with_few_trees(usual_rivals(3)), X, labels, cv=StratifiedKFold(2))
+    train = next(StratifiedKFold(2).split(X, labels))[0]
+    assert found.n_features[0, 0] == MinimaxRiskClassifier().fit(X[train], labels[train]).n_features_selected_
+    used = dict(zip(found.names, found.n_features[:, 0], strict=True))
+    assert np.isnan(used["tree"])
+    assert np.isnan(used["random forest"])
+    assert used["linear SVM"] == 60
+    for name in ("search", "inner", "L1 logistic regression", "nearest shrunken centroids"):
+        assert 0 < used[name] < 60
+    table = str(found)
+    assert table.count("\n") == len(found.names)
+    assert f"{found.mean_errors[0]:.3f}" in table
+
+
+def test_groups_stay_in_one_fold(study):
+    """Copies of a sample in other folds would tell its label to a tree."""
+    X, y = study
+    noise = np.random.default_rng(0).permutation(y)
+    copies = [np.repeat(values, 3, axis=0) for values in (X, noise, np.arange(40))]
+    apart = compare({"tree": DecisionTreeClassifier(random_state=0)}, *copies[:2])
+    together = compare({"tree": DecisionTreeClassifier(random_state=0)}, *copies[:2], groups=copies[2])
+    assert apart.mean_errors[0] < 0.1
+    assert together.mean_errors[0] > 0.25
+
+
+def test_usual_rivals_take_sparse_columns():
+    X, y = load_wine(return_X_y=True)
+    found = compare(with_few_trees(usual_rivals(3, is_sparse=True)), sparse.csr_array(X), y, cv=2)
+    assert "nearest shrunken centroids" not in found.names
+    assert (found.mean_errors < 0.2).all()
+
+
+def test_a_classifier_that_cannot_be_fitted_is_named():
+    X, y = np.ones((20, 3)), np.arange(20) % 2
+    estimators = {"dummy": DummyClassifier(), "centroids": NearestCentroid(shrink_threshold=0.5)}
+    message = r"estimators\['centroids'\] failed on a fold.*zero variance"
+    with (
+        pytest.warns(UserWarning, match="zero standard deviation"),
+        pytest.raises(ValueError, match=message) as raised,
+    ):
+        compare(estimators, X, y, cv=2)
+    # As it comes back from another process.
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (again.name, str(again)) == ("centroids", str(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimators": {}}, "estimators must be a mapping from names"),
+        ({"estimators": [GaussianNB()]}, "estimators must be a mapping from names"),
+        ({"estimators": {"a": GaussianNB}}, r"estimators\['a'\] must be a classifier"),
+        ({"estimators": {"a": LinearRegression()}}, r"estimators\['a'\] must be a classifier"),
+        ({"cv": 1}, "cv=1 must be at least 2"),
+        ({"cv": 30}, "no more than the 20 samples of the smallest class"),
+        ({"cv": "five"}, "cv must be a number of folds or a splitter"),
+        ({"n_repeats": 0}, "n_repeats must be a positive integer"),
+        ({"n_repeats": 2, "cv": LeaveOneOut()}, "n_repeats=2 needs an integer cv"),
+        ({"n_repeats": 2, "groups": np.arange(40)}, "n_repeats=2 needs an integer cv"),
+        ({"groups": np.arange(39)}, "groups must be 1-D with one entry for each of the 40"),
+        ({"y": np.arange(39) % 2}, "one label for each of the 40 samples"),
+        ({"y": [None, *range(39)]}, "missing label"),
+    ],
+)
+def test_bad_input(study, change, message):
+    given = {"estimators": {"dummy": DummyClassifier()}, "X": study[0], "y": study[1]} | change
+    with pytest.raises(ValueError, match=message):
+        compare(given.pop("estimators"), given.pop("X"), given.pop("y"), **given)

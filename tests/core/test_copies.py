@@ -1,0 +1,132 @@
+"""Samples that are nearly copies of others: found where they stand apart, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from minimaxrisk.analysis import data_checks
+from minimaxrisk.analysis.data_checks import near_copies
+from minimaxrisk.datasets import make_expression
+
+LABELS = np.repeat([0, 1], 20)
+
+
+def study(n_columns=80, seed=0):
+    """Forty samples on scales of their own; those of class 1 vary less, and are far away."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, n_columns))
+    X[20:] = 0.1 * X[20:] + 5.0
+    return X * rng.uniform(0.1, 100.0, size=n_columns)
+
+
+def with_copies(X, pairs, noise, seed=1):
+    """Row j of each pair is row i measured again, with noise in shares of the deviations in its class."""
+    X, rng = X.copy(), np.random.default_rng(seed)
+    for i, j in pairs:
+        of_class = X[LABELS[i] == LABELS]
+        X[j] = X[i] + noise * of_class.std(axis=0) * rng.normal(size=X.shape[1])
+    return X
+
+
+def told(X, y=LABELS, groups=None):
+    return {(pair.first, pair.second) for pair in near_copies(X, y, groups)}
+
+
+PAIRS = {(0, 5), (3, 4), (21, 39)}
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.2])
+def test_noisy_copies_are_found_and_nothing_else(noise):
+    assert told(with_copies(study(), PAIRS, noise)) == PAIRS
+    assert told(study()) == set()
+
+
+def test_three_of_a_kind_are_three_pairs():
+    assert told(with_copies(study(), [(0, 1), (0, 2)], 0.1)) == {(0, 1), (0, 2), (1, 2)}
+
+
+def test_the_share_is_that_of_the_distance_to_a_quarter_of_the_class():
+    X = with_copies(with_copies(study(), [(0, 5)], 0.2), [(3, 4)], 0.1)
+    Z = ((X - X.mean(axis=0)) / X.std(axis=0))[:20]
+    distance = np.sort(cdist(Z, Z), axis=1)
+    closest, other = near_copies(X, LABELS)
+    assert (closest.first, closest.second, other.first, other.second) == (3, 4, 0, 5)
+    # Itself at distance 0, its copy, and three or four others: a quarter of nineteen.
+    usual = min(distance[0, 5], distance[5, 5])
+    assert other.share == pytest.approx(distance[0, 1] / usual, rel=1e-9)
+
+
+def test_samples_that_are_close_by_chance_are_not_told():
+    """Few dimensions, however many columns: some pairs are close, and as many nearly so."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 100))
+    y = np.zeros(200)
+    assert told(X, y) == set()
+    factors = make_expression(200, 100, module_size=50, correlation=0.99, random_state=0)
+    assert told(factors.data, factors.target) == set()
+
+
+def test_copies_that_are_known_are_not_told_and_hide_none():
+    known = with_copies(study(), [(0, 1), (2, 3), (4, 5), (6, 7)], 0.6)  # between what is near and far
+    X = with_copies(known, [(10, 11)], 0.1)
+    assert told(X) == set()
+    groups = np.arange(40)
+    groups[[1, 3, 5, 7]] = [0, 2, 4, 6]
+    assert told(X, groups=groups) == {(10, 11)}
+    groups[11] = 10
+    assert told(X, groups=groups) == set()
+
+
+def test_one_pair_between_does_not_hide_five():
+    near = [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)]
+    X = with_copies(with_copies(study(400), near, 0.1), [(10, 11)], 0.6)
+    assert told(X) == set(near)
+    assert told(with_copies(X, [(8, 9)], 3.0)) == set()
+
+
+def test_columns_with_gaps_or_of_one_value_are_left_aside():
+    X = with_copies(study(), PAIRS, 0.1)
+    beside = np.ones((40, 30))
+    beside[:, :10] = np.random.default_rng(0).normal(size=(40, 10))
+    beside[7, :10] = np.nan
+    found = near_copies(np.hstack([beside, X]), LABELS)
+    assert found == near_copies(X, LABELS)
+    assert found
+    assert told(np.hstack([beside, X[:, :49]])) == set()
+
+
+def test_blocks_of_columns(monkeypatch):
+    X = with_copies(study(), PAIRS, 0.1)
+    whole = near_copies(X, LABELS)
+    monkeypatch.setattr(data_checks, "column_blocks", lambda d, _: [slice(0, 7), slice(7, d)])
+    parts = near_copies(X, LABELS)
+    assert [(p.first, p.second) for p in parts] == [(p.first, p.second) for p in whole]
+    np.testing.assert_allclose([p.share for p in parts], [p.share for p in whole])
+
+
+def test_where_nothing_can_be_said(monkeypatch):
+    X = with_copies(study(), PAIRS, 0.1)
+    assert told(X[:, :50]) == PAIRS
+    assert told(X[:, :49]) == set()
+    assert told(sparse.csr_array(X)) == set()
+    assert told(X, np.array([0] * 20 + [1] * 11 + [2] * 9)) == {(0, 5), (3, 4)}
+    assert told(X[:10], LABELS[:10]) == {(0, 5), (3, 4)}
+    assert told(X[:9], LABELS[:9]) == set()
+    monkeypatch.setattr(data_checks, "LARGEST_CLASS", 19)
+    assert told(X) == set()
+
+
+@pytest.mark.parametrize(
+    "name", ["Arcene", "Colon", "GLIOMA", "Leukemia", "Lung_1543", "MLL", "Prostate_GE", "TOX_171"]
+)
+def test_published_samples_are_not_taken_for_copies(name, real_data):
+    X, y = real_data(name)
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    assert told(X, y) == set()
+    # A sample of the first class, measured again.
+    rng = np.random.default_rng(0)
+    again = X[:1] + 0.15 * X.std(axis=0) * rng.normal(size=X.shape[1])
+    assert told(np.vstack([X, again]), np.append(y, y[0])) == {(0, len(X))}

@@ -1,0 +1,403 @@
+"""Primal-dual steps: their closed forms, the bounds they prove, and where they are taken."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import reference
+from experiments.datasets.registry import REGISTRY
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskEnsembleClassifier,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+)
+from minimaxrisk.datasets import make_expression, make_text
+from minimaxrisk.engines import dispatch, first_order
+from minimaxrisk.engines.first_order import (
+    KnownOneHotMasses,
+    KnownSignedMasses,
+    OneHotMasses,
+    SignedMasses,
+    on_simplex,
+)
+from minimaxrisk.engines.interior_point import engine
+from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.problem.problem import lower_bound, upper_bound
+from problems import problem_of
+
+SETTINGS = EngineSettings("first-order")
+
+
+def bayes_loss(v):
+    """f of masses.py: half the absolute values of one block, or the largest masses of several."""
+    return np.abs(v).sum() / 2 if len(v) == 1 else v.max(axis=0).sum()
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 6),
+    n_classes=st.integers(2, 5),
+    known=st.booleans(),
+    signed=st.booleans(),
+    t=st.sampled_from([1e-3, 0.1, 1.0, 30.0]),
+    ties=st.booleans(),
+)
+def test_proximal_maps_minimise_what_they_should(seed, n, n_classes, known, signed, t, ties):
+    """No direction to any feasible point leads down: for convex functions that is a minimum."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(n)) + 0.01
+    p /= p.sum()
+    z = rng.standard_normal((1 if signed else n_classes, n)) * rng.choice([0.01, 1.0])
+    if ties:
+        z = np.round(z)
+    if signed:
+        v = (KnownSignedMasses(p) if known else SignedMasses(p)).nearest(z, t)
+        others = [rng.uniform(-1, 1, z.shape) * (p if known else 1.0) for _ in range(40)]
+    else:
+        v = (KnownOneHotMasses(p) if known else OneHotMasses()).nearest(z, t)
+        assert v.min() >= 0.0
+        given_masses = v.sum(axis=0) if known else v.sum()
+        np.testing.assert_allclose(given_masses, p if known else 1.0, atol=1e-12)
+        others = [
+            p * rng.dirichlet(np.full(n_classes, 0.5), n).T
+            if known
+            else rng.dirichlet(np.full(z.size, 0.3)).reshape(z.shape)
+            for _ in range(40)
+        ]
+
+    def value(at):
+        return bayes_loss(at) + np.sum((at - z) ** 2) / (2 * t)
+
+    for other in [*others, np.clip(z, v - 1e-3, v + 1e-3) if signed and not known else others[0]]:
+        for step in (1e-4, 0.1):
+            assert value(v + step * (other - v)) >= value(v) - 1e-12
+
+
+@pytest.mark.parametrize("size", [0.3, 2.0])
+def test_a_distribution_has_the_moments_of_its_masses(size):
+    rng = np.random.default_rng(0)
+    problem, _ = problem_of(rng.standard_normal((12, 5)), np.arange(12) % 2, 2)
+    masses = SignedMasses(problem.centre.sum(axis=0))
+    v = rng.standard_normal((1, 12))
+    v *= size / np.abs(v).sum()
+    distribution, factor = masses.distribution(v)
+    assert distribution.sum() == pytest.approx(1.0)
+    assert distribution.min() >= 0.0
+    moments = problem.moments_of(distribution)
+    np.testing.assert_allclose(moments, factor * problem.features.correlate(v), atol=1e-12)
+
+
+def test_projection_on_the_simplex_of_numbers_far_apart():
+    for c in ([1e16, 0.0, -1e16], [5e-324, 0.0], [-7.0], [0.1] * 10, [1e8, 1e8 - 1e-8, 3.0]):
+        w = on_simplex(np.array([c]))
+        assert w.sum() == pytest.approx(1.0, abs=1e-6)
+        assert w.min() >= 0.0
+
+
+def exact_risk(X, labels, n_classes, problem, instances, *, known, radius, weights, **options):
+    """R* by SciPy, from formulas that share nothing with the library."""
+    Psi = reference.scaled_columns(X, weights, **options)
+    Phi = reference.phi_vectors(Psi, n_classes, problem.coding.name)
+    tau, lam = reference.tau_and_lambda(Phi, labels, radius, weights)
+    Phi = Phi[instances.rows]
+    if not known:
+        return reference.minimax_risk(Phi, tau, lam)[0]
+    masses = np.bincount(instances.instance_of_row, weights / weights.sum())
+    return reference.known_worst_case(Phi, tau, lam, masses)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(8, 20),
+    d=st.integers(1, 10),
+    n_classes=st.integers(2, 4),
+    coding=st.sampled_from(["auto", "one-hot"]),
+    known=st.booleans(),
+    radius=st.sampled_from([1e-6, 0.1, 1.0, 3.0]),
+    kind=st.sampled_from(["plain", "ties", "duplicates", "constant"]),
+    options=st.fixed_dictionaries({"standardize": st.booleans(), "fit_intercept": st.booleans()}),
+    max_iter=st.sampled_from([1, 30, 300]),
+)
+def test_bounds_hold_the_risk_of_another_formulation(
+    seed, n, d, n_classes, coding, known, radius, kind, options, max_iter
+):
+    rng = np.random.default_rng(seed)
+    X, labels = reference.random_problem(rng, n, d, n_classes)
+    if kind == "ties":
+        X = np.round(X)
+    if kind == "duplicates":
+        X, labels = np.vstack([X[:4], X]), np.concatenate([labels[:4], labels])
+        X = np.hstack([X, X[:, :1]])
+    if kind == "constant":
+        X[:, 0] = 3.0
+    weights = rng.integers(1, 4, len(labels)).astype(float)
+    problem, instances = problem_of(
+        X,
+        labels,
+        n_classes,
+        coding=coding,
+        radius=radius,
+        weights=weights,
+        marginal_is_known=known,
+        **options,
+    )
+    risk = exact_risk(
+        X, labels, n_classes, problem, instances, known=known, radius=radius, weights=weights, **options
+    )
+    solution = first_order.first_order(problem, replace(SETTINGS, max_iter=max_iter))
+    assert solution.lower - 1e-7 <= risk <= solution.upper + 1e-7
+    assert solution.converged == (solution.upper - solution.lower <= 1e-3)
+    for record in solution.history:
+        assert record["lower"] - 1e-7 <= risk <= record["upper"] + 1e-7
+    # What the loop computed from products at hand is what the certificate finds afresh.
+    bare = first_order.first_order_approach(problem, replace(SETTINGS, max_iter=max_iter))
+    assert bare.upper == pytest.approx(bare.history[-1]["upper"], abs=1e-9)
+    assert bare.lower == pytest.approx(bare.history[-1]["lower"], abs=1e-9)
+    # Both follow from the pair alone, and the pair is what it says.
+    assert solution.upper == upper_bound(problem, problem.objective, solution.mu)
+    again = lower_bound(problem, problem.objective, solution.distribution)
+    assert again.bound == pytest.approx(solution.lower, abs=1e-12)
+    assert solution.distribution.min() >= 0.0
+    assert solution.distribution.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_text_to_the_tolerance(coding, known):
+    text = make_text(80, 200, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2, coding=coding, marginal_is_known=known)
+    exact = interior_point(problem, EngineSettings("interior-point"))
+    solution = first_order.first_order(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper - solution.lower <= 1e-3
+    assert solution.lower <= exact.upper
+    assert solution.upper >= exact.lower
+    # The products that the loop keeps by linearity are those of its points.
+    iteration = first_order.PrimalDual(problem)
+    for _ in range(25):
+        iteration.step()
+    z = iteration._z
+    np.testing.assert_allclose(z.moments, problem.features.correlate(z.v), atol=1e-12)
+    np.testing.assert_allclose(z.scores, problem.features.combine(z.mu), atol=1e-12)
+
+
+def test_a_step_that_is_too_long_shrinks(monkeypatch):
+    """With steps ten times too long the iteration explodes unless it notices."""
+    text = make_text(150, 400, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2)
+    monkeypatch.setattr(first_order, "BOLD_STEP", 10.0)
+    iteration = first_order.PrimalDual(problem)
+    longest = iteration.eta
+    for _ in range(200):
+        iteration.step()
+    assert iteration.n_shrunk > 3
+    assert iteration.eta == pytest.approx(longest * first_order.SHRINKAGE**iteration.n_shrunk)
+    # Once it is short enough it stays, and converges.
+    assert iteration.eta * first_order.spectral_norm(problem.features) > 0.5
+    assert first_order.first_order(problem, SETTINGS).converged
+
+
+class CorrelateAndCombineOnly:
+    """A container that answers these two questions and no other."""
+
+    def __init__(self, features):
+        self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
+        self.correlate_there = features.correlate  # as of every container in memory
+
+
+def test_features_are_asked_two_questions_only():
+    text = make_text(100, 300, random_state=1)
+    problem, _ = problem_of(text.data, text.target, 2)
+    plain = first_order.first_order(problem, SETTINGS)
+    asked = first_order.first_order(
+        replace(problem, features=CorrelateAndCombineOnly(problem.features)), SETTINGS
+    )
+    assert (asked.upper, asked.lower) == (plain.upper, plain.lower)
+    np.testing.assert_array_equal(asked.mu, plain.mu)
+    dense, _ = problem_of(text.data.toarray(), text.target, 2)
+    assert first_order.first_order(dense, SETTINGS).upper == pytest.approx(plain.upper, abs=1e-3)
+
+
+def test_where_nothing_can_be_learnt_one_step_says_so():
+    rng = np.random.default_rng(0)
+    problem, _ = problem_of(rng.standard_normal((40, 5)), np.arange(40) % 2, 2, radius=50.0)
+    solution = first_order.first_order(problem, SETTINGS)
+    assert solution.upper == 0.5
+    assert solution.lower == pytest.approx(0.5, abs=1e-12)
+    assert len(solution.history) == 1
+    assert not solution.mu.any()
+    zero, _ = problem_of(np.zeros((6, 2)), np.arange(6) % 2, 2, fit_intercept=False)
+    assert first_order.first_order(zero, SETTINGS).upper == 0.5
+
+
+def test_the_classifier_and_what_is_built_on_it():
+    study = make_expression(60, 150, n_informative=10, effect=1.5, random_state=0)
+    X, y = sparse.csr_array(study.data), study.target
+    fast = MinimaxRiskClassifier("first-order").fit(X, y)
+    exact = MinimaxRiskClassifier("interior-point").fit(X, y)
+    assert fast.solver_ == "first-order"
+    assert fast.converged_
+    assert fast.optimality_gap_ <= 1e-3
+    assert fast.worst_case_error_lower_ <= exact.worst_case_error_ <= fast.worst_case_error_
+    assert verify(fast, X, y).valid
+    assert fast.n_iter_ == fast.history_[-1]["iteration"] > len(fast.history_)
+    # Small coefficients are cleared, which may cost no more than the tolerance.
+    assert 0 < fast.n_features_selected_ <= fast.history_[-1]["n_features"] + 1
+    finer = MinimaxRiskClassifier("first-order", gap_tol=1e-4).fit(X, y)
+    assert finer.optimality_gap_ <= 1e-4
+    joined = MinimaxRiskClassifier("first-order").fit(study.data, y, X_unlabeled=study.data[:5] + 1.0)
+    assert verify(joined, study.data, y, X_unlabeled=study.data[:5] + 1.0).valid
+    test = permutation_test(fast, X, y, 5, random_state=0, gap_tol=1e-2)
+    assert fast.worst_case_error_lower_ <= test.statistic <= fast.worst_case_error_ + 1e-2
+    ensemble = MinimaxRiskEnsembleClassifier(
+        MinimaxRiskClassifier("first-order"),
+        n_estimators=4,
+        subsample=0.5,
+        complementary=True,
+        gap_tol=1e-2,
+        certify=False,
+        random_state=0,
+    )
+    assert ensemble.fit(study.data, y).score(study.data, y) > 0.8
+
+
+def test_a_tolerance_out_of_reach_ends_with_a_warning_and_valid_bounds():
+    study = make_expression(40, 60, random_state=0)
+    model = MinimaxRiskClassifier("first-order", gap_tol=0.0, max_iter=33)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(study.data, study.target)
+    (message,) = [str(w.message) for w in caught if w.category is ConvergenceWarning]
+    for part in (
+        "after 33 iterations",
+        "gap_tol=0",
+        "bounds are valid",
+        "radius",
+        "max_iter",
+        "interior-point",
+    ):
+        assert part in message
+    assert not model.converged_
+    assert model.n_iter_ == 33
+    exact = MinimaxRiskClassifier().fit(study.data, study.target).worst_case_error_
+    assert model.worst_case_error_lower_ <= exact <= model.worst_case_error_
+    assert verify(model, study.data, study.target).valid
+
+
+def test_without_max_iter_the_budget_ends_it(monkeypatch):
+    monkeypatch.setattr(first_order, "BUDGET", 25)
+    study = make_expression(40, 60, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="after 25 iterations"):
+        MinimaxRiskClassifier("first-order", gap_tol=1e-9).fit(study.data, study.target)
+
+
+def test_default_tolerances():
+    assert MinimaxRiskClassifier().gap_tol is None
+    study = make_expression(40, 60, random_state=0)
+    assert MinimaxRiskClassifier().fit(study.data, study.target).optimality_gap_ <= 1e-6
+    loose = MinimaxRiskClassifier("first-order", gap_tol=0.1).fit(study.data, study.target)
+    assert loose.n_iter_ < MinimaxRiskClassifier("first-order").fit(study.data, study.target).n_iter_
+    with pytest.raises(ValueError, match="'gap_tol' parameter"):
+        MinimaxRiskClassifier(gap_tol=-1.0).fit(study.data, study.target)
+
+
+def test_followed_stopped_and_interrupted(caplog):
+    study = make_expression(50, 200, random_state=0)
+    seen = []
+
+    def stop_at_a_tenth(record):
+        seen.append(record)
+        return record["upper"] - record["lower"] <= 0.1
+
+    with caplog.at_level(logging.INFO, logger="minimaxrisk"):
+        model = MinimaxRiskClassifier("first-order", callback=stop_at_a_tenth, verbose=1)
+        model.fit(study.data, study.target)
+    assert 1e-3 < model.optimality_gap_ <= 0.1 + 1e-6
+    assert seen == model.history_
+    assert [record["iteration"] for record in seen[:3]] == [1, 10, 20]
+    assert len(caplog.records) == len(seen)
+    assert (np.diff([record["upper"] for record in seen]) <= 0.0).all()
+    assert (np.diff([record["lower"] for record in seen]) >= 0.0).all()
+    used = np.cumsum([record["n_added"] - record["n_removed"] for record in seen])
+    assert used.tolist() == [record["n_features"] for record in seen]
+
+    def interrupt(record):
+        if record["iteration"] == 30:
+            raise KeyboardInterrupt
+
+    model = MinimaxRiskClassifier("first-order", callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(study.data, study.target)
+    assert model.worst_case_error_ <= model.history_[-1]["upper"] + 1e-6
+    assert len(model.history_) == 4
+    assert verify(model, study.data, study.target).valid
+
+
+def problem_of_size(n, d, n_blocks=1):
+    return SimpleNamespace(features=SimpleNamespace(shape=(n, d)), coding=SimpleNamespace(n_blocks=n_blocks))
+
+
+def test_what_is_too_much_for_the_interior_point():
+    def is_too_large(*sizes):
+        return engine.interior_point_demands(problem_of_size(*sizes)).are_too_large
+
+    assert is_too_large(20_000, 50_001)
+    assert is_too_large(10_000, 50_001)
+    assert not is_too_large(20_000, 2001)
+    assert not is_too_large(100_000, 201)
+    assert not is_too_large(2000, 10**7)
+    assert not is_too_large(2000, 10**5, 200)
+    for info in REGISTRY.values():
+        for n_blocks in (1, info.n_classes):
+            assert not is_too_large(info.n_samples, info.n_features + 1, n_blocks)
+    assert "about 9.6 GB and 8.6 hours" in str(engine.interior_point_demands(problem_of_size(20_000, 50_001)))
+
+
+@pytest.fixture
+def nothing_is_small(monkeypatch):
+    monkeypatch.setattr(engine, "FEW_INSTANCES", 0)
+    monkeypatch.setattr(engine, "MOST_SECONDS", 0.0)
+
+
+def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
+    study = make_expression(40, 60, random_state=0)
+    X, y = study.data, study.target
+    with pytest.warns(ConvergenceWarning, match="solver='auto' took 'first-order', .* would take about"):
+        model = MinimaxRiskClassifier().fit(X, y)
+    assert model.solver_ == "first-order"
+    assert model.converged_
+    with pytest.warns(ConvergenceWarning, match="'auto' took 'first-order'.* stopped after 5 iterations"):
+        MinimaxRiskClassifier(max_iter=5).fit(X, y)
+    with pytest.raises(ValueError, match=r"solver='interior-point' would take .* use solver='first-order'"):
+        MinimaxRiskClassifier("interior-point").fit(X, y)
+    with pytest.raises(ValueError, match=r"the path over the radius would take .* one by one"):
+        minimax_risk_path(X, y, radii=[0.5, 1.0])
+    problem, _ = problem_of(X, y, 2)
+    auto = EngineSettings("auto")
+    bound = dispatch._bound_alone(problem, auto, lambda record: False)
+    assert model.worst_case_error_lower_ <= bound <= model.worst_case_error_lower_ + 1e-3
+    near = upper_bound(problem, problem.objective, dispatch._approach_alone(problem, auto))
+    assert near == bound
+
+
+def test_an_interrupted_bound_is_no_bound(nothing_is_small):
+    problem, _ = problem_of(np.random.default_rng(0).standard_normal((30, 8)), np.arange(30) % 2, 2)
+
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dispatch._bound_alone(problem, EngineSettings("auto"), interrupt)

@@ -1,0 +1,550 @@
+"""The interior point: its linear algebra against dense systems, its answers, and what it does in trouble."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.engines import solution as solution_room
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
+from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
+from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
+from minimaxrisk.engines.linear_programs.master import Master
+from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import upper_bound
+from problems import problem_of
+
+SETTINGS = EngineSettings("interior-point")
+
+
+def search_of(problem, settings=SETTINGS):
+    return engine._Search(problem, settings, Solution.trivial(problem, BayesError()))
+
+
+def no_candidates(self, gap, *, is_near):
+    """In place of all ways to a vertex but HiGHS."""
+    return iter(())
+
+
+def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
+    return problem_of(X, labels, n_classes, **options)[0]
+
+
+# --- the constraints ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_positions_follow_the_moments(coding):
+    problem = some_problem(n_classes=2, coding=coding)
+    rng = np.random.default_rng(1)
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    w = problem.centre.copy()
+    for _ in range(3):
+        direction = rng.dirichlet(np.ones(w.size)).reshape(w.shape) - w
+        furthest = constraints.furthest_step(problem.coding.encode(direction))
+        at_furthest = np.abs(problem.moments_of(w + furthest * direction) - problem.tau) / problem.lam
+        assert at_furthest.max() == pytest.approx(1.0, abs=1e-9)
+        constraints.advance(0.5 * furthest)
+        ahead = ((problem.moments_of(w + direction) - problem.tau) / problem.lam).ravel()
+        w = w + 0.5 * furthest * direction
+        position = ((problem.moments_of(w) - problem.tau) / problem.lam).ravel()
+        everything = constraints.nearest(problem.n_components, np.empty(0, dtype=int))
+        np.testing.assert_allclose(everything.position, position, atol=1e-12)
+        some = constraints.nearest(5, np.array([7, 3]))
+        # Nearest here, or where the whole step would have ended.
+        expected = set(np.argsort(-np.maximum(np.abs(position), np.abs(ahead)))[:5]) | {3, 7}
+        assert some.components.tolist() == sorted(expected)
+        np.testing.assert_allclose(some.position, position[some.components], atol=1e-12)
+        np.testing.assert_allclose(some.target * some.radius, problem.tau.ravel()[some.components])
+        mu = np.zeros_like(problem.tau)
+        mu.ravel()[some.components] = np.arange(len(some)) / some.radius
+        combined = problem.features.combine(mu)
+        np.testing.assert_allclose(some.scores(np.arange(len(some))), combined, atol=1e-10)
+        moments = problem.features.correlate(problem.coding.encode(direction)) / problem.lam
+        np.testing.assert_allclose(
+            some.moments(problem.coding.encode(direction)), moments.ravel()[some.components], atol=1e-10
+        )
+
+
+def test_a_direction_that_meets_nothing_may_go_on_for_ever():
+    problem = some_problem()
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    assert constraints.furthest_step(np.zeros_like(problem.centre)) == np.inf
+
+
+# --- the Newton systems -------------------------------------------------------------------------------
+
+
+def all_constraints(problem):
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    return constraints.nearest(problem.n_components, np.empty(0, dtype=int))
+
+
+def perturbed(system, rng, decades):
+    """Pairs with products near each other and values over many decades, as in late iterations."""
+    spread = 10.0 ** rng.uniform(-decades, 0.0, len(system.x))
+    swap = rng.random(len(system.x)) < 0.5
+    system.x = np.where(swap, spread, 1.0)
+    system.z = np.where(swap, 1.0, spread)
+
+
+def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
+    """All equations of the one-hot step in one matrix: dw, dr, dphi."""
+    k, n = scores.shape
+    w, room = x.reshape(2, k, n)
+    a, b = z.reshape(2, k, n)
+    pushed = target.reshape(2, k, n) / x.reshape(2, k, n)
+    size = k * n
+    matrix, right = np.zeros((size + n + 1, size + n + 1)), np.zeros(size + n + 1)
+    for c, part in enumerate(working.parts):
+        own = slice(c * n, (c + 1) * n)
+        rows = working.rows[part] / working.radius[part, None]
+        matrix[own, own] = rows.T @ (weights[part, None] * rows) + np.diag(a[c] / w[c] + b[c] / room[c])
+        matrix[own, size : size + n] = matrix[size : size + n, own] = -np.diag(b[c] / room[c])
+        right[own] = scores[c] - phi - b[c] + a[c] + pull[c] + pushed[0, c] - pushed[1, c]
+    matrix[size : size + n, size : size + n] = np.diag((b / room).sum(axis=0))
+    right[size : size + n] = pushed[1].sum(axis=0) - (1.0 - b.sum(axis=0))
+    matrix[:size, -1] = matrix[-1, :size] = 1.0
+    right[-1] = 1.0 - w.sum()
+    # The matrix spans twelve decades; refinement in longer numbers makes the reference a reference.
+    solution = np.linalg.solve(matrix, right)
+    for _ in range(5):
+        residual = right - matrix.astype(np.longdouble) @ solution.astype(np.longdouble)
+        solution = solution + np.linalg.solve(matrix, residual.astype(float))
+    return solution
+
+
+@pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("decades", [1, 6])
+@pytest.mark.parametrize("stiff", [factors.STIFF, 3.0])
+@pytest.mark.parametrize("few", [factors.PLAIN_SIDE_ONE_HOT, 0.0])
+def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, few, monkeypatch):
+    # With the smaller number many instances have w - r in place of w.
+    monkeypatch.setattr(factors, "STIFF", stiff)
+    monkeypatch.setattr(factors, "PLAIN_SIDE_ONE_HOT", few)
+    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)  # single precision is never accurate enough
+    rng = np.random.default_rng(2)
+    problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
+    working = all_constraints(problem)
+    system = OneHotSystem(problem.centre)
+    perturbed(system, rng, decades)
+    weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
+    scores, pull = rng.standard_normal((2, *problem.centre.shape))
+    target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
+    system.factorise(working, weights, scores)
+    step = system.solve(target, pull)
+    expected = dense_one_hot(working, weights, scores, system.x, system.z, 0.0, target, pull)
+    size = problem.centre.size
+    dw, dr = expected[:size].reshape(problem.centre.shape), expected[size:-1]
+    scale = np.abs(expected[:-1]).max()
+    np.testing.assert_allclose(step.block_weights, dw, atol=1e-6 * scale)
+    np.testing.assert_allclose(step.dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
+    assert step.dphi == pytest.approx(expected[-1], rel=1e-6, abs=1e-7)
+    assert system.x[:size].sum() + step.block_weights.sum() == pytest.approx(1.0, abs=1e-9 * np.abs(dw).sum())
+    np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    assert (step.moved is not None) == (shape != (12, 60))
+    if step.moved is not None:
+        np.testing.assert_allclose(step.moved, working.moments(dw), atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
+@pytest.mark.parametrize("decades", [1, 6])
+@pytest.mark.parametrize("few", [factors.PLAIN_SIDE_SIGNED, 0.0])
+def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeypatch):
+    monkeypatch.setattr(factors, "PLAIN_SIDE_SIGNED", few)
+    rng = np.random.default_rng(4)
+    problem = some_problem(5, *shape, n_classes=2)
+    working = all_constraints(problem)
+    system = SignedSystem(problem.centre)
+    perturbed(system, rng, decades)
+    weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
+    scores, pull = rng.standard_normal((2, 1, shape[0]))
+    target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
+    system.factorise(working, weights, scores)
+    step = system.solve(target, pull)
+    np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    assert (step.moved is not None) == (shape != (12, 60))
+    if step.moved is not None:
+        np.testing.assert_allclose(step.moved, working.moments(step.block_weights), atol=1e-7)
+    # Stationarity: z -+ score = 1 afterwards, the scores having moved by pull - G du.
+    rows = working.rows[:] / working.radius[:, None]
+    du = step.block_weights[0]
+    after = scores[0] + pull[0] - rows.T @ (weights * (rows @ du))
+    dz_p, dz_q = step.dz.reshape(2, -1)
+    z_p, z_q = system.z.reshape(2, -1)
+    # How many digits are left depends on the processor's linear algebra.
+    scale = max(1.0, np.abs(step.dz).max())
+    np.testing.assert_allclose(z_p + dz_p, 1.0 - after, atol=1e-6 * scale)
+    np.testing.assert_allclose(z_q + dz_q, 1.0 + after, atol=1e-6 * scale)
+
+
+def test_cholesky_regularises_what_it_must_and_says_what_it_cannot():
+    singular = np.ones((3, 3), order="F")
+    factor = np.tril(cholesky(singular))
+    np.testing.assert_allclose(factor @ factor.T, np.ones((3, 3)), atol=1e-6)
+    with pytest.raises(FactorisationError):
+        cholesky(np.asfortranarray(-np.eye(3)))
+
+
+# --- the iterates -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_every_iterate_proves_its_bounds(coding):
+    problem = some_problem(6, n=40, d=300, n_classes=2, coding=coding)
+    exact = full_lp(problem, BayesError()).upper
+    point = InteriorPoint(problem, MomentConstraintsInMemory(problem))
+    for _ in range(9):
+        point.choose_working_set()
+        bound, stage = point.upper_bound()
+        assert bound >= exact - 1e-12
+        assert bound == pytest.approx(
+            upper_bound(problem, BayesError(), stage.expand(*problem.tau.shape)), abs=1e-10
+        )
+        w = point.system.distribution()
+        assert w.min() >= 0.0
+        assert w.sum() == pytest.approx(1.0, abs=1e-12)
+        # Inside the set without any mixing.
+        assert (np.abs(problem.moments_of(w) - problem.tau) <= problem.lam).all()
+        assert BayesError().value(w) <= exact + 1e-12
+        point.step()
+    assert bound - BayesError().value(w) < 1e-4
+
+
+def test_one_pass_over_the_features_per_iteration():
+    problem = some_problem(7, n=40, d=500)
+    solution = engine.interior_point(problem, SETTINGS)
+    # One to start, one for each of the candidates for the vertex, one for the bound that is reported.
+    assert problem.features.n_passes <= len(solution.history) + 4
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_vertex_is_the_one_of_the_simplex_method(n_classes):
+    problem = some_problem(8, n=50, d=400, n_classes=n_classes)
+    exact = full_lp(problem, BayesError())
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.solver == "interior-point"
+    assert solution.converged
+    assert not solution.remark
+    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
+    np.testing.assert_allclose(solution.mu, exact.mu, atol=1e-8)
+    # The coefficients are those of the vertex; the distribution may be that of an iterate beside it.
+    assert solution.upper - solution.lower < engine.VERTEX_ACCURACY
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_simplex_method_starts_next_to_its_end(n_classes, monkeypatch):
+    monkeypatch.setattr(VertexSearch, "candidates", no_candidates)
+    problem = some_problem(8, n=50, d=400, n_classes=n_classes)
+    search = search_of(problem)
+    search.run(None)
+    guess = search.point.face()
+    n_pivots = []
+    for warm in (True, False):
+        with closing(Master(problem, BayesError(), tolerance=1e-9)) as master:
+            master.add(np.union1d(guess.components, np.arange(50)))
+            if warm:
+                master.warm_start(guess)
+            found = master.solve()
+            n_pivots.append(master._program._n_pivots())
+        bound = upper_bound(problem, BayesError(), found.stage.expand(*problem.tau.shape))
+        assert search.best.lower - 1e-9 <= bound <= search.best.upper + 1e-9
+    assert n_pivots[0] <= 3
+    assert n_pivots[1] > 30
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_nothing_selected_is_seen(coding):
+    """With large radii labels that say nothing are in the set, and no rule is better than guessing."""
+    problem = some_problem(16, n=40, d=100, n_classes=2, coding=coding, radius=30.0)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert not solution.mu.any()
+    assert solution.upper == 0.5
+    assert solution.lower == pytest.approx(0.5, abs=1e-9)
+    if coding == "signed":
+        assert len(solution.history) == 1
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_one_instance_with_both_labels(coding):
+    X = np.ones((5, 3))
+    problem, _ = problem_of(X, np.array([0, 0, 0, 1, 1]), 2, coding=coding, radius=0.1)
+    solution = engine.interior_point(problem, SETTINGS)
+    exact = full_lp(problem, BayesError())
+    assert solution.converged
+    assert solution.upper == pytest.approx(exact.upper, abs=1e-9)
+    assert solution.lower == pytest.approx(exact.upper, abs=1e-7)
+
+
+# --- the ways in which it ends ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 5, 8])
+def test_stopping_early_leaves_a_certified_model(wide, max_iter):
+    X, y = wide
+    best = MinimaxRiskClassifier().fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={max_iter}"):
+        model = MinimaxRiskClassifier("interior-point", max_iter=max_iter).fit(X, y)
+    assert model.n_iter_ == max_iter
+    assert not model.converged_
+    assert verify(model, X, y).valid
+    assert model.worst_case_error_lower_ <= best.worst_case_error_ <= model.worst_case_error_
+    # What thresholding may cost is the tolerance.
+    assert model.worst_case_error_ <= model.history_[-1]["upper"] + 1e-6
+
+
+def test_bounds_close_in_and_the_records_say_so(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    lower = np.array([record["lower"] for record in model.history_])
+    upper = np.array([record["upper"] for record in model.history_])
+    assert (np.diff(lower) >= 0.0).all()
+    assert (np.diff(upper) <= 0.0).all()
+    assert upper[-1] - lower[-1] < 1e-6
+    sizes = np.cumsum([record["n_added"] - record["n_removed"] for record in model.history_])
+    np.testing.assert_array_equal(sizes, [record["n_features"] for record in model.history_])
+    assert (np.diff([record["seconds"] for record in model.history_]) >= 0.0).all()
+    assert [record["iteration"] for record in model.history_] == list(range(1, model.n_iter_ + 1))
+
+
+def test_a_wide_tolerance_stops_sooner(wide):
+    X, y = wide
+    exact = MinimaxRiskClassifier(gap_tol=1e-9).fit(X, y)
+    rough = MinimaxRiskClassifier(gap_tol=0.05).fit(X, y)
+    assert rough.converged_
+    assert rough.optimality_gap_ <= 0.05
+    assert rough.worst_case_error_lower_ <= exact.worst_case_error_ <= rough.worst_case_error_
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_tolerance_means_what_rounding_allows(n_classes):
+    problem = some_problem(15, n=40, d=200, n_classes=n_classes)
+    solution = engine.interior_point(problem, EngineSettings("interior-point", gap_tol=0.0))
+    assert solution.converged
+    assert not solution.remark
+    assert solution.upper - solution.lower < 1e-12
+
+
+def broken_factor(matrix):
+    raise FactorisationError
+
+
+def not_a_number(factor, right):
+    return np.full_like(right, np.nan)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize(
+    ("name", "fault", "n_good"), [("cholesky", broken_factor, 5), ("cholesky_solve", not_a_number, 10)]
+)
+def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, coding, name, fault, n_good):
+    problem = some_problem(9, n=40, d=200, n_classes=2, coding=coding)
+    exact = full_lp(problem, BayesError()).upper
+    calls = []
+
+    def sometimes(*arguments):
+        calls.append(1)
+        return (fault if len(calls) > n_good else original)(*arguments)
+
+    original = getattr(factors, name)
+    monkeypatch.setattr(factors, name, sometimes)
+    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.solver == "constraint-generation"
+    assert "stuck" in solution.remark
+    assert solution.converged
+    assert np.isfinite(solution.mu).all()
+    assert np.isfinite(solution.distribution).all()
+    assert solution.upper == pytest.approx(exact, abs=1e-6)
+    assert solution.lower == pytest.approx(exact, abs=1e-6)
+
+
+def test_a_rescue_is_a_larger_working_set(monkeypatch):
+    problem = some_problem(10, n=40, d=600, n_classes=2)
+    monkeypatch.setattr(predictor_corrector, "MOST_PER_INSTANCE", 0.05)
+    monkeypatch.setattr(solution_room, "PATIENCE", 3)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
+    sizes = [record["n_features"] for record in solution.history]
+    assert max(sizes) > 4 * sizes[0]
+
+
+def test_a_rescue_doubles_the_working_set_until_it_gives_up():
+    search = search_of(some_problem(10, n=40, d=600, n_classes=2))
+    before = search.point.n_nearest
+    assert [search._rescue() for _ in range(3)] == [True, True, False]
+    assert search.point.n_nearest == 8 * before
+
+
+def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
+    X, y = wide
+    monkeypatch.setattr(factors, "cholesky", broken_factor)
+    with pytest.warns(ConvergenceWarning, match="the interior point got stuck after"):
+        model = MinimaxRiskClassifier().fit(X, y)
+    assert model.solver_ == "constraint-generation"
+    assert model.converged_
+    assert verify(model, X, y).valid
+
+
+def gives_up(*arguments, **options):
+    raise PivotLimitError
+
+
+def test_without_a_vertex_small_coefficients_are_cleared(monkeypatch):
+    problem = some_problem(11, n=50, d=400)
+    exact = full_lp(problem, BayesError())
+    monkeypatch.setattr(VertexSearch, "candidates", no_candidates)
+    finished = engine.interior_point(problem, SETTINGS)
+    np.testing.assert_array_equal(np.flatnonzero(finished.mu), np.flatnonzero(exact.mu))
+    monkeypatch.setattr(engine, "constraint_generation", gives_up)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert not solution.remark
+    assert solution.upper - solution.lower <= 2e-6
+    n_exact = np.count_nonzero(exact.mu)
+    assert n_exact * 0.9 <= np.count_nonzero(solution.mu) <= n_exact * 1.3
+
+
+def test_what_is_reported_is_computed_afresh(monkeypatch):
+    """An engine that is wrong about where its iterates are must not get a bound past the certificate."""
+    problem = some_problem(9, n=40, d=200, n_classes=2)
+    exact = full_lp(problem, BayesError()).upper
+    outside = np.full_like(problem.centre, 1.0 / problem.centre.size)
+    monkeypatch.setattr(SignedSystem, "distribution", lambda self: outside)
+    monkeypatch.setattr(engine, "constraint_generation", gives_up)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.lower <= exact + 1e-12
+    assert solution.upper >= exact - 1e-12
+    assert not solution.converged
+
+
+def test_an_accurate_solution_stays_one_when_no_vertex_is_found(monkeypatch):
+    problem = some_problem(11, n=50, d=400)
+
+    def gives_up_late(*arguments, warm_start, **options):
+        warm_start.best.converged = False
+        raise PivotLimitError
+
+    monkeypatch.setattr(VertexSearch, "candidates", no_candidates)
+    monkeypatch.setattr(engine, "constraint_generation", gives_up_late)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper - solution.lower <= SETTINGS.gap_tol
+
+
+def test_a_solver_that_fails_is_named_and_the_pair_kept(wide, monkeypatch):
+    X, y = wide
+
+    def fails(*arguments, **options):
+        raise SolverError("HiGHS did not reach an optimum")
+
+    monkeypatch.setattr(factors, "cholesky", broken_factor)
+    monkeypatch.setattr(engine, "constraint_generation", fails)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = MinimaxRiskClassifier().fit(X, y)
+    assert any("could not be finished: HiGHS did not reach" in str(w.message) for w in caught)
+    assert not model.converged_
+    assert verify(model, X, y).valid
+
+
+@pytest.mark.parametrize("gap_tol", [0.02, 0.3, 2.0])
+def test_a_gap_within_the_tolerance_stays_within_it(gap_tol):
+    for n_classes in (2, 3):
+        problem = some_problem(17, n=40, d=200, n_classes=n_classes)
+        exact = full_lp(problem, BayesError()).upper
+        solution = engine.interior_point(problem, EngineSettings("interior-point", gap_tol=gap_tol))
+        assert solution.converged
+        assert solution.upper - solution.lower <= gap_tol
+        assert solution.lower - 1e-12 <= exact <= solution.upper + 1e-12
+        assert solution.upper <= 1.0 - 1.0 / n_classes
+
+
+def test_iterations_are_limited_to_the_last(monkeypatch):
+    monkeypatch.setattr(VertexSearch, "candidates", no_candidates)
+    problem = some_problem(18, n=40, d=200)
+    n_all = len(engine.interior_point(problem, SETTINGS).history)
+    for max_iter in range(n_all - 4, n_all + 1):
+        settings = EngineSettings("interior-point", max_iter=max_iter)
+        solution = engine.interior_point(problem, settings)
+        assert len(solution.history) <= max_iter
+        uppers = [record["upper"] for record in solution.history]
+        assert (np.diff(uppers) <= 0.0).all()
+        assert solution.upper == pytest.approx(uppers[-1], abs=2e-6)
+
+
+def test_pivots_can_be_limited():
+    problem = some_problem(12, n=60, d=300)
+    search = search_of(problem)
+    search.point.choose_working_set()
+    warm_start = engine.WarmStart(search.best, search.point.face(), max_pivots=3)
+    with pytest.raises(PivotLimitError):
+        constraint_generation(
+            problem, BayesError(), np.arange(300), n_max=100, epsilon=1e-6, warm_start=warm_start
+        )
+
+
+def nine_classes(seed, n=60, d=400):
+    """Expression data cut to three values: many ties, nine small classes, one of two samples."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(9), [2, 4, 6, 7, 7, 8, 8, 9, 9])
+    values = rng.standard_normal((n, d)) + 0.7 * rng.standard_normal((9, d))[labels]
+    return 2.0 * np.clip(np.round(0.8 * values), -1, 1), labels
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_ties_nine_classes_and_a_class_of_two(standardize):
+    """Features that are zero on a whole class have a radius of zero there: the set has no interior."""
+    X, y = nine_classes(0)
+    problem, _ = problem_of(X, y, 9, standardize=standardize)
+    assert (problem.lam == 1e-9).sum() > (3 if standardize else 50)
+    seen = []
+    model = MinimaxRiskClassifier(standardize=standardize, callback=seen.append).fit(X, y)
+    exact = MinimaxRiskClassifier("constraint-generation", standardize=standardize, tol=1e-9).fit(X, y)
+    assert model.converged_
+    assert model.solver_ == "interior-point"
+    assert model.optimality_gap_ < 1e-9
+    assert verify(model, X, y).valid
+    assert exact.worst_case_error_lower_ <= model.worst_case_error_ + 1e-12
+    assert model.worst_case_error_ == pytest.approx(exact.worst_case_error_, abs=1e-7)
+    # Lower bounds of the widened problem, which is the easier one for the adversary, prove nothing.
+    assert all(r["lower"] <= model.worst_case_error_ + 1e-9 for r in model.history_)
+    assert all(r["upper"] >= model.worst_case_error_ - 1e-9 for r in model.history_)
+    # Wherever it stops, it stops there, and the pair is certified for the problem itself.
+    for last in range(model.n_iter_ - 6, model.n_iter_):
+        stopped = MinimaxRiskClassifier(
+            standardize=standardize, callback=lambda r, last=last: r["iteration"] == last
+        ).fit(X, y)
+        assert stopped.n_iter_ == last
+    stopped = MinimaxRiskClassifier(standardize=standardize, callback=lambda r: r["iteration"] == 12)
+    stopped.fit(X, y)
+    assert verify(stopped, X, y).valid
+    assert stopped.worst_case_error_lower_ <= model.worst_case_error_ <= stopped.worst_case_error_
+    assert not stopped.converged_
+
+
+def test_a_feature_that_is_the_label_leaves_no_risk():
+    labels = np.arange(30) % 2
+    X = np.column_stack([np.where(labels == 0, 3.0, -3.0), np.random.default_rng(0).normal(size=(30, 5))])
+    problem, _ = problem_of(X, labels, 2)
+    assert problem.lam.min() == 1e-9
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.converged
+    assert 0.0 <= solution.upper < 1e-8

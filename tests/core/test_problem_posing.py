@@ -1,0 +1,242 @@
+"""From training data to problems: what each choice of the caller makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import reference
+from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
+from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.problem import rule
+from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm, pose_parts
+from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
+
+CHOICES = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}
+
+
+def some_data(n_classes, n=24, d=6, **more):
+    rng = np.random.default_rng(5)
+    X, labels = reference.random_problem(rng, n, d, n_classes)
+    return TrainingData(X + 0.5, np.arange(n_classes), labels, rng.integers(1, 4, n).astype(float), **more)
+
+
+# ---- the minimax risk
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
+    data = some_data(2)
+    options = {"standardize": standardize, "fit_intercept": fit_intercept}
+    posed = pose(data, coding=coding, rule=Multiple(1.7), marginal_is_known=is_known, **options)
+    Phi = reference.phi_vectors(reference.scaled_columns(data.X, data.weights, **options), 2, coding)
+    tau, lam = reference.tau_and_lambda(Phi, data.labels, 1.7, data.weights)
+    np.testing.assert_allclose(posed.problem.tau.ravel(), tau, atol=1e-13)
+    np.testing.assert_allclose(posed.problem.lam.ravel(), lam, atol=1e-13)
+    assert posed.problem.coding.name == coding
+    assert posed.problem.scale.has_intercept == fit_intercept
+    assert posed.problem.marginal.is_known == is_known
+    assert posed.radii.factor == 1.7
+    np.testing.assert_array_equal(posed.problem.centre, posed.instances.p_hat)
+    known = posed.with_known_marginal()
+    np.testing.assert_array_equal(known.problem.marginal.masses, posed.instances.weights)
+    assert known.problem.tau is posed.problem.tau
+    assert known.radii is posed.radii
+
+
+def test_a_copy_if_asked_for_and_what_is_not_asked_for():
+    data = some_data(2)
+    kinds = {True: DenseFeatures, "auto": DenseFeatures, False: ImplicitFeatures}
+    for copy, kind in kinds.items():
+        assert isinstance(pose(data, copy=copy, **CHOICES).problem.features, kind)
+        machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True, copy=copy)
+        assert isinstance(machine.binary[0][0].features, kind)
+    by_default = pose(data, **CHOICES).problem
+    assert isinstance(by_default.features, DenseFeatures)
+    assert not by_default.marginal.is_known
+    machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True)
+    assert isinstance(machine.binary[0][0].features, DenseFeatures)
+
+
+def test_rules_that_have_something_to_share_share_it():
+    data = some_data(2)
+    data.weights[:] = 1.0
+    draws, plain = MultiplierBootstrap(0.9, 50, 3), Multiple(2.0)
+    posed = pose(data, **{**CHOICES, "rule": draws})
+    shared = posed.rule_for_labellings(draws)
+    assert shared.shared is not None
+    (again,) = posed.relabelled([data], shared)
+    np.testing.assert_allclose(again.problem.lam, posed.problem.lam, rtol=1e-12)
+    assert posed.rule_for_labellings(plain) is plain
+
+
+def data_of_kind(kind):
+    data = some_data(2)
+    changes = {
+        "sparse": lambda: {"X": sparse.csr_array(data.X)},
+        "importance": lambda: {"counts": np.ones(24)},
+        "groups": lambda: {"groups": np.arange(24)},
+        "pairs": lambda: {"groups": pairs_of_a_class(data.labels)},
+    }
+    return replace(data, **changes.get(kind, dict)())
+
+
+def pairs_of_a_class(labels):
+    earlier = np.array([(labels[:i] == label).sum() for i, label in enumerate(labels)])
+    return 2 * (earlier // 2) + labels
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["dense", "sparse", "one-hot", "implicit", "importance", "groups", "array-api"]
+)
+def test_other_labels_keep_the_choices(kind, is_known, monkeypatch, request):
+    """Posed as from the start, without moments per class where one product for all labellings will do."""
+    data = data_of_kind(kind)
+    if kind == "array-api":
+        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
+    coding = "one-hot" if kind == "one-hot" else "signed"
+    choices = {**CHOICES, "coding": coding, "marginal_is_known": is_known, "copy": kind != "implicit"}
+    order = np.random.default_rng(0).permutation(24)
+    other = replace(data, labels=data.labels[order])
+    posed, one_by_one, like_this = pose(data, **choices), [], PosedProblem.like_this
+    monkeypatch.setattr(PosedProblem, "like_this", lambda *given: one_by_one.append(1) or like_this(*given))
+    (found,) = posed.relabelled([other], Multiple(1.5))
+    assert len(one_by_one) == (kind not in ("dense", "array-api"))
+    expected = pose(other, **{**choices, "rule": Multiple(1.5)})
+    np.testing.assert_allclose(found.problem.tau, expected.problem.tau, atol=1e-13)
+    np.testing.assert_allclose(found.problem.lam, expected.problem.lam, atol=1e-13)
+    np.testing.assert_array_equal(found.problem.centre, expected.problem.centre)
+    assert found.problem.coding.name == coding
+    assert found.problem.marginal.is_known == is_known
+    assert found.problem.features is posed.problem.features
+    assert found.problem.scale is posed.problem.scale
+    np.testing.assert_array_equal(found.instances.p_hat, expected.instances.p_hat)
+    assert found.radii.factor == 1.5
+
+
+def test_columns_that_are_empty_whatever_the_labels():
+    """A constant is; the intercept is not, though classes of the same weight leave it a mean of zero."""
+    data = replace(some_data(2, n=16), labels=np.arange(16) % 2, weights=np.ones(16))
+    data.X[:, 2] = 7.0
+    (found,) = pose(data, **CHOICES).relabelled([data], Multiple(1.5))
+    assert found.problem.tau[0, 0] == 0.0
+    assert found.problem.lam[0, 3] == 1.0
+    np.testing.assert_allclose(found.problem.lam, pose(data, **CHOICES | {"rule": Multiple(1.5)}).problem.lam)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "pairs", "array-api", "pairs, array-api"])
+def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
+    data = data_of_kind(kind.split(",")[0])
+    if kind.endswith("array-api"):
+        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
+    choices = {
+        **CHOICES,
+        "coding": "one-hot",
+        "fit_intercept": fit_intercept,
+        "marginal_is_known": is_known,
+        "copy": kind != "implicit",
+    }
+    rows = np.arange(3, 24)
+    options = {"rule": Multiple(1.5), "standardize": True}
+    (found,) = pose_parts(pose(data, **choices), data, [rows], copy=choices["copy"], **options)
+    expected = pose(data.part(rows), **{**choices, "rule": Multiple(1.5)})
+    np.testing.assert_allclose(found.problem.tau, expected.problem.tau, atol=1e-12)
+    np.testing.assert_allclose(found.problem.lam, expected.problem.lam, atol=1e-12)
+    np.testing.assert_array_equal(found.problem.centre, expected.problem.centre)
+    assert found.problem.coding.name == "one-hot"
+    assert found.problem.scale.has_intercept == fit_intercept
+    assert found.problem.marginal.is_known == is_known
+    assert found.radii.factor == 1.5
+    kinds = {
+        "dense": DensePart,
+        "implicit": ImplicitFeatures,
+        "pairs": DenseFeatures,
+        "array-api": DeviceFeatures,
+        "pairs, array-api": DeviceFeatures,
+    }
+    assert isinstance(found.problem.features, kinds.get(kind, object))
+
+
+# ---- the support vector machine
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_machines_by_their_definition(n_classes, standardize):
+    data = some_data(n_classes)
+    posed = pose_l1_svm(data, alpha=None, standardize=standardize, fit_intercept=True)
+    Z = reference.scaled_columns(data.X, data.weights, fit_intercept=False) if standardize else data.X
+    assert posed.alpha == pytest.approx(0.01 * np.max(data.weights @ np.abs(Z)), rel=1e-12)
+    given = pose_l1_svm(data, alpha=3.0, standardize=standardize, fit_intercept=False)
+    assert given.alpha == 3.0
+    size = 1.0 if standardize else np.sqrt(data.weights @ data.X**2 / data.weights.sum())
+    positive = [1] if n_classes == 2 else [0, 1, 2]
+    for machines, alpha, has_intercept in ((posed, posed.alpha, True), (given, 3.0, False)):
+        assert len(machines.binary) == len(positive)
+        p_hat = machines.instances.p_hat
+        for k, (problem, loss) in zip(positive, machines.binary, strict=True):
+            np.testing.assert_allclose(loss.mass, [p_hat.sum(axis=0) - p_hat[k], p_hat[k]], atol=1e-15)
+            assert loss.has_intercept == has_intercept
+            expected = np.broadcast_to(alpha / data.weights.sum() / size, (1, 6))
+            np.testing.assert_allclose(problem.lam, expected, rtol=1e-12)
+            assert problem.tau.shape == (1, 6)
+            assert not problem.tau.any()
+            np.testing.assert_array_equal(problem.centre, np.zeros((2, machines.instances.n_instances)))
+            assert problem.coding.name == "signed"
+            assert problem.scale is machines.scale
+            assert not problem.scale.has_intercept
+
+
+def test_columns_that_are_all_constant_leave_nothing_to_penalise():
+    data = some_data(2)
+    data.X[:] = 3.0
+    posed = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True)
+    assert posed.alpha == pytest.approx(0.01 * data.weights.sum())
+
+
+# ---- rules
+
+
+def test_an_average_of_rules(monkeypatch):
+    data = some_data(3)
+    problem = pose(data, **CHOICES).problem
+    rng = np.random.default_rng(0)
+    members = []
+    for used in ([1, 4], [4, 6], [0, 2]):
+        mu = np.zeros(problem.shape)
+        mu[:, used] = rng.standard_normal((3, 2))
+        members.append(LinearRule.of_problem(mu, problem))
+    average = AverageRule(members)
+    assert average.columns.tolist() == [0, 1, 3, 5]
+    each = [rule.probabilities(member.scores(data.X), member.threshold) for member in members]
+    for found, expected in zip(average.probabilities_of_members(data.X), each, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+    np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
+    np.testing.assert_array_equal(average.scores(data.X), average.probabilities(data.X))
+    monkeypatch.setattr(rule, "some_rows_at_a_time", lambda X, _: [(None, X[:9]), (None, X[9:])])
+    np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
+    use = np.mean([np.abs(member.to_mu(problem.scale)) for member in members], axis=0)
+    np.testing.assert_allclose(average.use_of_components(problem.scale), use, atol=1e-14)
+
+
+def test_columns_that_no_coefficient_uses_are_left_out():
+    coef = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, -1.0]])
+    found = LinearRule.from_full(coef, np.array([0.5, -0.5]), 0.25)
+    assert found.n_features == 3
+    assert found.columns.tolist() == [1, 2]
+    np.testing.assert_array_equal(found.coef, coef[:, 1:])
+    np.testing.assert_array_equal(found.full_coef, coef)
+    assert found.threshold == 0.25
+    X = np.array([[9.0, 1.0, 2.0]])
+    np.testing.assert_array_equal(found.scores(X), [[2.5], [-2.5]])

@@ -1,0 +1,543 @@
+"""The uncertainty set on samples at hand: each rule, and each formula that it is made of, by definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import reference
+from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.problem.problem import build_features
+from minimaxrisk.samples.instances import distinct_instances
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty import moments, rules
+from minimaxrisk.uncertainty.moments import (
+    broken_assumptions,
+    deviation_of_phi,
+    features_that_stand_still,
+    mean_of_phi,
+    moment_sample,
+    signed_moments,
+    student_factor,
+)
+from minimaxrisk.uncertainty.radius import (
+    SMALLEST_RADIUS,
+    frequency_radii,
+    multiples_of_standard_errors,
+    split_level,
+    union_bound_factor,
+)
+from minimaxrisk.uncertainty.rules import (
+    GivenRadii,
+    Multiple,
+    MultiplierBootstrap,
+    UnionBound,
+    make_radius_rule,
+    radius_rule_of,
+    without_coverage,
+)
+
+N = 20
+
+
+def sample_of(X, labels, *, coding="auto", weights=None, standardize=True, fit_intercept=True, **more):
+    n_classes = int(labels.max()) + 1
+    weights = np.ones(len(labels)) if weights is None else weights
+    instances = distinct_instances(TrainingData(X, np.arange(n_classes), labels, weights, **more))
+    features, moments, scale = build_features(
+        X, instances, standardize=standardize, fit_intercept=fit_intercept
+    )
+    chosen = make_coding(coding, n_classes)
+    tau = mean_of_phi(moments, chosen)
+    return moment_sample(features, instances.units, coding=chosen, scale=scale, moments=moments, tau=tau)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Six features, the last of which is constant."""
+    X, labels = reference.random_problem(np.random.default_rng(3), N, 6, 2)
+    X += 0.3 * X[:, :1]
+    X[:, 5] = 2.0
+    return X, labels
+
+
+@pytest.fixture(scope="module", params=["signed", "one-hot"])
+def sample(request, data):
+    return sample_of(*data, coding=request.param)
+
+
+# ---- factors and levels
+
+
+def test_a_tenth_of_what_is_left_is_the_intercepts():
+    assert split_level(0.9, has_intercept=True) == pytest.approx((0.91, 0.99))
+    assert split_level(0.9, has_intercept=False) == (0.9, None)
+
+
+def test_students_factor():
+    assert student_factor(0.01, 12.0, 10.0, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(1.2))
+    assert student_factor(0.01, 2.5, 0.5, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(5.0))
+    for left in (0.0, -1.0, np.nan):
+        with pytest.raises(
+            ValueError, match=r"named radius rule needs at least 3 .* worth 2.46;.* whole numbers"
+        ):
+            student_factor(0.01, 2.456, left, 7.0)
+
+
+def test_the_union_bound_counts_what_varies(sample):
+    n_varying = 5 * len(sample.tau)  # neither the intercept nor the constant
+    expected = sample.student_factor(0.2 / (2 * n_varying))
+    assert union_bound_factor(sample, 0.8) == pytest.approx(expected, rel=1e-12)
+    nothing = sample_of(np.ones((N, 2)), np.arange(N) % 2)
+    assert union_bound_factor(nothing, 0.8) == pytest.approx(nothing.student_factor(0.1), rel=1e-12)
+
+
+def test_multiples_of_standard_errors(sample):
+    lam = multiples_of_standard_errors(sample, 1.5)
+    expected = np.maximum(1.5 * sample.sigma / np.sqrt(N), SMALLEST_RADIUS)
+    np.testing.assert_allclose(lam, expected, rtol=1e-15)
+    assert (lam[:, 6] == SMALLEST_RADIUS).all()
+    own = multiples_of_standard_errors(sample, 1.5, intercept_level=0.99)
+    np.testing.assert_array_equal(own[:, 0], frequency_radii(sample, 0.99))
+    np.testing.assert_array_equal(own[:, 1:], lam[:, 1:])
+
+
+def test_without_an_intercept_there_is_no_frequency(data):
+    bare = sample_of(*data, fit_intercept=False)
+    np.testing.assert_array_equal(
+        multiples_of_standard_errors(bare, 1.5, intercept_level=0.99), multiples_of_standard_errors(bare, 1.5)
+    )
+
+
+def frequencies(prior, n, *, n_blocks, noise=None):
+    """What ``frequency_radii`` asks of a sample."""
+    prior, noise = np.array(prior), np.array(prior if noise is None else noise)
+    return SimpleNamespace(
+        coding=SimpleNamespace(n_blocks=n_blocks),
+        n=n,
+        moments=SimpleNamespace(prior=prior),
+        spread=SimpleNamespace(prior=noise),
+    )
+
+
+def limits(hits, n, tail):
+    """The frequencies at which so many hits or more, or fewer, have just the probability ``tail``."""
+    low = stats.beta.ppf(tail, hits, n - hits + 1) if hits else 0.0
+    high = stats.beta.isf(tail, hits + 1, n - hits) if hits < n else 1.0
+    return low, high
+
+
+def test_limits_of_frequencies():
+    found = frequency_radii(frequencies([0.0, 0.4, 0.6], 10.0, n_blocks=3), 0.94)
+    for radius, hits in zip(found, (0, 4, 6), strict=True):
+        low, high = limits(hits, 10, 0.01)
+        assert radius == pytest.approx(max(high - hits / 10, hits / 10 - low), rel=1e-12)
+    low, _ = limits(10, 10, 0.015)
+    found = frequency_radii(frequencies([1.0, 0.0], 10.0, n_blocks=2), 0.94)
+    assert found == pytest.approx([1.0 - low, 1.0 - low], rel=1e-12)
+    few = frequency_radii(frequencies([0.9, 0.1], 10.0, n_blocks=2), 0.94)
+    low, high = limits(1, 10, 0.015)
+    assert few == pytest.approx(np.full(2, max(high - 0.1, 0.1 - low)), rel=1e-9)
+    # The difference of two frequencies is twice the first, less one.
+    (signed,) = frequency_radii(frequencies([0.3, 0.7], 10.0, n_blocks=1), 0.94)
+    low, high = limits(3, 10, 0.03)
+    assert signed == pytest.approx(2.0 * max(high - 0.3, 0.3 - low), rel=1e-12)
+
+
+def test_limits_of_frequencies_of_hardly_any_samples():
+    """Of less than one hit or miss, and where nothing is left of the sample, which tells nothing then."""
+    for f in (0.2, 0.8):
+        (found,) = frequency_radii(frequencies([f, 1.0 - f], 1.2, n_blocks=1), 0.94)
+        low, high = limits(1.2 * f, 1.2, 0.03)
+        assert found == pytest.approx(2.0 * max(high - f, f - low), rel=1e-9)
+    nothing = frequency_radii(frequencies([1.0, 0.0], 0.0, n_blocks=2), 0.94)
+    np.testing.assert_array_equal(nothing, [1.0, 1.0])
+
+
+def test_a_class_whose_weight_is_lost_by_rounding(data):
+    """The samples of the other class, all of which are of that class."""
+    X, labels = data
+    for lost in (0, 1):
+        low, _ = limits((labels != lost).sum(), (labels != lost).sum(), 0.05)
+        for weight in (1e-20, 1e-16):
+            sample = sample_of(X, labels, weights=np.where(labels == lost, weight, 1.0), counts=np.ones(N))
+            assert frequency_radii(sample, 0.9) == pytest.approx([2.0 * (1.0 - low)])
+
+
+def test_limits_of_frequencies_where_samples_weigh_differently():
+    """As many samples as a frequency has whose variance is that of the weighted one."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(15))
+    is_first = np.arange(15) < 6
+    f, n = p[is_first].sum(), 1.0 / np.sum(p**2)
+    noise = np.array([np.sum(p[is_first] ** 2), np.sum(p[~is_first] ** 2)]) * n
+    (found,) = frequency_radii(frequencies([f, 1.0 - f], n, n_blocks=1, noise=noise), 0.9)
+    worth = f * (1.0 - f) / np.sum(p**2 * (is_first - f) ** 2)
+    low, high = limits(worth * f, worth, 0.05)
+    assert found == pytest.approx(2.0 * max(high - f, f - low), rel=1e-9)
+
+
+# ---- moments
+
+
+def test_moments_of_other_labels_lose_no_digits(data):
+    """A feature that equals the labels up to little, in one labelling and not in the other."""
+    X, labels = data
+    X = np.column_stack([X, np.where(labels == 0, 1.0, -1.0) + 1e-7 * X[:, 0]])
+    instances = distinct_instances(TrainingData(X, np.arange(2), labels, np.ones(N)))
+    features, moments, _ = build_features(X, instances, standardize=False, fit_intercept=True)
+    coding = make_coding("signed", 2)
+    other = instances.p_hat[:, np.random.default_rng(0).permutation(N)]
+    tau, sigma = signed_moments(features, instances.weights, [instances.p_hat, other], coding)
+    assert tau.shape == sigma.shape == (2, 1, 8)
+    exact = deviation_of_phi(mean_of_phi(moments, coding), moments, coding)
+    assert 0.0 < exact[0, 7] < 1e-6
+    np.testing.assert_allclose(sigma[0], exact, rtol=1e-8, atol=1e-15)
+    Z = (coding.matrix @ np.sign(other)).T * features.columns(np.arange(8))
+    np.testing.assert_allclose(tau[1, 0], Z.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(sigma[1, 0], Z.std(axis=0), rtol=1e-9)
+
+
+def test_a_feature_that_is_the_label_does_not_vary_by_rounding(data):
+    """For some of these weights the square of its mean is larger than the mean of its square."""
+    X, labels = data
+    X, coding = np.column_stack([np.where(labels == 0, 1.0, -1.0), X]), make_coding("signed", 2)
+    for seed in range(10):
+        weights = np.random.default_rng(seed).random(N)
+        instances = distinct_instances(TrainingData(X, np.arange(2), labels, weights))
+        features, *_ = build_features(X, instances, standardize=False, fit_intercept=False)
+        _, sigma = signed_moments(features, instances.weights, [instances.p_hat], coding)
+        assert 0.0 <= sigma[0, 0, 0] < 1e-14
+
+
+def test_groups_have_the_moments_of_their_means(data):
+    X, labels = data
+    rows = np.repeat(np.arange(N), np.arange(N) % 3 + 1)
+    X = X[rows] + 0.1 * np.random.default_rng(1).standard_normal((len(rows), 6))
+    sample = sample_of(X, labels[rows], groups=rows)
+    Psi = reference.scaled_columns(X)
+    share = np.bincount(rows) / len(rows)
+    means = np.array([Psi[rows == group].mean(axis=0) for group in range(N)])
+    Z = np.where(labels == 0, 1.0, -1.0)[:, None] * means
+    tau = share @ Z
+    np.testing.assert_allclose(sample.tau[0], tau, atol=1e-12)
+    np.testing.assert_allclose(sample.sigma[0] ** 2 / sample.n, share**2 @ (Z - tau) ** 2, atol=1e-12)
+    assert sample.n == pytest.approx(1.0 / np.sum(share**2))
+    for k in (0, 1):
+        own = share * (labels == k)
+        assert sample.moments.prior[k] == pytest.approx(own.sum())
+        np.testing.assert_allclose(sample.moments.mean[k], own @ means / own.sum(), atol=1e-12)
+        np.testing.assert_allclose(sample.spread.mean[k], own**2 @ means / np.sum(own**2), atol=1e-12)
+
+
+def test_moments_at_hand_are_not_computed_again(data):
+    sample = sample_of(*data)
+    before = sample.features.n_passes
+    assert sample.moments.mean.shape == sample.spread.mean.shape == (2, 7)
+    assert sample.features.n_passes == before
+    assert replace(sample, known=None).moments.mean.shape == (2, 7)
+    assert sample.features.n_passes > before
+
+
+# ---- rules
+
+
+def test_rules_by_name():
+    options = {"confidence": 0.9, "n_bootstrap": 70, "seed": 3, "is_standardized": False}
+    assert make_radius_rule("bootstrap", **options) == MultiplierBootstrap(0.9, 70, 3)
+    assert make_radius_rule("bonferroni", **options) == UnionBound(0.9)
+    assert make_radius_rule(2, **options) == Multiple(2.0, 0.9)
+    lam = np.ones(3)
+    given = make_radius_rule(lam, **options)
+    assert isinstance(given, GivenRadii)
+    assert given.lam is lam
+    assert given.is_standardized is False
+    model = SimpleNamespace(radius="bootstrap", confidence=0.8, n_bootstrap=60, standardize=True)
+    assert radius_rule_of(model, 5) == MultiplierBootstrap(0.8, 60, 5)
+    model.radius = [1.0]
+    assert radius_rule_of(model, 5) == GivenRadii([1.0], True)
+    with pytest.raises(
+        ValueError, match=r"radius .* 'bootstrap', 'bonferroni' or .* got array\(2\).* radius.item\(\)"
+    ):
+        make_radius_rule(np.array(2), **options)
+
+
+def test_nobody_reads_whether_a_factor_covers():
+    assert without_coverage(Multiple(2.0, 0.9, 0.99)) == Multiple(2.0, None, 0.99)
+    assert without_coverage(UnionBound(0.9)) == UnionBound(0.9)
+
+
+def test_radii_of_the_union_bound(sample):
+    found = UnionBound(0.9).radii(sample)
+    assert found.factor == pytest.approx(union_bound_factor(sample, 0.91), rel=1e-12)
+    expected = multiples_of_standard_errors(sample, found.factor, intercept_level=0.99)
+    np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
+    assert found.covers
+    assert found.remarks == ()
+
+
+def test_remarks_of_the_union_bound(sample, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "minimaxrisk.uncertainty.rules.broken_assumptions",
+        lambda *of: asked.append(of) or ("broken",),
+    )
+    found = UnionBound(0.9).radii(sample)
+    assert found.remarks == ("broken",)
+    assert asked == [(sample, found.factor)]
+
+
+def test_a_factor_covers_from_the_union_bound_on(sample):
+    level, _ = split_level(0.9, has_intercept=True)
+    needed = union_bound_factor(sample, level)
+    assert Multiple(needed, 0.9).radii(sample).covers
+    assert not Multiple(np.nextafter(needed, 0.0), 0.9).radii(sample).covers
+    assert not Multiple(needed).radii(sample).covers
+    found = Multiple(needed, 0.9, 0.99).radii(sample)
+    assert found.factor == needed
+    np.testing.assert_array_equal(
+        found.lam, multiples_of_standard_errors(sample, needed, intercept_level=0.99)
+    )
+    # The normal law's quantile needs no look at the sample.
+    normal = stats.norm.isf((1.0 - level) / (2 * 5 * len(sample.tau)))
+    assert Multiple(np.nextafter(normal, 0.0), 0.9).is_too_small(sample)
+    assert not Multiple(normal, 0.9).is_too_small(sample)
+    assert Multiple(1e9).is_too_small(sample)
+
+
+def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
+    X, labels = data
+    two = sample_of(X[[labels.argmin(), labels.argmax()]], np.array([0, 1]))
+    assert not Multiple(1e9, 0.9).radii(two).covers
+    three = sample_of(X[:3], np.array([0, 1, 1]))
+    assert three.n_left == 1.0
+    assert Multiple(1e9, 0.9).radii(three).covers
+    constant = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
+    assert not Multiple(stats.norm.isf(0.05) + 1e-9, 0.9).is_too_small(constant)
+
+
+def test_a_factor_that_is_larger_than_needed_makes_what_is_broken_no_worse(monkeypatch, sample):
+    needed, asked = union_bound_factor(sample, split_level(0.9, has_intercept=True)[0]), []
+    monkeypatch.setattr(
+        "minimaxrisk.uncertainty.rules.broken_assumptions",
+        lambda of, factor: asked.append((of, factor)) or ("broken",),
+    )
+    assert Multiple(10.0 * needed, 0.9).radii(sample).remarks == ("broken",)
+    assert asked == [(sample, needed)]
+    assert Multiple(0.5 * needed, 0.9).radii(sample).remarks == ()
+
+
+def test_given_radii(data):
+    X, labels = data
+    sample = sample_of(X, labels, coding="one-hot", standardize=False)
+    row = np.arange(7)
+    found = GivenRadii(row, True).radii(sample)
+    assert found.lam.dtype == np.float64
+    np.testing.assert_array_equal(found.lam, [[SMALLEST_RADIUS, 1, 2, 3, 4, 5, 6]] * 2)
+    assert (found.factor, found.remarks, found.covers) == (None, (), False)
+    outer = GivenRadii(np.stack([row, 2.0 * row]), False).radii(sample).lam
+    size = np.append(1.0, np.sqrt(np.mean(X**2, axis=0)))
+    np.testing.assert_allclose(outer[:, 1:], (np.stack([row, 2.0 * row]) / size)[:, 1:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_given_radii_that_make_no_sense(data, fit_intercept):
+    sample = sample_of(*data, coding="one-hot", fit_intercept=fit_intercept)
+    d = 6 + fit_intercept
+    columns = "the columns of X, the intercept first" if fit_intercept else "the columns of X"
+    shapes = rf"radius .* each of {columns}: shape \({d},\), or \(2, {d}\) .* got shape"
+    with pytest.raises(ValueError, match=rf"{shapes} \(3, {d}\) and type float64"):
+        GivenRadii(np.ones((3, d)), True).radii(sample)
+    with pytest.raises(ValueError, match=rf"{shapes} \({d},\) and type bool"):
+        GivenRadii(np.ones(d, dtype=bool), True).radii(sample)
+    for wrong in (-0.5, np.inf, np.nan):
+        lam = np.array([0.0, 0.5, wrong, *range(d - 3)])
+        with pytest.raises(ValueError, match=f"radius .* finite and not negative, got {wrong} among"):
+            GivenRadii(lam, True).radii(sample)
+
+
+# ---- the bootstrap
+
+
+def largest_sums(sample, multipliers):
+    """max over components of |sum_u e_u root noise_u (Z_u - tau)| / sigma, units in the order of labels."""
+    label, unit = np.nonzero(sample.units.p_hat)
+    Psi = sample.features.columns(np.arange(sample.scale.n_leading, sample.tau.shape[1]))[unit]
+    tau, sigma = (values[:, sample.scale.n_leading :] for values in (sample.tau, sample.sigma))
+    root = np.sqrt(sample.units.noise[label, unit])
+    found = []
+    for e in multipliers:
+        sums = [
+            (e * root) @ (code[label, None] * Psi - mean)
+            for code, mean in zip(sample.coding.matrix, tau, strict=True)
+        ]
+        found.append(np.max(np.abs(sums)[sigma > 0.0] / sigma[sigma > 0.0]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("kind", ["plain", "repeated", "importance", "groups", "unlabeled"])
+def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
+    X, labels = data
+    more = {
+        "plain": {},
+        "repeated": {"weights": np.arange(1.0, N + 1.0)},
+        "importance": {"weights": np.arange(1.0, N + 1.0), "counts": np.ones(N)},
+        "groups": {"groups": np.arange(N)},
+        "unlabeled": {"weights": (np.arange(N) < 8).astype(float), "n_unlabeled": N - 8},
+    }[kind]
+    if kind == "plain":
+        X = X.copy()
+        X[labels.argmin()] = X[labels.argmax()]  # an instance with two labels
+    sample = sample_of(X, labels, coding=coding, **more)
+    rule = MultiplierBootstrap(0.9, 150, 4)
+    n_units = np.count_nonzero(sample.units.p_hat)
+    expected = largest_sums(sample, np.random.default_rng(4).standard_normal((150, n_units)))
+    np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
+    monkeypatch.setattr(rules, "BLOCK_ELEMENTS", 70)
+    monkeypatch.setattr("minimaxrisk.features.matrix.DRAWN_ELEMENTS", 70)
+    np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
+
+
+def test_labellings_share_their_draws(data, monkeypatch):
+    X, labels = data
+    sample = sample_of(X, labels)
+    rule = MultiplierBootstrap(0.9, 150, 4)
+    shared = rule.sharing(sample)
+    assert shared == rule
+    np.testing.assert_allclose(shared.shared.maxima(sample), rule._maxima(sample), rtol=1e-10)
+    np.testing.assert_allclose(shared.radii(sample).lam, rule.radii(sample).lam, rtol=1e-10)
+    with monkeypatch.context() as patch:
+        patch.delattr(MultiplierBootstrap, "_maxima")
+        assert shared.radii(sample).covers
+    # Another labelling of the same instances: multipliers that its codes turn round, by the definition.
+    other = sample_of(X, np.random.default_rng(0).permutation(labels))
+    code = other.coding.matrix[0] @ (other.units.p_hat > 0.0)
+    unit = np.nonzero(other.units.p_hat)[1]
+    drawn = (shared.shared.multipliers * code)[:, unit] * np.sqrt(N)
+    expected = largest_sums(other, drawn)
+    for elements in (rules.BLOCK_ELEMENTS, 20, 1):
+        monkeypatch.setattr(rules, "BLOCK_ELEMENTS", elements)
+        np.testing.assert_allclose(shared.shared.maxima(other), expected, rtol=1e-10)
+
+
+def test_labellings_with_nothing_to_share(data, monkeypatch):
+    X, labels = data
+    rule = MultiplierBootstrap(0.9, 150, 4)
+    equal = X.copy()
+    equal[labels.argmin()] = equal[labels.argmax()]
+    for sample in (
+        sample_of(X, labels, coding="one-hot"),
+        sample_of(X, labels, weights=np.arange(1.0, N + 1.0)),
+        sample_of(X, labels, groups=np.arange(N)),
+        sample_of(equal, labels),
+    ):
+        assert rule.sharing(sample) is rule
+    monkeypatch.setattr(rules, "MOST_SHARED", 150 * 7)
+    assert rule.sharing(sample_of(X, labels)).shared is not None
+    monkeypatch.setattr(rules, "MOST_SHARED", 150 * 7 - 1)
+    assert rule.sharing(sample_of(X, labels)) is rule
+
+
+def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
+    """From eight samples on, and where a draw is surely above the quantile: the 59th at 95%."""
+    X, labels = data[0], np.arange(N) % 2
+    union = union_bound_factor
+    monkeypatch.setattr(
+        MultiplierBootstrap, "_maxima", lambda rule, sample: np.linspace(0.0, 1.0, rule.n_draws)
+    )
+    for n, is_told in ((7, False), (8, True)):
+        sample = sample_of(X[:n], labels[:n], fit_intercept=False)
+        found = MultiplierBootstrap(0.9, 100, 0).radii(sample)
+        assert (found.factor < union(sample, 0.9)) == is_told
+    for n_draws, is_told in ((28, False), (29, True)):
+        found = MultiplierBootstrap(0.9, n_draws, 0).radii(sample)
+        assert (found.factor < union(sample, 0.9)) == is_told
+    assert found.factor == sample.student_factor(stats.norm.sf(1.0))
+    np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factor))
+    assert found.covers
+    whole = sample_of(X, labels)
+    found = MultiplierBootstrap(0.9, 100, 0).radii(whole)
+    np.testing.assert_allclose(
+        found.lam, multiples_of_standard_errors(whole, found.factor, intercept_level=0.99), rtol=1e-12
+    )
+
+
+def test_remarks_are_for_the_labels_that_were_observed(data, monkeypatch):
+    sample = sample_of(*data)
+    asked = []
+    monkeypatch.setattr(rules, "broken_assumptions", lambda *of: asked.append(of) or ("broken",))
+    rule = MultiplierBootstrap(0.9, 100, 0)
+    found = rule.radii(sample)
+    assert found.remarks == ("broken",)
+    assert asked == [(sample, found.factor)]
+    assert rule.sharing(sample).radii(sample).remarks == ()
+
+
+# ---- assumptions
+
+
+def test_features_that_stand_still_within_a_class():
+    """The first varies in both classes, the next two in one, the fourth between them, the last nowhere."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(N) % 2
+    X = rng.standard_normal((N, 5)) + 3.0
+    X[labels == 0, 1] = 0.0
+    X[labels == 1, 2] = 5.0
+    X[:, 3] = labels
+    X[:, 4] = 7.0
+    for options in ({}, {"coding": "one-hot"}, {"fit_intercept": False}, {"standardize": False}):
+        assert features_that_stand_still(sample_of(X, labels, **options)) == 3
+    (told, *_) = broken_assumptions(sample_of(X, labels), 1.0)
+    assert told.startswith("3 features do not vary within a class")
+
+
+def test_the_intercept_does_not_vary_by_rounding(data):
+    X, labels = data
+    for seed in range(10):
+        weights = np.random.default_rng(seed).random(N)
+        assert features_that_stand_still(sample_of(X, labels, weights=weights, counts=np.ones(N))) == 0
+
+
+def test_skewness_that_matters(sample, monkeypatch):
+    """Misses are cosh(gamma s^3 / (3 sqrt n)) times as frequent: a remark where that is more than twice."""
+    factor = 2.5
+    twice = np.arccosh(2.0) * 3.0 * np.sqrt(N) / factor**3
+    for gamma, is_told in ((1.001 * twice, True), (0.999 * twice, False), (1e6, True)):
+        monkeypatch.setattr(moments, "typical_skewness", lambda of, gamma=gamma: gamma)
+        told = broken_assumptions(sample, factor)
+        assert [remark.startswith(f"the features are too skewed for {N} samples") for remark in told] == [
+            True
+        ] * is_told
+
+
+def test_where_nothing_varies_nothing_is_skewed():
+    sample = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
+    assert moments.typical_skewness(sample) == 0.0
+    assert moments.mean_kurtosis(sample) == 0.0
+
+
+def test_kurtosis_of_columns_that_vary(data):
+    """The last has one value. Of the others it is the kurtosis that SciPy knows."""
+    X, labels = data
+    for options in ({}, {"coding": "one-hot"}):
+        sample = sample_of(X, labels, fit_intercept=False, **options)
+        expected = stats.kurtosis(X[:, :-1], axis=0, fisher=False).mean()
+        assert moments.mean_kurtosis(sample) == pytest.approx(expected, rel=1e-9)
+
+
+def test_kurtosis_of_means_of_groups(data):
+    """Their squares have not the mean one that those of single samples have."""
+    X, labels = data
+    order = np.argsort(labels, kind="stable")
+    rows, groups = X[order], labels[order] * N + np.arange(N) // 2
+    sample = sample_of(
+        rows, labels[order], groups=np.unique(groups, return_inverse=True)[1], fit_intercept=False
+    )
+    Psi = sample.features.columns(np.arange(5))
+    p = sample.units.p_hat.sum(axis=0)
+    assert moments.mean_kurtosis(sample) == pytest.approx(np.mean(p @ Psi**4 / (p @ Psi**2) ** 2), rel=1e-9)

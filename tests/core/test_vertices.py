@@ -1,0 +1,503 @@
+"""The ways from an interior point to a vertex: each against a full linear program, and each reached."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.engines.interior_point import engine
+from minimaxrisk.engines.interior_point.vertices import equations, parametric_simplex, search
+from minimaxrisk.engines.interior_point.vertices.equations import (
+    DependentColumnsError,
+    independent_rows,
+    square_vertex,
+    vertex_by_blocks,
+)
+from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
+    Basis,
+    ParametricSimplexError,
+    optimal_basis,
+)
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.problem.problem import upper_bound
+from problems import problem_of
+
+SETTINGS = EngineSettings("interior-point")
+
+
+def kinds_of_problem():
+    """Plain, tied, duplicated and degenerate ones, radii from tiny to wide, both codings, both marginals."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n_classes = int(rng.integers(2, 6))
+        n, d = int(rng.integers(3 * n_classes, 24)), int(rng.choice([3, 12, 30, 60]))
+        labels = np.arange(n) % n_classes
+        X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
+        kind = ("plain", "tied", "duplicated", "few values")[seed % 4]
+        if kind == "tied":
+            X = np.round(X)
+        elif kind == "duplicated":
+            X = np.hstack([X, X[:, : max(1, d // 2)], -X[:, :1]])
+        elif kind == "few values":
+            X = (X > 0.5).astype(float)
+        coding = "signed" if n_classes == 2 and seed % 8 < 4 else "one-hot"
+        radius = float(rng.choice([1e-3, 0.1, 1.0, 2.0]))
+        yield problem_of(X, labels, n_classes, coding=coding, radius=radius, marginal_is_known=seed % 5 == 4)[
+            0
+        ]
+    # More instances than coefficients: iterates come near the optimum before their guess is square.
+    for seed in range(6):
+        yield some_problem(seed, n=60, d=100, n_classes=2)
+
+
+def ways_of(solution):
+    return [record["vertex"] for record in solution.history if record["vertex"]]
+
+
+def test_every_way_leads_to_the_optimum_and_every_way_is_taken():
+    taken = Counter()
+    for problem in kinds_of_problem():
+        solution = engine.interior_point(problem, SETTINGS)
+        exact = full_lp(problem, problem.objective)
+        assert solution.converged
+        assert solution.upper == pytest.approx(exact.upper, abs=1e-7)
+        assert solution.lower <= exact.upper + 1e-10
+        ways = ways_of(solution)
+        taken.update(ways)
+        if ways and not ways[-1].startswith("HiGHS"):
+            assert solution.upper - solution.lower <= engine.VERTEX_ACCURACY
+            assert solution.upper == pytest.approx(exact.upper, abs=1e-9)
+    expected = {
+        "square", "square after doubt", "blocks", "blocks after doubt", "push", "parametric simplex", "HiGHS",
+    }  # fmt: skip
+    assert set(taken) == expected, taken
+
+
+def searched(problem):
+    """A search that has come to the vertex."""
+    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
+    assert found.run(None) == "done"
+    return found
+
+
+def some_problem(seed=8, n=36, d=90, n_classes=3, **options):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
+    return problem_of(X, labels, n_classes, **options)[0]
+
+
+def accurate_point(problem, monkeypatch, n_more=3):
+    """An iterate that tells everything apart, and the coefficients of the optimum."""
+    monkeypatch.setattr(search.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
+    assert found.run(None) == "near"
+    return found.point, full_lp(problem, problem.objective).mu
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_blocks_are_the_square_system(n_classes, monkeypatch):
+    problem = some_problem(n_classes=n_classes, coding="one-hot")
+    point, exact = accurate_point(problem, monkeypatch)
+    face = point.face()
+    assert face.is_square
+    by_blocks = vertex_by_blocks(problem, point.working, face)
+    at_once = square_vertex(problem, point.working, face)
+    np.testing.assert_allclose(by_blocks.stage.expand(*exact.shape), exact, atol=1e-8)
+    np.testing.assert_array_equal(by_blocks.stage.components, at_once.stage.components)
+    np.testing.assert_allclose(by_blocks.stage.values, at_once.stage.values, atol=1e-9)
+    np.testing.assert_allclose(by_blocks.distribution, at_once.distribution, atol=1e-12)
+
+
+def test_blocks_without_free_masses_and_blocks_that_cannot_be_solved(monkeypatch):
+    problem = some_problem(coding="one-hot")
+    point, _ = accurate_point(problem, monkeypatch)
+    face = point.face()
+    # Without any constraint of class 0 its free masses are determined by nothing.
+    is_of_first = face.components < problem.tau.shape[1]
+    others = replace(face, components=face.components[~is_of_first], side=face.side[~is_of_first])
+    assert (face.is_positive & ~face.is_largest)[0].any()
+    assert vertex_by_blocks(problem, point.working, others) is None
+    # All masses the largest: r alone.
+    r_alone = replace(face, is_largest=np.ones_like(face.is_largest))
+    instances = np.flatnonzero(r_alone.is_positive.any(axis=0))
+    fewer = replace(
+        r_alone, components=face.components[: len(instances) - 1], side=face.side[: len(instances) - 1]
+    )
+    if fewer.is_square:
+        vertex, at_once = (way(problem, point.working, fewer) for way in (vertex_by_blocks, square_vertex))
+        np.testing.assert_allclose(vertex.stage.values, at_once.stage.values, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "options"),
+    [(2, {"coding": "signed"}), (2, {"coding": "signed", "marginal_is_known": True}), (3, {}),
+     (3, {"marginal_is_known": True})],
+)  # fmt: skip
+def test_what_is_in_doubt_changes_sides(n_classes, options, monkeypatch):
+    """A pair put on the wrong side is found by its certainty, whichever it is."""
+    problem = some_problem(n=30, d=80, n_classes=n_classes, **options)
+    point, _ = accurate_point(problem, monkeypatch)
+    right = point.face()
+    assert right.is_square
+    positions = point.working.position[np.searchsorted(point.working.components, right.components)]
+    k = int(np.argmin(np.abs(positions)))
+    missing = replace(right, components=np.delete(right.components, k), side=np.delete(right.side, k))
+    # That constraint now is the one with the largest ratio among those left out, but certain to be active.
+    place = np.searchsorted(point.working.components, right.components[k])
+    multipliers = point.multipliers
+    slack = 1.0 - right.side[k] * point.working.position[place]
+    own = 0 if right.side[k] > 0 else 1
+    point.multipliers = multipliers.copy()
+    point.multipliers[own, place] = 1.0001 * slack * multipliers.max()
+    assert missing.surplus == 1
+    first = next(iter(equations.square_faces_near(point, missing)))
+    assert first.is_same_as(right)
+    # The other way round: a constraint too many.
+    others = ~np.isin(point.working.components, right.components)
+    place = int(np.argmax(np.where(others, point.working.position, -1.0)))
+    point.multipliers = multipliers.copy()
+    point.multipliers[0, place] = 1.0001 * multipliers.max() * (1.0 - point.working.position[place])
+    extra = point.face()
+    assert extra.surplus == -1
+    assert next(iter(equations.square_faces_near(point, extra))).is_same_as(right)
+    # Every face proposed is square, and far too wrong a guess proposes none.
+    assert all(face.is_square for face in equations.square_faces_near(point, extra))
+    nothing = replace(right, components=right.components[:0], side=right.side[:0])
+    assert nothing.surplus > equations.MOST_CHANGES
+    assert not list(equations.square_faces_near(point, nothing))
+
+
+@pytest.mark.parametrize("kind", ["zero", "largest"])
+def test_masses_in_doubt_change_sides(kind, monkeypatch):
+    problem = some_problem(n=40, d=120, coding="one-hot")
+    point, _ = accurate_point(problem, monkeypatch)
+    right = point.face()
+    largest = right.is_positive & right.is_largest
+    system = point.system
+    x, z = system.x.reshape(2, *problem.centre.shape), system.z.reshape(2, *problem.centre.shape)
+    scale = system.distribution().max()
+    if kind == "zero":  # a mass that is zero seems positive
+        k, i = np.argwhere(~right.is_positive & ~right.is_largest & largest.any(axis=0))[0]
+        z[0, k, i] = x[0, k, i] / scale / 1.0001
+    else:  # one of several largest masses seems smaller than the others
+        k, i = np.argwhere(largest & (largest.sum(axis=0) > 1))[0]
+        z[1, k, i] = x[1, k, i] / scale / 1.0001
+    wrong = point.face()
+    assert wrong.surplus == 1
+    repaired = next(iter(equations.square_faces_near(point, wrong)))
+    np.testing.assert_array_equal(repaired.is_positive, right.is_positive)
+    np.testing.assert_array_equal(repaired.is_positive & repaired.is_largest, largest)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_push_leaves_as_many_coefficients_as_masses(n_classes, monkeypatch):
+    """Every column twice: the interior point shares a coefficient between the two, a vertex does not."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(40) % n_classes
+    X = rng.standard_normal((40, 60)) + 0.6 * labels[:, None] * (rng.random(60) < 0.4)
+    once = problem_of(X, labels, n_classes)[0]
+    twice = problem_of(np.hstack([X, X]), labels, n_classes)[0]
+    exact = full_lp(once, once.objective)
+    point, _ = accurate_point(twice, monkeypatch)
+    face = point.face()
+    assert len(face.components) > 1.5 * np.count_nonzero(exact.mu)
+    vertex = search.pushed_vertex(point, face)
+    mu = vertex.stage.expand(*twice.tau.shape)
+    assert np.count_nonzero(mu) == np.count_nonzero(exact.mu)
+    assert upper_bound(twice, twice.objective, mu) == pytest.approx(exact.upper, abs=1e-10)
+    assert twice.objective.value(vertex.distribution) == pytest.approx(exact.upper, abs=1e-10)
+    monkeypatch.undo()
+    solution = engine.interior_point(twice, SETTINGS)
+    assert ways_of(solution) == ["push"]
+    assert np.count_nonzero(solution.mu) == np.count_nonzero(exact.mu)
+
+
+def test_push_keeps_signs_and_lets_places_change():
+    """A basis too small for what is pushed: some columns must take the place of others."""
+    rng = np.random.default_rng(0)
+    n_pivots = 0
+    for _ in range(50):
+        m, n = 6, 15
+        columns, start = rng.standard_normal((m, n)), rng.random(n)
+        is_free = np.arange(n) == n - 1
+        cost = columns @ start
+        _, basis = search._bases(columns, np.where(is_free, 10.0, start))
+        assert n - 1 in basis
+        found, more = search._push(columns, cost, start, is_free, basis)
+        x = np.linalg.solve(columns[:, found], cost)
+        assert (x[~is_free[found]] >= -1e-9).all()
+        n_pivots += more
+    assert n_pivots > 50
+
+
+def test_dependent_masses_are_found():
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((5, 12))
+    columns[3] = columns[0] - 2.0 * columns[1]
+    rows, basis = search._bases(columns, np.ones(12))
+    assert len(rows) == len(basis) == 4
+    assert np.linalg.matrix_rank(columns[np.ix_(rows, basis)]) == 4
+    columns[2] = 0.0
+    assert len(search._bases(columns, np.ones(12))[0]) == 0
+
+
+def random_program(rng, trial):
+    m, n = rng.integers(3, 20, 2)
+    A = rng.integers(-2, 3, (m, n)).astype(float) if trial % 3 == 0 else rng.standard_normal((m, n))
+    b = A @ rng.standard_normal(n) if trial % 2 else 2.0 * rng.standard_normal(m)
+    k = rng.integers(1, min(m, n) + 1)
+    guess = Basis(
+        rng.permutation(m)[:k], rng.choice([-1.0, 1.0], k), rng.permutation(n)[:k], rng.choice([-1.0, 1.0], k)
+    )
+    return A, b, guess
+
+
+def test_parametric_simplex_finds_the_optimum_from_any_basis():
+    rng = np.random.default_rng(5)
+    n_solved, failed = 0, []
+    for trial in range(45):
+        A, b, guess = random_program(rng, trial)
+        n = A.shape[1]
+        rows = np.block([[A, -A], [-A, A]])
+        exact = linprog(np.ones(2 * n), A_ub=rows, b_ub=np.concatenate([b + 1.0, 1.0 - b]))
+        try:
+            found, n_pivots = optimal_basis(A, b, guess, 300)
+        except ParametricSimplexError as error:
+            failed.append((exact.status, str(error)))
+            continue
+        assert exact.status == 0
+        n_solved += 1
+        u, v = np.zeros(n), np.zeros(len(b))
+        square = A[np.ix_(found.rows, found.columns)]
+        u[found.columns] = np.linalg.solve(square, b[found.rows] + found.row_signs)
+        v[found.rows] = np.linalg.solve(square.T, found.column_signs)
+        assert np.abs(u).sum() == pytest.approx(exact.fun, abs=1e-7)
+        assert (np.abs(A @ u - b) <= 1.0 + 1e-8).all()
+        assert (np.abs(v @ A) <= 1.0 + 1e-8).all()
+        # From its own optimum it takes no pivot.
+        assert optimal_basis(A, b, found, 0)[1] == 0
+        if n_pivots > 0:
+            with pytest.raises(ParametricSimplexError, match="too many"):
+                optimal_basis(A, b, guess, n_pivots - 1)
+    assert n_solved > 25
+    # The others have no optimum, or a first basis that is none.
+    assert len(failed) > 3
+    assert all(status == 2 or "singular" in message for status, message in failed)
+
+
+def test_a_walk_keeps_its_invariants():
+    """Values, activities and inverse are updated by four kinds of pivots; each against what it stands for."""
+    rng = np.random.default_rng(1)
+    kinds = Counter()
+    for trial in range(15):
+        A, b, guess = random_program(rng, 3 * trial + 1)
+        walk = parametric_simplex._Walk(A, b, guess, len(guess.rows) + 60)
+        for _ in range(60):
+            event = walk.next_event()
+            if event is None:
+                break
+            before = walk.k, walk.rows.members[: walk.k].copy(), walk.columns.members[: walk.k].copy()
+            try:
+                walk.pivot(*event)
+            except ParametricSimplexError:
+                break
+            k, rows, columns = walk.k, walk.rows, walk.columns
+            if k != before[0]:
+                kinds["grows" if k > before[0] else "shrinks"] += 1
+            else:
+                same = np.array_equal(before[1], rows.members[:k])
+                same &= np.array_equal(before[2], columns.members[:k])
+                kinds["crosses" if same else "replaces"] += 1
+            square = A[np.ix_(rows.members[:k], columns.members[:k])]
+            np.testing.assert_allclose(walk._inverse[:k, :k] @ square, np.eye(k), atol=1e-6)
+            t = np.array([[1.0, walk._t]])
+            u = np.zeros(A.shape[1])
+            u[columns.members[:k]] = (t @ columns.value[:, :k])[0]
+            np.testing.assert_allclose((t @ rows.activity)[0], A @ u - b, atol=1e-6)
+            v = np.zeros(len(b))
+            v[rows.members[:k]] = (t @ rows.value[:, :k])[0]
+            np.testing.assert_allclose((t @ columns.activity)[0], v @ A, atol=1e-6)
+            for side in (rows, columns):
+                now = (t @ side.activity)[0]
+                assert (now <= 1.0 + walk._t * side.above + 1e-6).all()
+                assert (-now <= 1.0 + walk._t * side.below + 1e-6).all()
+                assert (side.skew * side.sign[:k] * (t @ side.value[:, :k])[0] >= -1e-6).all()
+                assert np.array_equal(np.sort(side.members[:k]), np.flatnonzero(side.is_member))
+    assert min(kinds[kind] for kind in ("grows", "shrinks", "replaces", "crosses")) > 5
+
+
+def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monkeypatch):
+    problem = some_problem(3, n=60, d=100, n_classes=2)
+    solution = engine.interior_point(problem, SETTINGS)
+    monkeypatch.setattr(search, "crossed_vertex", lambda point: None)
+    without = engine.interior_point(problem, SETTINGS)
+    assert ways_of(solution) == ["parametric simplex"]
+    assert ways_of(without) != ["parametric simplex"]
+    assert len(solution.history) < len(without.history)
+    assert solution.upper == pytest.approx(without.upper, abs=1e-12)
+    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(without.mu))
+    monkeypatch.undo()
+    # Where no pivot is allowed the iterations go on, and the answer is the same.
+    monkeypatch.setattr(search, "PIVOTS_PER_MASS", 0.0)
+    monkeypatch.setattr(search, "FEW_PIVOTS", 0)
+    monkeypatch.setattr(search, "CROSSOVER_GAP", 1e-3)
+    point = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective)).point
+    for _ in range(4):
+        point.choose_working_set()
+        point.step()
+    point.choose_working_set()
+    assert search.crossed_vertex(point) is None
+    again = engine.interior_point(problem, SETTINGS)
+    assert again.upper == pytest.approx(without.upper, abs=1e-12)
+
+
+def test_nothing_is_tried_twice_on_the_same_face(monkeypatch):
+    problem = some_problem(n=40, d=120)
+    point, _ = accurate_point(problem, monkeypatch)
+    monkeypatch.undo()
+    ways = search.VertexSearch(point)
+    assert next(ways.candidates(1e-7, is_near=True))[0] == "blocks"
+    assert not list(ways.candidates(1e-7, is_near=True))
+
+
+def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
+    monkeypatch.setattr(search.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    monkeypatch.setattr(search.VertexSearch, "pushed", lambda self: iter(()))
+    problem = some_problem(12, n=60, d=300)
+    seen = []
+    solution = engine.interior_point(problem, SETTINGS, lambda record: seen.append(record) or False)
+    last = solution.history[-1]
+    assert last["vertex"] == "HiGHS"
+    assert 0 <= last["n_pivots"] <= engine.MOST_PIVOTS
+    # From further away it takes more pivots than are allowed here.
+    monkeypatch.setattr(engine, "MOST_PIVOTS", 3)
+    monkeypatch.setattr(engine, "EXTRA_ITERATIONS", 0)
+    rough = EngineSettings("interior-point", gap_tol=5e-4)
+    stopped = engine.interior_point(problem, rough, lambda record: seen.append(record) or False)
+    last = stopped.history[-1]
+    assert last["vertex"] == "HiGHS gave up"
+    assert last["iteration"] == len(stopped.history)
+    assert seen[-1] == last
+    assert last["n_pivots"] == 3
+    assert stopped.converged
+    assert stopped.upper - stopped.lower <= rough.gap_tol
+    assert all(record["vertex"] == "" for record in stopped.history[:-1])
+    # And so large a program is not begun with.
+    monkeypatch.setattr(engine, "PIVOTS_TIMES_MASSES", engine.FEWEST_PIVOTS * problem.centre.size - 1)
+    monkeypatch.setattr(engine, "constraint_generation", None)
+    without = engine.interior_point(problem, SETTINGS)
+    assert (without.history[-1]["vertex"], without.converged) == ("too large for HiGHS", True)
+    assert without.upper == pytest.approx(solution.upper, abs=SETTINGS.gap_tol)
+
+
+def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
+    """The coefficients are the vertex's, the lower bound the iterates': HiGHS has nothing to add."""
+    problem = some_problem(3, n=60, d=100, n_classes=2)
+    exact = engine.interior_point(problem, SETTINGS)
+    original = engine._Search._offer_vertex
+    monkeypatch.setattr(
+        engine._Search,
+        "_offer_vertex",
+        lambda self, vertex: original(self, replace(vertex, distribution=problem.centre)),
+    )
+    monkeypatch.setattr(engine, "constraint_generation", None)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert solution.upper == pytest.approx(exact.upper, abs=1e-12)
+    assert 1e-12 < solution.upper - solution.lower <= engine.FINISHED_GAP
+    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
+
+
+def test_push_is_tried_once_more_before_highs(monkeypatch):
+    rng = np.random.default_rng(3)
+    labels = np.arange(40) % 3
+    X = rng.standard_normal((40, 40)) + 0.6 * labels[:, None] * (rng.random(40) < 0.4)
+    problem = problem_of(np.hstack([X, X]), labels, 3)[0]
+    monkeypatch.setattr(search.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    seen = []
+    solution = engine.interior_point(problem, SETTINGS, lambda record: seen.append(record) or False)
+    assert [record["vertex"] for record in seen if record["vertex"]] == ["push"]
+    assert seen == solution.history
+    assert solution.history[-1]["n_pivots"] >= 0
+    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
+
+
+def test_records_of_a_model_tell_the_way():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 100)), np.arange(40) % 2
+    history = MinimaxRiskClassifier(radius=1.0).fit(X, y).history_
+    assert history[-1]["vertex"]
+    assert not any(record["vertex"] for record in history[:-1])
+    generated = MinimaxRiskClassifier("constraint-generation", radius=1.0).fit(X, y).history_
+    assert {record["vertex"] for record in generated} == {"HiGHS"}
+    assert sum(record["n_pivots"] for record in generated) > 0
+
+
+def test_sparse_features_have_the_same_vertex():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 150)) * (rng.random((40, 150)) < 0.3)
+    labels = np.arange(40) % 3
+    dense, sparse = (engine.interior_point(problem_of(A, labels, 3)[0], SETTINGS) for A in (X, csr_array(X)))
+    np.testing.assert_allclose(sparse.mu, dense.mu, atol=1e-8)
+    assert ways_of(sparse)[-1] != "HiGHS"
+
+
+def test_independent_rows_are_independent():
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((9, 4))
+    matrix[:5] = 0.0
+    assert independent_rows(matrix).tolist() == [5, 6, 7, 8]
+
+
+def test_columns_that_depend_on_each_other_have_no_basis():
+    with pytest.raises(DependentColumnsError):
+        independent_rows(np.ones((5, 2)))
+
+
+def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
+    """Columns of zeros and ones, each six times: one attempt to cross over shows that it is no use."""
+    rng = np.random.default_rng(5)
+    labels = np.arange(80) % 2
+    X = rng.standard_normal((80, 25)) + 0.8 * labels[:, None] * (rng.random(25) < 0.3) > 0.5
+    problem = problem_of(np.hstack([X.astype(float)] * 6), labels, 2, coding="signed", radius=0.3)[0]
+    tried, crossed_vertex = [], search.crossed_vertex
+
+    def crossed(point):
+        tried.append(point)
+        return crossed_vertex(point)
+
+    monkeypatch.setattr(search, "crossed_vertex", crossed)
+    solution = engine.interior_point(problem, SETTINGS)
+    assert len(tried) == 1
+    assert ways_of(solution) == ["push"]
+    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
+    # Without the knowledge it takes more iterations.
+    monkeypatch.setattr(search, "crossed_vertex", lambda point: None)
+    assert len(solution.history) < len(engine.interior_point(problem, SETTINGS).history)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounding_selects_nothing(n_classes):
+    """With wide radii nothing is selected, and the face is as degenerate as can be."""
+    problem = some_problem(16, n=40, d=60, n_classes=n_classes, coding="one-hot", radius=30.0)
+    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
+    found.run(None)
+    vertex = search.pushed_vertex(found.point, found.point.face())
+    assert vertex is None or len(vertex.stage.components) == 0
+    assert not engine.interior_point(problem, SETTINGS).mu.any()
+
+
+def test_no_push_on_a_matrix_that_is_too_large(monkeypatch):
+    point, _ = accurate_point(some_problem(n_classes=3), monkeypatch)
+    face = point.face()
+    assert search.pushed_vertex(point, face) is not None
+    n_equations = len(face.components) + 1
+    monkeypatch.setattr(search, "MOST_ENTRIES", n_equations**2 - 1)
+    assert search.pushed_vertex(point, face) is None

@@ -1,0 +1,310 @@
+"""Newton steps with small and with sparse working sets: their sums, their answers, and their ways out."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, working_rows
+from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point.factors import CautiousFactor, DigitsLostError, PlainSide
+from minimaxrisk.engines.interior_point.vertices import search
+from minimaxrisk.engines.interior_point.working_rows import DenseRows, SparseRows
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.problem.objective import BayesError
+from problems import problem_of
+
+SETTINGS = EngineSettings("interior-point")
+NONE = np.empty(0, dtype=np.intp)
+
+
+def data(seed, n=40, d=12, n_classes=2, *, kind="plain"):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.4)
+    if kind == "sparse":
+        X = sparse.csr_array(np.where(rng.random((n, d)) < 0.15, np.abs(X), 0.0))
+    elif kind == "tied":
+        X = np.clip(np.round(X), -1.0, 1.0)
+    elif kind == "duplicated":
+        X = np.hstack([X, X[:, : d // 2]])[np.repeat(np.arange(n // 2), 2)]
+        labels = labels[: n // 2].repeat(2)
+    return X, labels
+
+
+# --- the rows -----------------------------------------------------------------------------------------
+
+
+def test_sums_of_sparse_rows_are_those_of_dense_ones():
+    rng = np.random.default_rng(0)
+    values = sparse.csc_array(rng.standard_normal((9, 7)) * (rng.random((9, 7)) < 0.3))
+    shift = rng.standard_normal(7)
+    rows = SparseRows(values, shift)
+    array = values.toarray().T - shift[:, None]
+    dense = DenseRows(array)
+    parts = (slice(0, 3), slice(3, 3), slice(3, 7))
+    weights, instances = rng.random((3, 9)), np.array([5, 1])
+    assert rows.shape == dense.shape == (7, 9)
+    np.testing.assert_allclose(rows[np.array([4, 2])], array[[4, 2]], atol=1e-14)
+    np.testing.assert_allclose(rows[:], array, atol=1e-14)
+    for form in (rows, dense):
+        for part in (*parts, slice(0, 7)):
+            own = array[part]
+            np.testing.assert_allclose(form.at(part, instances), own[:, instances], atol=1e-14)
+            mu = rng.random(len(own))
+            np.testing.assert_allclose(form.combine(part, mu), mu @ own, atol=1e-13)
+            np.testing.assert_allclose(form.correlate(part, weights[0]), own @ weights[0], atol=1e-13)
+            expected = np.tril((own.T * mu) @ own)
+            np.testing.assert_allclose(np.tril(form.gram(part, mu)), expected, atol=1e-13)
+            roughly = form.gram_roughly(part, mu)
+            assert roughly.dtype == np.float32
+            np.testing.assert_allclose(np.tril(roughly), expected, atol=1e-5)
+            expected = np.tril((own * weights[1]) @ own.T)
+            np.testing.assert_allclose(np.tril(form.cross(part, part, weights[1])), expected, atol=1e-13)
+        expected = (array[parts[2]] * weights[1]) @ array[parts[0]].T
+        np.testing.assert_allclose(form.cross(parts[2], parts[0], weights[1]), expected, atol=1e-13)
+        coupled = np.vstack([array[part] * row for part, row in zip(parts, weights, strict=True)])
+        expected = np.tril(coupled @ coupled.T)
+        np.testing.assert_allclose(np.tril(form.coupled(parts, weights)), expected, atol=1e-13)
+
+
+def test_rows_are_sparse_where_that_pays():
+    X, labels = data(1, n=60, d=300, kind="sparse")
+    few = sparse.csr_array(X.toarray() * (np.random.default_rng(0).random(X.shape) < 0.1))
+    for matrix, form in ((few, SparseRows), (X, DenseRows), (few.toarray(), DenseRows)):
+        problem, _ = problem_of(matrix, labels, 2)
+        constraints = MomentConstraintsInMemory(problem)
+        constraints.begin()
+        working = constraints.nearest(problem.n_components, NONE)
+        assert isinstance(working.rows, form)
+        expected = problem.features.columns(np.arange(problem.n_components)).T
+        np.testing.assert_allclose(working.rows[:], expected, atol=1e-14)
+
+
+# --- the plain small side -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_shared", [False, True])
+@pytest.mark.parametrize("form", [SparseRows, DenseRows])
+def test_the_plain_side_solves_its_system(has_shared, form, monkeypatch):
+    monkeypatch.setattr(working_rows, "COST_OF_A_PAIR", 0.0 if form is SparseRows else np.inf)
+    rng = np.random.default_rng(2)
+    n_blocks = 3 if has_shared else 1
+    X, labels = data(3, n=30, d=9, n_classes=max(2, n_blocks), kind="sparse")
+    problem, _ = problem_of(X, labels, max(2, n_blocks), coding="one-hot" if has_shared else "signed")
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    working = constraints.nearest(problem.n_components, NONE)
+    assert isinstance(working.rows, form)
+    n = problem.n_instances
+    own, shared = rng.random((2, n_blocks, n)) + 0.1
+    weights = rng.random(len(working)) + 0.1
+    g = rng.standard_normal((n_blocks, n))
+    u, rest, moved = PlainSide(working, weights, own, shared if has_shared else None).solve(g)
+    stiffness = np.zeros((n_blocks, n, n_blocks, n))
+    for i in range(n):
+        block = np.diag(own[:, i]) + (np.outer(shared[:, i], shared[:, i]) if has_shared else 0.0)
+        stiffness[:, i, :, i] = np.linalg.inv(block)
+    R = np.zeros((len(working), n_blocks, n))
+    for b, part in enumerate(working.parts):
+        R[part, b] = working.rows[part] / working.radius[part, None]
+    R = R.reshape(len(working), -1)
+    matrix = stiffness.reshape(n_blocks * n, -1) + R.T @ (weights[:, None] * R)
+    expected = np.linalg.solve(matrix, g.ravel())
+    np.testing.assert_allclose(u.ravel(), expected, atol=1e-9)
+    np.testing.assert_allclose(moved, R @ expected, atol=1e-9)
+    np.testing.assert_allclose(rest.ravel(), g.ravel() - R.T @ (weights * moved), atol=1e-9)
+
+
+def test_lost_digits_show():
+    X, labels = data(4, n=30, d=4)
+    problem, _ = problem_of(X, labels, 2)
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    working = constraints.nearest(problem.n_components, NONE)
+    rng = np.random.default_rng(0)
+    weights, g = 10.0 ** rng.uniform(0, 8, len(working)), rng.standard_normal((1, 30))
+    for decades, is_lost in ((1, False), (14, True)):
+        own = 10.0 ** rng.uniform(-2, decades, (1, 30))
+        side = PlainSide(working, weights, own)
+        if is_lost:
+            with pytest.raises(DigitsLostError):
+                side.solve(g)
+        else:
+            side.solve(g)
+
+
+def test_the_careful_factor_takes_over_for_good():
+    class Fails:
+        def solve(self, right):
+            raise DigitsLostError
+
+    class Works:
+        def solve(self, right):
+            return 2.0 * right, None
+
+    def not_again():
+        raise AssertionError("the plain factor was asked for again")
+
+    factor = CautiousFactor()
+    factor.choose(None, Works)
+    assert not factor.has_lost_digits
+    factor.choose(Fails, Works)
+    assert factor.solve(np.ones(2))[0].tolist() == [2.0, 2.0]
+    assert factor.has_lost_digits
+    factor.choose(not_again, Works)
+    assert factor.solve(np.ones(2))[0].tolist() == [2.0, 2.0]
+
+
+# --- answers on every way -----------------------------------------------------------------------------
+
+WAYS = ["plain", "kept", "n x n"]
+
+
+@pytest.fixture
+def take(monkeypatch):
+    """Makes every Newton step take one way, and counts what was used."""
+
+    def choose(way, form=None):
+        used = {}
+        monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)  # single precision is never accurate enough
+        monkeypatch.setattr(factors, "small_side_is_cheaper", lambda *sizes: way == "kept")
+        for few, classes in (
+            ("PLAIN_SIDE_SIGNED", ("DiagonalPlainSide", "DiagonalSmallSide", "DiagonalFactor")),
+            ("PLAIN_SIDE_ONE_HOT", ("EpigraphPlainSide", "EpigraphSmallSide", "EpigraphFactor")),
+        ):
+            monkeypatch.setattr(factors, few, np.inf if way == "plain" else 0.0)
+            for name, cls in zip(WAYS, classes, strict=True):
+                original = getattr(factors, cls)
+
+                def counted(*arguments, original=original, name=name):
+                    used[name] = used.get(name, 0) + 1
+                    return original(*arguments)
+
+                monkeypatch.setattr(factors, cls, counted)
+        if form is not None:
+            monkeypatch.setattr(working_rows, "COST_OF_A_PAIR", 0.0 if form == "sparse" else np.inf)
+        return used
+
+    return choose
+
+
+@cache
+def problems_with_risks(coding, kind):
+    """Two and one with more features than samples, and R* by the linear program."""
+    found = []
+    for seed, radius in enumerate((0.05, 1.0, 3.0)):
+        X, labels = data(seed, n=36, d=8 if seed else 50, kind=kind)
+        problem, _ = problem_of(X, labels, 2, coding=coding, radius=radius)
+        found.append((problem, full_lp(problem, BayesError()).upper))
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("kind", ["plain", "tied", "duplicated", "sparse rows", "dense rows"])
+def test_every_way_finds_the_optimum(way, coding, kind, take):
+    form = kind.split()[0] if "rows" in kind else None
+    used = take(way, form)
+    for problem, exact in problems_with_risks(coding, "sparse" if form else kind):
+        solution = engine.interior_point(problem, SETTINGS)
+        assert solution.converged
+        assert solution.lower - 1e-12 <= exact <= solution.upper + 1e-12
+        assert solution.upper == pytest.approx(exact, abs=1e-9)
+    others = set(used) - {way}
+    # The plain way alone has a way out.
+    assert used[way] > 0
+    assert not others or way == "plain"
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("fallback", ["kept", "n x n"])
+def test_lost_digits_lead_to_the_careful_way(coding, fallback, take, monkeypatch):
+    used = take("plain")
+    monkeypatch.setattr(factors, "small_side_is_cheaper", lambda *sizes: fallback == "kept")
+    # Rounding alone exceeds this from some iteration on.
+    monkeypatch.setattr(factors, "LARGEST_DISAGREEMENT", 1e-11)
+    monkeypatch.setattr(engine.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    X, labels = data(7, n=60, d=10)
+    problem, _ = problem_of(X, labels, 2, coding=coding)
+    exact = full_lp(problem, BayesError()).upper
+    solution = engine.interior_point(problem, SETTINGS)
+    assert used["plain"] > 2
+    assert used[fallback] > 1
+    assert solution.solver == "interior-point"
+    assert solution.upper == pytest.approx(exact, abs=1e-9)
+
+
+def test_known_masses_take_the_plain_way_too(take):
+    X, labels = data(8, n=40, d=5)
+    problem, _ = problem_of(X, labels, 2, marginal_is_known=True)
+    plain = take("plain")
+    solution = engine.interior_point(problem, SETTINGS)
+    assert plain["plain"] > 2
+    take("n x n")
+    assert solution.upper == pytest.approx(engine.interior_point(problem, SETTINGS).upper, abs=1e-9)
+
+
+# --- the choice of constraints ------------------------------------------------------------------------
+
+
+def test_sizes_of_working_sets():
+    def size(n, d, n_classes=2, kind="plain"):
+        X, labels = data(0, n, d, n_classes, kind=kind)
+        problem, _ = problem_of(X, labels, n_classes)
+        return predictor_corrector.n_nearest(problem)
+
+    assert size(40, 1000) == 60
+    assert size(150, 2500) == 200
+    assert size(400, 100) == int(0.4 * np.sqrt(400 * 101))
+    assert size(40, 2000, n_classes=3) == 180
+    assert size(40, 1000, n_classes=3) == int(3 * 0.25 * np.sqrt(40 * 1001))
+    assert size(40, 1000, kind="sparse") == 60
+
+
+def test_looking_ahead_finds_the_constraint_that_stops_the_step():
+    X, labels = data(9, n=40, d=300)
+    problem, _ = problem_of(X, labels, 2)
+    constraints = MomentConstraintsInMemory(problem)
+    constraints.begin()
+    direction = np.random.default_rng(0).standard_normal((1, 40)) / 40
+    furthest = constraints.furthest_step(direction)
+    towards = np.abs(problem.features.correlate(direction) / problem.lam).ravel().argmax()
+    # Far from its bound after so short a step, and yet the one that a whole step would meet first.
+    constraints.advance(1e-3 * furthest)
+    opposite = -problem.features.columns(np.array([(towards + 1) % problem.n_components])).T / 40
+    assert constraints.nearest(1, NONE).components.tolist() == [towards]
+    constraints.furthest_step(opposite)
+    constraints.advance(0.0)
+    ahead = 1e-3 * furthest * problem.features.correlate(direction) + problem.features.correlate(opposite)
+    assert constraints.nearest(1, NONE).components.tolist() == [np.abs(ahead / problem.lam).argmax()]
+
+
+def test_a_sparse_fit_makes_no_array_of_constraints_times_instances(monkeypatch):
+    rng = np.random.default_rng(5)
+    X = sparse.csr_array(rng.random((120, 2000)) * (rng.random((120, 2000)) < 0.02))
+    y = np.arange(120) % 2
+    sizes = []
+    original = SparseRows.__getitem__
+
+    def few(self, chosen):
+        rows = original(self, chosen)
+        sizes.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(SparseRows, "__getitem__", few)
+    # The crossover makes an array of the constraints near their bounds, up to a size of its own.
+    monkeypatch.setattr(search, "CROSSOVER_GAP", 0.0)
+    model = MinimaxRiskClassifier().fit(X, y)
+    dense = MinimaxRiskClassifier().fit(X.toarray(), y)
+    assert verify(model, X, y).valid
+    assert model.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-9)
+    assert max(record["n_features"] for record in model.history_) >= 240
+    # Those of the vertex alone.
+    assert sizes
+    assert max(sizes) < 150
