@@ -242,11 +242,12 @@ def test_what_takes_many_fits(elsewhere, study):
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
-@pytest.mark.parametrize("reason", ["thin", "failed"])
+@pytest.mark.parametrize("reason", ["zero", "thin", "failed"])
 def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, study, monkeypatch):
     X, y = study
-    if reason == "thin":  # a column that is the label: the observed labels leave it no radius
-        X = np.column_stack([X, 2.0 * y - 1.0])
+    if reason in ("zero", "thin"):  # for the observed labels, of one column
+        nearly = np.linspace(1.0, 1.0 + 1e-5 * (reason == "thin"), len(y))
+        X = np.column_stack([X, (2.0 * y - 1.0) * nearly])
     else:
         plain = Kernels.factorise
 
