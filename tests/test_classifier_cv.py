@@ -28,13 +28,13 @@ from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
-    UninformativeRadiusWarning,
     minimax_risk_path,
     permutation_test,
     verify,
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 

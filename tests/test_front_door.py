@@ -26,7 +26,6 @@ from scipy import sparse
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
-    UninformativeRadiusWarning,
     best_guarantee,
     minimax_risk_path,
     permutation_test,
@@ -40,6 +39,7 @@ from minimaxrisk.app.cli.console import Console, Part
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.features import without_duplicates
 from minimaxrisk.app.storage import load_model, save_model
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from tests.study_files import write_rows
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")

@@ -16,12 +16,13 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
     compare,
-    error_bounds,
-    holdout_bound,
+    error_bound,
     minimax_risk_path,
     permutation_test,
     verify,
+    worst_case,
 )
+from problems import by_radii
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
@@ -94,7 +95,7 @@ def test_what_was_fitted_with_groups_is_verified_with_them():
     model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=group)
     assert verify(model, X, y, groups=group).valid
     assert "lambda_" in str(verify(model, X, y).problems)
-    bounds = error_bounds(model, X, y, groups=group)
+    bounds = worst_case(model, X, y, rule="randomized", groups=group)
     assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
     path = minimax_risk_path(X, y, [0.5, 2.0], groups=group)
     for s, upper in zip(path.radii, path.worst_case_error, strict=True):
@@ -102,7 +103,7 @@ def test_what_was_fitted_with_groups_is_verified_with_them():
         assert upper == pytest.approx(fitted.worst_case_error_, abs=1e-7)
 
 
-@pytest.mark.parametrize("rule", ["randomized", "argmax"])
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
 def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
     """Every row repeated under its group: folds that tore groups apart would find no excess at all."""
@@ -112,13 +113,13 @@ def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
     together = MinimaxRiskClassifier(radius=0.2, marginal=marginal)
     copies = (np.repeat(X, 3, axis=0), np.repeat(y, 3), None, None, np.repeat(group, 3))
     together.fit(*copies)
-    expected = apart.guaranteed_error(rule=rule, training_data=(X, y), n_folds=4)
-    found = together.guaranteed_error(rule=rule, training_data=copies, n_folds=4)
+    expected = by_radii(apart, rule=rule, data=(X, y), n_folds=4)
+    found = by_radii(together, rule=rule, data=copies, n_folds=4)
     assert expected.exceedance.upper > 0.01
     assert found.exceedance.n_instances == 24
     assert found.value == pytest.approx(expected.value, abs=1e-5)
-    with pytest.raises(ValueError, match="training_data must be the data"):
-        together.guaranteed_error(rule=rule, training_data=copies[:2])
+    with pytest.raises(ValueError, match="X and y must be the data"):
+        by_radii(together, rule=rule, data=copies[:2])
 
 
 def test_the_permutation_test_counts_groups_as_fit_does():
@@ -154,8 +155,13 @@ def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
         compare({"spy": estimator}, X, y, cv=2, groups=group)
         assert Spy.fits == [(30, 10), (30, 10)]
         Spy.fits.clear()
-        holdout_bound(estimator, X, y, groups=group, random_state=0)
+        error_bound(estimator, X, y, method="holdout", groups=group, random_state=0)
         assert Spy.fits == [(30, 10)]
+    # A fit refuses groups with two labels; a hold-out can keep them together all the same.
+    Spy.fits.clear()
+    mixed = np.arange(60) % 20
+    assert error_bound(estimator, X, y, method="holdout", groups=mixed, random_state=0).n_test == 10
+    assert Spy.fits == [(30, None)]
 
 
 def test_a_search_that_requests_groups_gets_them():

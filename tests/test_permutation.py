@@ -18,11 +18,12 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk._utils import parallel
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 
 @pytest.fixture
