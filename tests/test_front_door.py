@@ -26,7 +26,7 @@ from scipy import sparse
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
-    best_guarantee,
+    error_bound,
     minimax_risk_path,
     permutation_test,
     training_scale,
@@ -110,7 +110,7 @@ class TestNewSamplesOnAnotherScale:
         rows = list(csv.DictReader(out.splitlines()))
         assert {row["on_training_scale"] for row in rows} == {"no"}
         found = json.loads(run(capsys, "predict", folder / "bootstrap.skops", new, "--json")[1])
-        assert found["guaranteed_error"] is None
+        assert found["error_bound"] is None
         assert not any(row["on_training_scale"] for row in found["predictions"])
 
     @pytest.mark.parametrize("name", ["logarithms", "units"])
@@ -134,7 +134,7 @@ class TestNewSamplesOnAnotherScale:
         status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--strict")
         assert status == 0
         assert "WARNING" not in err
-        assert "randomized rule: " in err
+        assert "the error of labels drawn from predict_proba of this model is at most" in err
         assert all(line.endswith(",yes") for line in out.splitlines()[1:])
 
     def test_one_of_many_is_named_and_left_out_of_the_bound(self, folder, tmp_path, capsys):
@@ -217,9 +217,9 @@ class TestSamplesThatBelongTogether:
         assert found["permutation_test"]["pvalue"] == null.pvalue
         assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
         left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
-        assert found["cross_validation"]["argmax_error"] == left_out.errors[1]
+        assert found["cross_validation"]["predict_error"] == left_out.errors[1]
         assert found["guarantee"]["value"] == (
-            best_guarantee(own, X, y, groups=patient, n_folds=3, random_state=0).value
+            error_bound(own, X, y, groups=patient, n_folds=3, random_state=0).value
         )
         assert "16 groups of 48 samples by 'patient' stay together" in err
         assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
@@ -832,7 +832,7 @@ class TestReadingAndWaiting:
             part.begin("path")
             minimax_risk_path(X, y, [1.0, 2.0])
             part.begin("guarantee")
-            best_guarantee(model, X, y, n_folds=2, random_state=0)
+            error_bound(model, X, y, n_folds=2, random_state=0)
         for line in (
             "cross-validation  1 of 3, ",
             "path  2 of 2, less than a second left",
