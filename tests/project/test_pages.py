@@ -21,7 +21,7 @@ from minimaxrisk import permutation_test
 from minimaxrisk.app.cli import main
 from minimaxrisk.datasets import make_expression
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^```(python|console|text)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 # This one changes the source; a test of its own walks through it.
@@ -87,9 +87,9 @@ def test_the_page_about_radius_rules_adds_one(tmp_path):
         elif language == "diff":
             path.write_text(changed(path.read_text(encoding="utf-8"), code), encoding="utf-8")
         else:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(code, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_sidak.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/core/test_sidak.py"]
     environment = os.environ | {
         "PYTHONPATH": str(tmp_path / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -143,7 +143,7 @@ def test_the_page_about_clusters_runs_on_one_of_threads(tmp_path, monkeypatch):
 
 
 def test_the_page_about_accelerators_says_what_exists():
-    """It takes a device to run it; ``tests/test_device.py`` does the same with arrays of other kinds."""
+    """It takes a device to run it; ``tests/core/test_device.py`` does the same with arrays of other kinds."""
     for code in examples("accelerators.md"):
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.ImportFrom) and node.module == "minimaxrisk":

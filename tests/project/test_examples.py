@@ -12,7 +12,7 @@ import pytest
 
 import minimaxrisk
 
-EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 SCRIPTS = sorted(EXAMPLES.rglob("*.py"))
 
 

@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 
 import minimaxrisk
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 PACKAGES_OF_CONDA = {"matplotlib": "matplotlib-base"}  # without a graphical interface

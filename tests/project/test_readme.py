@@ -15,7 +15,7 @@ from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.app.cli import main
 from minimaxrisk.datasets import make_expression
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def blocks(path, language):

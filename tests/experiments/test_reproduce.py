@@ -36,7 +36,7 @@ from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFea
 from minimaxrisk.datasets import make_expression
 from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TINY = replace(
     QUICK,
     folds=2,
