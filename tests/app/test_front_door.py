@@ -266,7 +266,7 @@ class TestSamplesThatBelongTogether:
         command = ("fit", table, "--target", "diagnosis", "--batch", "plate", "--permutations", 19, "--json")
         _, out, err = run(capsys, *command)
         assert "2 batches (A: ill 15, well 15; B: ill 15, well 15)" in err
-        assert ("The batch can be told from the selected columns" in err) == is_visible
+        assert ("The selected columns predict the batch" in err) == is_visible
         null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, strata=plate, random_state=0)
         assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
 
@@ -277,7 +277,7 @@ class TestSamplesThatBelongTogether:
         command = ("fit", table, "--target", "diagnosis", "--groups", "patient", "--batch", "plate")
         status, _, err = run(capsys, *command, "--no-guarantee")
         assert status == 0, err
-        assert "was not asked: a batch has a single group of samples, which cannot be used both to" in err
+        assert "was not tested: a batch has a single group of samples, which cannot be used both to" in err
 
     def test_batches_of_one_class_each(self, tmp_path, capsys):
         X, y = expression(24, seed=5)

@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -50,7 +51,6 @@ from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fitting import engine_settings_of, pose_by, radius_seed_of
-from minimaxrisk.estimators.fourier import RandomFourierFeatures
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -75,7 +75,7 @@ LABEL_FREE = frozenset(
         PCA,
         PowerTransformer,
         QuantileTransformer,
-        RandomFourierFeatures,
+        RBFSampler,
         RobustScaler,
         SimpleImputer,
         StandardScaler,

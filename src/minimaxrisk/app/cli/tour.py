@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +17,6 @@ from minimaxrisk._utils.notices import without_radius_warnings
 from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fourier import RandomFourierFeatures
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case
@@ -79,7 +79,8 @@ def real_data() -> None:
     """Breast cancer data with random Fourier features: the worst cases beside errors on held-out patients."""
     X, y = load_breast_cancer(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    features = make_pipeline(StandardScaler(), RandomFourierFeatures(1000, random_state=0)).fit(X)
+    sampler = RBFSampler(gamma="scale", n_components=1000, random_state=0)
+    features = make_pipeline(StandardScaler(), sampler).fit(X)
     Z, Z_test = features.transform(X), features.transform(X_test)
     model = MinimaxRiskClassifier().fit(Z, y)
     print(f"\nREAL DATA: breast cancer, {len(X)} patients to learn from, {len(X_test)} held out,")
