@@ -19,8 +19,9 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 # The radius is 1, for accuracy; nothing is promised by it.
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
