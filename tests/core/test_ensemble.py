@@ -549,7 +549,7 @@ def test_class_weights_are_those_of_the_estimator(wide):
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, r"The 'n_estimators' parameter .* in the range \[1, inf\). Got 0"),
-        ({"n_estimators": 7}, "n_estimators must be even, since halves .* got 7. Use 8."),
+        ({"n_estimators": 7}, "n_estimators must be even, because halves .* got 7. Use 8."),
         ({"subsample": 0.0}, r"The 'subsample' parameter .* in the range \(0.0, 1.0\). Got 0.0"),
         ({"subsample": 1.0}, "The 'subsample' parameter"),
         ({"subsample": 0.7}, "complementary=True needs subsample=0.5.* got 0.7"),
