@@ -29,6 +29,7 @@ from minimaxrisk.app.cli import app as command_line
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.report import gathering
 from minimaxrisk.app.storage import load_model, save_model
+from terminal import unwrapped
 from tests import study_files
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
 
@@ -786,7 +787,7 @@ class TestCompare:
         assert found["sentence"] in html.unescape(page.read_text(encoding="utf-8"))
         assert found["how"] in html.unescape(page.read_text(encoding="utf-8"))
         _, out, _ = run(capsys, "fit", *arguments, "--report", page, "--out", model)
-        assert found["sentence"] in " ".join(out.split())
+        assert found["sentence"] in unwrapped(out)
         for one in found["classifiers"][1:]:
             difference = f"{one['difference']:+.3f} ± {one['difference_error']:.3f}".replace("-", "−")
             (line,) = [line for line in out.splitlines() if line.strip().startswith(one["name"])]
@@ -825,7 +826,7 @@ class TestCompare:
         assert found["sentence"].startswith("Not computed: class ill has a single sample")
         assert found["sentence"] in page.read_text(encoding="utf-8")
         _, out, _ = run(capsys, "fit", *arguments)
-        assert found["sentence"] in " ".join(out.split())
+        assert found["sentence"] in unwrapped(out)
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -865,7 +866,7 @@ def test_options_of_a_report_that_is_not_asked_for(tmp_path, capsys, monkeypatch
     arguments = ["table.csv", "--target", "diagnosis", "--no-guarantee", *ignored, *options]
     status, _, err = run(capsys, "fit", *arguments)
     assert status == 0, err
-    told = re.findall(r"Without --report nothing is done with ([^.]*)\.", " ".join(err.split()))
+    told = re.findall(r"Without --report nothing is done with ([^.]*)\.", unwrapped(err))
     assert told == ([] if unused is None else [unused])
 
 

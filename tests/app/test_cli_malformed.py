@@ -6,13 +6,18 @@ import gzip
 import json
 import pickle
 import re
+import subprocess
+import sys
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import minimaxrisk
 from minimaxrisk.app.cli import main
+from terminal import unwrapped
 from tests import study_files
 from tests.study_files import GENES, N_SAMPLES, SAMPLES, sample_rows, values, write_rows
 
@@ -142,7 +147,7 @@ def refused(capsys, *arguments):
     assert not out
     assert "Traceback" not in err
     assert "--debug shows where" not in err
-    return err
+    return unwrapped(err)
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -199,7 +204,7 @@ def test_malformed_options(options, message, tmp_path, capsys, monkeypatch):
     data = write_rows(tmp_path / "t.csv", sample_rows())
     target = [] if "--target" in options else ["--target", "diagnosis"]
     err = refused(capsys, "fit", data, *target, *options)
-    assert message in err.replace("\n", " "), err
+    assert message in err, err
 
 
 def test_three_samples_are_few_but_no_error(tmp_path, capsys):
@@ -208,3 +213,35 @@ def test_three_samples_are_few_but_no_error(tmp_path, capsys):
     )
     assert main(["fit", str(data), "--target", "diagnosis", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n_samples"] == 3
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"minimaxrisk {minimaxrisk.__version__}\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "minimaxrisk", "--version"], capture_output=True, check=False
+    )
+    assert done.stdout.decode().split() == ["minimaxrisk", minimaxrisk.__version__]
+    refused = [sys.executable, "-m", "minimaxrisk", "forget"]
+    assert subprocess.run(refused, capture_output=True, check=False).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (ValueError("wrong"), 2, "minimaxrisk: wrong\n"),
+        (ImportError("install it"), 1, "minimaxrisk: install it\n"),
+        (RuntimeError("odd"), 1, "minimaxrisk: RuntimeError: odd (the option --debug shows where)\n"),
+    ],
+)
+def test_errors_become_statuses(tmp_path, capsys, monkeypatch, error, status, message):
+    def stop(*_, **__):
+        raise error
+
+    monkeypatch.setattr("minimaxrisk.app.cli.tour.main", stop)
+    arguments = ["demo", "--out", str(tmp_path / "tour")]
+    assert main(arguments) == status
+    assert capsys.readouterr().err == message
+    with pytest.raises(type(error)) if isinstance(error, Exception) else nullcontext():
+        main(["--debug", *arguments])

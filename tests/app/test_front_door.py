@@ -40,6 +40,7 @@ from minimaxrisk.app.cli.console import Console, Part
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.features import without_duplicates
 from minimaxrisk.app.storage import load_model, save_model
+from terminal import unwrapped
 from tests.study_files import write_rows
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
@@ -495,14 +496,14 @@ class TestASeriesMatrixAsItWasDownloaded:
     def test_a_second_column_after_one_option(self, series, capsys):
         status, _, said = run(capsys, "fit", series, "--target", "x", "--ignore", "age", "sex")
         assert status == 2
-        words = " ".join(re.sub(r"[^\w\s.:\"()-]", " ", said).split())
+        words = unwrapped(said)
         assert "(sex). A name with spaces" in words
         assert "For several columns repeat the option: --ignore age --ignore sex." in words
 
     def test_quotes_that_were_left_out(self, series, capsys):
         status, _, said = run(capsys, "fit", series, "--target", "disease", "state")
         assert status == 2
-        words = " ".join(re.sub(r"[^\w\s.:\"()-]", " ", said).split())
+        words = unwrapped(said)
         assert re.search(r"extra argument(\(s\))? \(state\)\. A name with spaces in it needs quotes:", words)
 
     def test_the_page_is_there(self, series, tmp_path, capsys):
@@ -607,7 +608,7 @@ class TestFilesThatAreWritten:
         command = ("fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.pdf")
         status, _, err = run(capsys, *command)
         assert status == 2
-        assert "install Chromium" in " ".join(err.replace("│", "").split())
+        assert "install Chromium" in unwrapped(err)
         assert not any(tmp_path.iterdir())
 
     @pytest.mark.parametrize(("option", "name"), [("--out", "m.pkl"), ("--report", "r.docx")])
@@ -678,9 +679,7 @@ class TestFilesThatAreWritten:
         command = ("fit", folder / "study.csv", "--target", "diagnosis", f"--permutations={n}")
         status, _, err = run(capsys, *command)
         assert status == 2
-        assert f"expected a whole number such as 199, or 0 for none, got '{n}'" in " ".join(
-            err.replace("│", " ").split()
-        )
+        assert f"expected a whole number such as 199, or 0 for none, got '{n}'" in unwrapped(err)
 
     def test_fewer_folds_than_asked_for_are_told_of(self, tmp_path, capsys):
         X, y = expression(24, seed=6)

@@ -26,6 +26,7 @@ from minimaxrisk.app.report.figures import more_colours
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import PosedProblem
+from terminal import unwrapped
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
@@ -169,10 +170,10 @@ def test_genes_at_the_command_line(three, tmp_path, capsys):
     assert '"symbol"' in said
     assert "ncbi.nlm.nih.gov" not in said  # probe_0 is no symbol
     assert main(["fit", str(table), "--target", "diagnosis", "--genes", "g.pdf"]) == 2
-    assert "must end with .csv, .tsv or .xlsx" in re.sub(r"[\s│]+", " ", capsys.readouterr().err)
+    assert "must end with .csv, .tsv or .xlsx" in unwrapped(capsys.readouterr().err)
     about.write_text("probe,symbol\nx,TP53\n", encoding="utf-8")
     assert main(["fit", str(table), "--target", "diagnosis", "--annotation", str(about)]) == 2
-    assert "is a feature of the data, such as 'probe_0'" in " ".join(capsys.readouterr().err.split())
+    assert "is a feature of the data, such as 'probe_0'" in unwrapped(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

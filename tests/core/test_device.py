@@ -24,7 +24,6 @@ from minimaxrisk.engines.interior_point import factors, working_rows
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
-from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
@@ -129,7 +128,8 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
         for values in (X, elsewhere(X))
     )
-    assert isinstance(there, DeviceProblem)
+    assert there.features.location == "device"
+    assert type(there.tau_there) is type(there.lam_there) is type(elsewhere(X))
     assert np.allclose(there.tau, here.tau, atol=1e-13)
     assert np.allclose(there.lam, here.lam, atol=1e-13)
     assert there.smallest_radius == pytest.approx(here.smallest_radius)
@@ -181,7 +181,7 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(factors, "MANY_INSTANCES", 50)
+    monkeypatch.setattr(factors, "FEWEST_ON_DEVICE", 50)
     monkeypatch.setattr(working_rows, "FEW_NUMBERS", 2000)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2

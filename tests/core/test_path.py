@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
 from minimaxrisk.engines.radius_path import radii as engine
-from minimaxrisk.engines.radius_path.homotopy import Envelope, HomotopyError
+from minimaxrisk.engines.radius_path.homotopy import HomotopyError
+from minimaxrisk.engines.radius_path.radii import Envelope
 
 RADII = np.geomspace(0.2, 6.0, 4)
 

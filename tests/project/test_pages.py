@@ -87,9 +87,9 @@ def test_the_page_about_radius_rules_adds_one(tmp_path):
         elif language == "diff":
             path.write_text(changed(path.read_text(encoding="utf-8"), code), encoding="utf-8")
         else:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(code, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_sidak.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/core/test_sidak.py"]
     environment = os.environ | {
         "PYTHONPATH": str(tmp_path / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import tell_progress
-from minimaxrisk.engines.radius_path.homotopy import Envelope
-from minimaxrisk.engines.radius_path.radii import SolvedRadius
+from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
 from minimaxrisk.estimators.fitting import log_line

@@ -1,16 +1,15 @@
-"""Expectation estimates tau and standard deviations sigma of Phi(x, y), from moments per class.
+"""Expectation estimates tau and standard deviations sigma of Phi(x, y), and what a radius rule may know.
 
-The formulas from moments per class add non-negative terms only. The familiar ``E[z^2] - E[z]^2`` would lose
+Both follow from moments per class by sums of non-negative terms. The familiar ``E[z^2] - E[z]^2`` would lose
 half of the digits exactly where it matters: for a feature that nearly equals the label.
 
-Where a sample visibly breaks what the named radius rules assume.
-
-Both take the studentised means for normal, or Student's. A studentised mean of a skewed law has one tail
-that is heavier than the normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the
-skewness, and the other lighter by as much (the first term of the large deviations of self-normalised sums);
-and s is large when there are many components. With the signed coding a feature that is skewed alike in both
-classes does little harm, since its sign changes with the label. With the one-hot coding it does. Heavy tails
-without skewness make the rules inexact, mostly too careful.
+``broken_assumptions`` tells where a sample visibly breaks what the named rules assume: that studentised means
+are normal, or have Student's law. A studentised mean of a skewed law has one tail that is heavier than the
+normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the skewness, and the other
+lighter by as much (the first term of the large deviations of self-normalised sums); and s is large when there
+are many components. With the signed coding a feature that is skewed alike in both classes does little harm,
+since its sign changes with the label. With the one-hot coding it does. Heavy tails without skewness make the
+rules inexact, mostly too careful.
 """
 
 from __future__ import annotations
@@ -18,60 +17,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.features.dense import ENOUGH_VARIANCE, DenseFeatures
-from minimaxrisk.features.matrix import ClassMoments, Coding, ColumnScale, FeatureMatrix, within_class_moments
+from minimaxrisk._utils.arrays import FloatArray, beside, namespace_of, put_columns, to_numpy
+from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.samples.units import Units
 
-
-def mean_of_phi(moments: ClassMoments, coding: Coding) -> FloatArray:
-    """tau, the mean of Phi(x, y) (B x d)."""
-    tau = np.zeros((coding.n_blocks, moments.mean.shape[1]))
-    for b, code in enumerate(coding.matrix):
-        for p, c, mean in zip(moments.prior, code, moments.mean, strict=True):
-            tau[b] += p * c * mean
-    return tau
-
-
-def deviation_of_phi(tau: FloatArray, moments: ClassMoments, coding: Coding) -> FloatArray:
-    """Root mean square of Phi(x, y) - tau (B x d).
-
-    By the law of total variance
-    ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
-    """
-    square = np.zeros_like(tau)
-    for b, code in enumerate(coding.matrix):
-        for p, c, mean, var in zip(moments.prior, code, moments.mean, moments.variance, strict=True):
-            square[b] += p * (c**2 * var + (c * mean - tau[b]) ** 2)
-    return np.sqrt(square)
-
-
-def signed_moments(
-    features: DenseFeatures, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
-) -> tuple[FloatArray, FloatArray]:
-    """tau and sigma of the signed coding for many labellings of the same masses (labellings x 1 x d).
-
-    ``Phi^2 = Psi^2`` whatever the label, so that ``sigma^2 = m - tau^2`` with the same m for all labellings.
-    Where that would lose digits, the formula above takes its place.
-    """
-    square = features.means_of(np.square, mass[None])[0]
-    tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
-    sigma = np.empty_like(tau)
-    for p_hat, mean, deviation in zip(p_hats, tau, sigma, strict=True):
-        np.subtract(square, np.square(mean), out=deviation)
-        lossy = np.flatnonzero(deviation < ENOUGH_VARIANCE * square)
-        np.sqrt(deviation, out=deviation, where=deviation > 0.0)
-        if len(lossy):
-            within = within_class_moments(features.columns(lossy), p_hat)
-            moments = ClassMoments(p_hat.sum(axis=1), *within)
-            deviation[lossy] = deviation_of_phi(mean[None, lossy], moments, coding)[0]
-    return tau[:, None], sigma[:, None]
-
-
+# Columns whose mean is this small, at unit root mean square, were centred.
+CENTRED = 1e-9
+# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
+FEWEST_DEGREES = 0.5
+# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
+LOST_BY_ROUNDING = 1e-14
 # How many times more frequent skewness may make misses before it is worth a remark.
 MORE_MISSES = 2.0
 # Mean kurtosis of the columns beyond which tails are heavy; normal ones have 3, exponential ones 9.
@@ -80,8 +40,180 @@ HEAVY_TAILS = 9.0
 STANDS_STILL = 1e-20
 
 
+def mean_of_phi(moments: ClassMoments, coding: Coding) -> Any:
+    """tau, the mean of Phi(x, y) (B x d), where the moments are."""
+    xp, rows = namespace_of(moments.mean), []
+    for code in coding.matrix.tolist():
+        row = xp.zeros_like(moments.mean[0, :])
+        for k, (p, c) in enumerate(zip(moments.prior.tolist(), code, strict=True)):
+            row = row + p * c * moments.mean[k, :]
+        rows.append(row)
+    return xp.stack(rows)
+
+
+def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
+    """Root mean square of Phi(x, y) - tau (B x d), where they are.
+
+    By the law of total variance
+    ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
+    """
+    xp, rows = namespace_of(tau), []
+    for b, code in enumerate(coding.matrix.tolist()):
+        square = xp.zeros_like(tau[b, :])
+        for k, (p, c) in enumerate(zip(moments.prior.tolist(), code, strict=True)):
+            off = c * moments.mean[k, :] - tau[b, :]
+            square = square + p * (c**2 * moments.variance[k, :] + off * off)
+        rows.append(square)
+    return xp.sqrt(xp.stack(rows))
+
+
+def signed_moments(
+    features: FeatureMatrix, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
+) -> tuple[Any, Any]:
+    """tau and sigma of the signed coding for many labellings of the same masses (labellings x 1 x d).
+
+    ``Phi^2 = Psi^2`` whatever the label, so that ``sigma^2 = m - tau^2`` with the same m for all labellings.
+    Columns where that would lose digits are looked at once more.
+    """
+    tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
+    square, xp = beside(tau, features.means_of(_square, mass[None])), namespace_of(tau)
+    variance = square - tau * tau
+    is_lossy = variance < ENOUGH_VARIANCE * square
+    sigma = xp.sqrt(xp.where(variance > 0.0, variance, 0.0))
+    for i in np.flatnonzero(to_numpy(xp.any(is_lossy, axis=1))).tolist():
+        lossy = np.flatnonzero(to_numpy(is_lossy[i, :]))
+        own = xp.take(tau[i : i + 1, :], beside(tau, lossy), axis=1)
+        accurate = deviation_of_phi(own, features.class_moments_of(lossy, p_hats[i]), coding)
+        put_columns(sigma[i : i + 1, :], lossy, accurate)
+    return tau[:, None, :], sigma[:, None, :]
+
+
+@dataclass(frozen=True)
+class MomentSample:
+    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d).
+
+    The estimates are where the features are. Those who ask for ``tau`` or ``sigma`` get copies in NumPy.
+    """
+
+    features: FeatureMatrix
+    units: Units
+    coding: Coding
+    scale: ColumnScale
+    tau_there: Any
+    sigma_there: Any
+    known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
+
+    @cached_property
+    def tau(self) -> FloatArray:
+        return to_numpy(self.tau_there)
+
+    @cached_property
+    def sigma(self) -> FloatArray:
+        return to_numpy(self.sigma_there)
+
+    @property
+    def moments(self) -> ClassMoments:
+        """Those of the units by weight."""
+        return self._of_classes[0]
+
+    @property
+    def spread(self) -> ClassMoments:
+        """Moments by the share that a unit has in the variance of a mean, from which sigma comes.
+
+        Where units weigh alike, or weights count samples, they are the same.
+        """
+        return self._of_classes[1]
+
+    @cached_property
+    def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
+        known = self.known
+        if known is None:
+            found = self.features.class_moments([self.units.p_hat, self.units.noise])
+            known = found[0], found[1]
+        moments, spread = (
+            ClassMoments(each.prior, to_numpy(each.mean), to_numpy(each.variance)) for each in known
+        )
+        return moments, spread
+
+    @property
+    def n(self) -> float:
+        """The number of units, or of equally weighted ones that are worth as much."""
+        return self.units.n
+
+    @property
+    def n_left(self) -> float:
+        """What the means leave of n: that of a component, and that of a column which was centred at it."""
+        return self.n - self._lost_to_means
+
+    @property
+    def _lost_to_means(self) -> float:
+        columns = slice(self.scale.n_leading, None)
+        overall = self.moments.prior @ self.moments.mean[:, columns]
+        n_means = 1 + bool((np.abs(overall) <= CENTRED).any())
+        return n_means * self.units.lost_per_mean
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """How far to trust standard deviations; as far as ``n_left`` where classes and units are alike.
+
+        Where the classes vary by different amounts, the larger variance decides, and its class has fewer
+        samples: by the formula of Welch and Satterthwaite, for a column in the middle of all.
+        """
+        spread, of_class = self.spread, self.units.n_for_spread
+        together = 1.0 / float(np.sum(spread.prior * (spread.prior / of_class)))
+        left = max(together * (self.n_left / self.n), FEWEST_DEGREES)
+        parts = spread.prior[:, None] * spread.variance[:, self.scale.n_leading :]
+        parts = parts[:, parts.any(axis=0)]
+        if parts.size == 0:
+            return left
+        own = np.maximum(of_class - 1.0, FEWEST_DEGREES)[:, None]
+        welch = parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0)
+        return min(left, float(np.median(welch)))
+
+    def student_factor(self, tail: float) -> float:
+        """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
+        return student_factor(tail, self.n, self.n_left, self.degrees_of_freedom)
+
+    @property
+    def n_features_varying(self) -> int:
+        """Components that vary, without those of the intercept."""
+        sigma = self.sigma_there[:, self.scale.n_leading :]
+        xp = namespace_of(sigma)
+        return int(xp.sum(xp.where(sigma > 0.0, xp.ones_like(sigma), 0.0)))
+
+
+def moment_sample(
+    features: FeatureMatrix,
+    units: Units,
+    *,
+    coding: Coding,
+    scale: ColumnScale,
+    moments: ClassMoments,
+    tau: Any,
+) -> MomentSample:
+    """From the features and moments of the instances to those of the units."""
+    if units.shares is not None:
+        features = features.averaged(units.shares)
+        (moments,) = features.class_moments([units.p_hat])
+    spread = moments
+    if units.has_noise_of_its_own:
+        (spread,) = features.class_moments([units.noise])
+    sigma = deviation_of_phi(tau, spread, coding)
+    return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
+
+
+def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
+    """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
+    if not n_left > 0.0:
+        raise ValueError(
+            f"a named radius rule needs at least 3 samples (or groups) of similar weight, these are worth "
+            f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
+        )
+    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))
+
+
 def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
-    """What is visibly wrong, in words; nothing where nothing is."""
+    """Remarks on what is visibly wrong."""
     remarks = []
     frozen = features_that_stand_still(sample)
     if frozen:
@@ -152,122 +284,3 @@ def typical_skewness(sample: MomentSample) -> float:
         cubes.append(cube[varies] / (max(mass, np.finfo(float).tiny) * sample.sigma[varies] ** 3))
     product = cubes[0] * cubes[1]
     return float(np.sqrt(max(0.0, float(product.mean())))) if product.size else 0.0
-
-
-# Columns whose mean is this small, at unit root mean square, were centred.
-CENTRED = 1e-9
-
-
-# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
-FEWEST_DEGREES = 0.5
-
-
-# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
-LOST_BY_ROUNDING = 1e-14
-
-
-@dataclass(frozen=True)
-class MomentSample:
-    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d)."""
-
-    features: FeatureMatrix
-    units: Units
-    coding: Coding
-    scale: ColumnScale
-    tau: FloatArray
-    sigma: FloatArray
-    known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
-
-    @property
-    def moments(self) -> ClassMoments:
-        """Those of the units by weight."""
-        return self._of_classes[0]
-
-    @property
-    def spread(self) -> ClassMoments:
-        """Moments by the share that a unit has in the variance of a mean, from which sigma comes.
-
-        Where units weigh alike, or weights count samples, they are the same.
-        """
-        return self._of_classes[1]
-
-    @cached_property
-    def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
-        if self.known is not None:
-            return self.known
-        moments, spread = self.features.class_moments([self.units.p_hat, self.units.noise])
-        return moments, spread
-
-    @property
-    def n(self) -> float:
-        """The number of units, or of equally weighted ones that are worth as much."""
-        return self.units.n
-
-    @property
-    def n_left(self) -> float:
-        """What the means leave of n: that of a component, and that of a column which was centred at it."""
-        return self.n - self._lost_to_means
-
-    @property
-    def _lost_to_means(self) -> float:
-        columns = slice(self.scale.n_leading, None)
-        overall = self.moments.prior @ self.moments.mean[:, columns]
-        n_means = 1 + bool((np.abs(overall) <= CENTRED).any())
-        return n_means * self.units.lost_per_mean
-
-    @property
-    def degrees_of_freedom(self) -> float:
-        """How far to trust standard deviations; as far as ``n_left`` where classes and units are alike.
-
-        Where the classes vary by different amounts, the larger variance decides, and its class has fewer
-        samples: by the formula of Welch and Satterthwaite, for a column in the middle of all.
-        """
-        spread, of_class = self.spread, self.units.n_for_spread
-        together = 1.0 / float(np.sum(spread.prior * (spread.prior / of_class)))
-        left = max(together * (self.n_left / self.n), FEWEST_DEGREES)
-        parts = spread.prior[:, None] * spread.variance[:, self.scale.n_leading :]
-        parts = parts[:, parts.any(axis=0)]
-        if parts.size == 0:
-            return left
-        own = np.maximum(of_class - 1.0, FEWEST_DEGREES)[:, None]
-        welch = parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0)
-        return min(left, float(np.median(welch)))
-
-    def student_factor(self, tail: float) -> float:
-        """What one studentised mean, with sigma from ddof 0, exceeds with probability ``tail``."""
-        return student_factor(tail, self.n, self.n_left, self.degrees_of_freedom)
-
-    @property
-    def n_features_varying(self) -> int:
-        """Components that vary, without those of the intercept."""
-        return int((self.sigma[:, self.scale.n_leading :] > 0.0).sum())
-
-
-def moment_sample(
-    features: FeatureMatrix,
-    units: Units,
-    *,
-    coding: Coding,
-    scale: ColumnScale,
-    moments: ClassMoments,
-    tau: FloatArray,
-) -> MomentSample:
-    """From the features and moments of the instances to those of the units."""
-    if units.shares is not None:
-        features = features.averaged(units.shares)
-        (moments,) = features.class_moments([units.p_hat])
-    spread = moments
-    if units.has_noise_of_its_own:
-        (spread,) = features.class_moments([units.noise])
-    sigma = deviation_of_phi(tau, spread, coding)
-    return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
-
-
-def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
-    """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
-    if not n_left > 0.0:
-        raise ValueError(
-            f"a named radius rule needs at least 3 samples (or groups) of similar weight, these are worth "
-            f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
-        )
-    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))
