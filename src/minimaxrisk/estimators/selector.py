@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -40,7 +40,7 @@ class SelectionFromRows:
     def __call__(self, rows: IntArray) -> IntArray:
         weights = None if self.sample_weight is None else self.sample_weight[rows]
         with without_radius_warnings():
-            fitted = fit_clone(self.estimator, rows_of(self.X, rows), self.y[rows], weights)
+            fitted = fit_clone(self.estimator, take_rows(self.X, rows), self.y[rows], weights)
         return most_important(fitted, self.max_features)
 
 

@@ -36,7 +36,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer, is_number
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.guarantees.statement import (
     HOLDOUT,
@@ -186,8 +186,8 @@ def holdout_bound(
     random = check_random_state(random_state)
     train, test = _split(y, groups, test_size, random)
     with quiet_fits():
-        model = clone(estimator).fit(rows_of(X, train), y[train])
-    n_errors = int(np.sum(np.asarray(model.predict(rows_of(X, test))) != y[test]))
+        model = clone(estimator).fit(take_rows(X, train), y[train])
+    n_errors = int(np.sum(np.asarray(model.predict(take_rows(X, test))) != y[test]))
     value = clopper_pearson_limit(n_errors, len(test), confidence)
     kind = "samples" if groups is None else "groups"
     statement = (
@@ -256,7 +256,7 @@ class Holdout:
         rows, data = sample.rows, sample.data
         found = holdout_bound(
             self.learner,
-            rows_of(self.X, rows),
+            take_rows(self.X, rows),
             data.classes[data.labels[rows]],
             test_size=self.test_size,
             groups=None if sample.unit is None else sample.unit[rows],

@@ -52,7 +52,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from minimaxrisk._utils.arguments import check_confidence, check_n_folds
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import tell_progress
 from minimaxrisk.engines.dispatch import solve_minimax_risk
@@ -303,7 +303,7 @@ def _by_cross_fitting(
     known: list[float] = []
     for part in cross_fitted(model, data, n_folds):
         judged = _judge(part.model, part.data, rule)
-        excess[part.left_out] = judged.excess(rows_of(data.X, part.left_out))
+        excess[part.left_out] = judged.excess(take_rows(data.X, part.left_out))
         if judged.known is not None:
             known.append(judged.known)
     return mean_excess(
@@ -360,8 +360,8 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
         more: dict[str, Any] = {"sample_weight": data.weights[rows], "X_unlabeled": unlabeled}
         more["groups"] = None if data.groups is None else data.groups[rows]
         with quiet_fits():
-            part.fit(rows_of(data.X, rows), data.labels[rows], **more)
-        seen = training_data_of(part, rows_of(data.X, rows), data.labels[rows], **more)
+            part.fit(take_rows(data.X, rows), data.labels[rows], **more)
+        seen = training_data_of(part, take_rows(data.X, rows), data.labels[rows], **more)
         yield Part(part, seen, rows, test)
         tell_progress(i + 1, folds.get_n_splits())
 
@@ -567,7 +567,7 @@ def _all_by_cross_fitting(
         # Models on parts have positions for classes.
         sample = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
         judged = _judge_all(part.model, sample, pose_with(part.model, sample, rule))
-        excess[:, part.left_out] = [one.excess(rows_of(plain.X, part.left_out)) for one in judged]
+        excess[:, part.left_out] = [one.excess(take_rows(plain.X, part.left_out)) for one in judged]
         known.append([one.known for one in judged])
     return [
         mean_excess(*by_unit(plain, of_rule), limit, CROSS_FITTING, known=_mean(constants))
