@@ -28,9 +28,8 @@ from minimaxrisk import (
     error_bounds,
     verify,
 )
-from minimaxrisk.app import storage
 from minimaxrisk.app.cli import main
-from minimaxrisk.app.storage import SavedModel, load_model, save_model
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import dispatch
 from minimaxrisk.guarantees.verification import pose_as_fitted, training_data_of
@@ -676,7 +675,7 @@ def test_model_files(wide, tmp_path, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         model = ensemble(estimator, **parameters).fit(X, y)
-    saved = SavedModel(model, names, "kind", storage(X, y, names))
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
     save_model(saved, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops").classifier
     assert estimator is None or model.estimator.callback is print
@@ -738,7 +737,7 @@ def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
     table.to_csv(tmp_path / "genes.csv", index=False)
     X, y = data.data, table["kind"].to_numpy()
     model = ensemble(radius="bonferroni").fit(X, y)
-    saved = SavedModel(model, names, "kind", storage(X, y, names))
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
     path, genes = str(tmp_path / "model.skops"), str(tmp_path / "genes.csv")
     save_model(saved, path)
     assert main(["verify", path, genes]) == 0
