@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
 from functools import cached_property
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
