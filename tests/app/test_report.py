@@ -346,7 +346,7 @@ def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, fin
     own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
     page = text_of(render_report(findings, PROVENANCE))
     said = (
-        f"For new samples: with 95% confidence, the error of the class predicted by a model like this one "
+        "For new samples: with 95% confidence, the error of the class predicted by a model like this one "
         f"that learned from {own.n_train} of the samples is at most {own.value:.3f}: {own.evidence}."
     )
     assert page.index(said) < page.index("What the numbers mean Worst-case")

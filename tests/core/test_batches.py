@@ -53,6 +53,19 @@ def assert_within(problems, found, gap_tol):
 # The loop.
 
 
+def test_stuck_is_a_gap_that_was_not_halved_in_time():
+    gaps = [np.array([1.0, 1.0, np.nan])]
+    for i in range(solution.PATIENCE):
+        assert not solution.is_stuck(gaps).any()
+        gaps.append(np.array([0.5, 0.51, 0.1]) if i == solution.PATIENCE - 1 else gaps[0])
+    assert solution.is_stuck(gaps).tolist() == [False, True, False]
+    assert [bool(solution.is_stuck([float(gap[i]) for gap in gaps])) for i in range(3)] == [
+        False,
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize("gap_tol", [1e-3, 1e-8])
 @pytest.mark.parametrize(("n", "d"), [(20, 150), (30, 12), (24, 48), (6, 1)])
 @pytest.mark.parametrize("choices", [{}, {"standardize": False, "fit_intercept": False}])

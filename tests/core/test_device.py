@@ -1,6 +1,7 @@
 """Arrays of other libraries: the same answers as NumPy, in the namespace and on the device of X."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,14 +18,19 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk._utils.arrays import to_numpy
+from minimaxrisk._utils.arrays import beside, to_numpy
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines.batched.engine import can_share, solve_together
+from minimaxrisk.engines.batched.kernels import Kernels
+from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.interior_point import factors, working_rows
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
 from minimaxrisk.problem.pose import pose
+from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -54,6 +60,7 @@ def cupy(values):
 
 
 ELSEWHERE = [strict, torch_cpu, torch_cuda, cupy]
+SETTINGS = EngineSettings("auto")
 
 
 @pytest.fixture(autouse=True)
@@ -233,6 +240,41 @@ def test_what_takes_many_fits(elsewhere, study):
     assert there.radius_ == pytest.approx(here.radius_, rel=1e-9)
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert there.coverage_remarks_ == here.coverage_remarks_
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+@pytest.mark.parametrize("reason", ["zero", "thin", "failed"])
+def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, study, monkeypatch):
+    X, y = study
+    if reason in ("zero", "thin"):  # for the observed labels, of one column
+        nearly = np.linspace(1.0, 1.0 + 1e-5 * (reason == "thin"), len(y))
+        X = np.column_stack([X, (2.0 * y - 1.0) * nearly])
+    else:
+        plain = Kernels.factorise
+
+        def fail_for_the_first(self, rows, diagonal):
+            failed = to_numpy(plain(self, rows, diagonal)).copy()
+            failed[0] |= failed.size == 3
+            return beside(rows, failed)
+
+        monkeypatch.setattr(Kernels, "factorise", fail_for_the_first)
+    data = check_training_data(MinimaxRiskClassifier(), elsewhere(X), y)
+    posed = pose(data, rule=Multiple(1.0), coding="auto", standardize=False, fit_intercept=True)
+    rng = np.random.default_rng(0)
+    labels = [data.labels, *(rng.permutation(data.labels) for _ in range(2))]
+    problems = [
+        each.problem
+        for each in posed.relabelled([replace(data, labels=own) for own in labels], Multiple(1.0))
+    ]
+    assert all(can_share(problem, SETTINGS) for problem in problems)
+    first, *others = solve_together(problems, 1e-5)
+    assert first is None
+    for problem, found in zip(problems[1:], others, strict=True):
+        exact = solve_minimax_risk(problem, SETTINGS)
+        assert exact.lower - 1e-9 <= found.upper <= exact.upper + 1e-5
+        assert found.upper == pytest.approx(
+            upper_bound_of_some(problem, problem.objective, found.stage.components, found.stage.values)
+        )
 
 
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu])

@@ -26,9 +26,8 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk.app import storage
 from minimaxrisk.app.cli import main
-from minimaxrisk.app.storage import SavedModel, load_model, save_model
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import dispatch
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
@@ -675,7 +674,7 @@ def test_model_files(wide, tmp_path, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         model = ensemble(estimator, **parameters).fit(X, y)
-    saved = SavedModel(model, names, "kind", storage.fingerprint(X, y, names))
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
     save_model(saved, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops").classifier
     assert estimator is None or model.estimator.callback is print
@@ -737,7 +736,7 @@ def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
     table.to_csv(tmp_path / "genes.csv", index=False)
     X, y = data.data, table["kind"].to_numpy()
     model = ensemble(radius="bonferroni").fit(X, y)
-    saved = SavedModel(model, names, "kind", storage.fingerprint(X, y, names))
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
     path, genes = str(tmp_path / "model.skops"), str(tmp_path / "genes.csv")
     save_model(saved, path)
     assert main(["verify", path, genes]) == 0

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
-from tqdm import tqdm
 
 from minimaxrisk._utils.environment import require
 
@@ -55,6 +54,7 @@ PIECES_PER_PROCESS = 8
 START_UP = 4.0
 # joblib sends an object of more than 1000 bytes to a cluster once, and not with every piece of work.
 LARGE = 1 << 20
+SECONDS_BETWEEN_LINES = 0.1  # of progress
 
 
 def parallel_map(
@@ -166,6 +166,20 @@ def _work_through(large: _LargeFunction, start: int, piece: Sequence[Item]) -> t
 
 @contextmanager
 def progress_bar(total: int, label: str, *, verbose: int) -> Iterator[Callable[[int], object]]:
-    """A bar on standard error if ``verbose``; yields a function to call with numbers of items done."""
-    with tqdm(total=total, desc=label, disable=not verbose, file=sys.stderr) as bar:
-        yield bar.update
+    """A line on standard error if ``verbose``; yields a function to call with numbers of items done."""
+    begun, shown_at, n_done = time.monotonic(), float("-inf"), 0
+
+    def advance(n_more: int) -> None:
+        nonlocal n_done, shown_at
+        n_done += n_more
+        now = time.monotonic()
+        if verbose and (n_done >= total or now - shown_at > SECONDS_BETWEEN_LINES):
+            shown_at = now
+            sys.stderr.write(f"\r{label}: {n_done / total:.0%} ({n_done} of {total}, {now - begun:.0f} s)")
+            sys.stderr.flush()
+
+    try:
+        yield advance
+    finally:
+        if verbose:
+            sys.stderr.write("\n")

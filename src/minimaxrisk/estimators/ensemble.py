@@ -67,8 +67,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
 
     Each member is a classifier fitted on a random part of the samples, with the same share of every class.
-    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, and ``predict`` names the class with the
-    largest. Averages vary less from sample to sample than one rule does, and usually err less.
+    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` names its largest. Averages
+    vary less from sample to sample than one rule does, and usually err less.
 
     The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
     distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty

@@ -278,12 +278,11 @@ class DeviceFeatures(FeatureMatrix):
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         """Means and variances stay on the device; the shares of the classes do not."""
-        return list(map(self._class_moments, p_hats))
-
-    def _class_moments(self, p_hat: FloatArray) -> ClassMoments:
-        self.n_passes += 1
-        first, second = _sums(self.data, self.on_rows(p_hat), self.shift, with_squares=True)
-        return self._moments(p_hat, first, second)
+        self.n_passes += len(p_hats)
+        return [
+            self._moments(p_hat, *_sums(self.data, self.on_rows(p_hat), self.shift, with_squares=True))
+            for p_hat in p_hats
+        ]
 
     def _moments(self, p_hat: FloatArray, first: Any, second: Any) -> ClassMoments:
         """From ``p_hat`` times the centred columns and times their squares."""

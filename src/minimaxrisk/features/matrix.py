@@ -1,16 +1,15 @@
-"""Means and variances of the features within each class: all that either coding needs to know.
+"""What an engine may ask of the training features, the scale on which they are held, and class codings.
 
-Class codings: how a label turns the instance features Psi(x) into Phi(x, y).
+Inside, every column has unit root mean square (R* does not depend on the scale of a column, solvers and
+tolerances do), and a leading column of ones stands for the intercept where there is one.
 
-``Phi(x, y) = C[:, y] (x) Psi(x)`` with a coding matrix ``C`` of B rows and K columns.
+A coding turns the instance features Psi(x) into ``Phi(x, y) = C[:, y] (x) Psi(x)`` with a matrix ``C`` of B
+rows and K columns.
 
 * one-hot (the paper's eq. 1): ``B = K`` and ``C`` is the identity;
 * signed, two classes only: ``B = 1`` and ``C = [1, -1]``, which the paper's binary experiments use.
 
-What an engine may ask of the training features, and the scale on which they are held.
-
-Inside, every column has unit root mean square (R* does not depend on the scale of a column, solvers
-and tolerances do), and a leading column of ones stands for the intercept where there is one.
+Means and variances within each class are all that either coding needs to know of the features.
 """
 
 from __future__ import annotations

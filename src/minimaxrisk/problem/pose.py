@@ -1,7 +1,4 @@
-"""From validated training data to the problems that the engines solve and the certificates check.
-
-Problems of parts of the samples, posed from the features of the whole in passes that they share.
-"""
+"""From validated training data to the problems that the engines solve and the certificates check."""
 
 from __future__ import annotations
 

@@ -166,13 +166,13 @@ class Problem:
         outside = deviation > lam + slack
         return float(xp.min(xp.where(outside, lam, 1.0) / xp.where(outside, deviation, 1.0)))
 
-    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """The same for coefficients that are zero but for some components."""
-        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
-
     def threshold_of(self, mu: FloatArray) -> float:
         """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
         return self.marginal.largest_mean(instance_thresholds(self.scores_of(mu)))
+
+    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
+        """phi of coefficients that are zero but for some components."""
+        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
 
 
 def build_features(

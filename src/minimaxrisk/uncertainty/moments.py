@@ -126,13 +126,8 @@ class MomentSample:
 
     @cached_property
     def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
-        known = self.known
-        if known is None:
-            found = self.features.class_moments([self.units.p_hat, self.units.noise])
-            known = found[0], found[1]
-        moments, spread = (
-            ClassMoments(each.prior, to_numpy(each.mean), to_numpy(each.variance)) for each in known
-        )
+        found = self.known or self.features.class_moments([self.units.p_hat, self.units.noise])
+        moments, spread = (ClassMoments(m.prior, to_numpy(m.mean), to_numpy(m.variance)) for m in found)
         return moments, spread
 
     @property
@@ -247,10 +242,9 @@ def features_that_stand_still(sample: MomentSample) -> int:
 
 def mean_kurtosis(sample: MomentSample) -> float:
     """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
-    weights = sample.units.p_hat.sum(axis=0)[None]
+    weights, varies = sample.units.p_hat.sum(axis=0)[None], (sample.sigma > 0.0).any(axis=0)
     square = sample.features.means_of(_square, weights)
     fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
-    varies = (sample.sigma > 0.0).any(axis=0)
     return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
 
 

@@ -11,7 +11,7 @@ Phi(x_i, y_i), the set contains the true moments exactly when
   correlations. If the features are normal within the classes, each of the ratios times sqrt(n'/n) has nearly
   Student's law. n' is what the means leave of n: n - 1, or n - 2 where the columns were centred at means of
   the same sample; the degrees of freedom k are as many, or fewer where the classes vary by different amounts.
-  Hence ``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')``.
+  Hence ``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')`` for m components that vary.
 * ``MultiplierBootstrap``: the law of the maximum itself, correlations included. Given the data,
 
       T* = max_j |n^-1/2 sum_i e_i (Z_ij - tau_j) / sigma_j|,   e_i independent standard normal,
@@ -32,9 +32,8 @@ With two classes and the signed coding ``Z_i = c_i x_i``, where ``c_i = +-1`` is
 ``c_i`` a normal multiplier is one still, and ``sum_i (e_i c_i) Z_i = sum_i e_i x_i`` for every labelling: the
 products with the features, which are nearly all of the work, serve all permutations of the labels.
 
-The intercept's component is the frequency of a class. The named rules give it a share of delta of its own and
-the exact limits of a binomial frequency (Clopper and Pearson), so that it does not pay for the number of
-features.
+The intercept's component is the frequency of a class. The named rules give it its own share of delta and the
+exact limits of a binomial frequency (Clopper and Pearson), whatever the number of features.
 """
 
 from __future__ import annotations
@@ -178,7 +177,7 @@ class GivenRadii:
 
 @dataclass(frozen=True)
 class UnionBound:
-    """``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')`` with m the number of components that vary."""
+    """Simultaneous coverage by Bonferroni's inequality."""
 
     confidence: float
 

@@ -11,10 +11,10 @@ import numpy as np
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.options import Beside, Effort, GeneOptions
 from minimaxrisk.app.cli.predicting import predicted_columns
 from minimaxrisk.app.cli.reporting import annotations_of, make_report, write_page
 from minimaxrisk.app.cli.results import feature_table, fit_as_json, fit_as_text
+from minimaxrisk.app.cli.settings import Effort, GeneOptions, SampleColumns
 from minimaxrisk.app.cli.training import (
     Trained,
     describe_batches,
@@ -52,7 +52,7 @@ def fit_and_write(
     target: str | None,
     labels: Path | None,
     ignore: Sequence[str],
-    beside: Beside,
+    sample_columns: SampleColumns,
     reading: ReadOptions,
     impute: bool,
     scale: str,
@@ -70,12 +70,17 @@ def fit_and_write(
     parts.begin("reading")
     with console.progress(f"reading {data}"):
         study = read_training_study(
-            data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
+            data,
+            target=target,
+            labels=labels,
+            ignore=ignore,
+            sample_columns=sample_columns.names,
+            options=reading,
         )
     for remark in study.remarks:
         console.note(remark)
     refuse_too_many(effort.n_permutations, len(study.sample_names))
-    together = together_of(study, beside, console)
+    together = together_of(study, sample_columns, console)
     warn_of_copies(study, together, console)
     annotations = annotations_of(genes, study, console)
     parts.begin("fit")
@@ -86,7 +91,7 @@ def fit_and_write(
     test = permutation_of(trained, effort, console)
     parts.begin("guarantee")
     guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
-    model = saved_model(trained, beside=beside, reading=reading, command=command)
+    model = saved_model(trained, columns=sample_columns, reading=reading, command=command)
     written: dict[str, Path] = {}
     findings = None
     if results.report is not None:

@@ -26,13 +26,13 @@ from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.app.atomic import whole_file, write_whole
 from minimaxrisk.app.cli.console import Console, printable
-from minimaxrisk.app.cli.options import Effort, GeneOptions
+from minimaxrisk.app.cli.settings import Effort, GeneOptions
 from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Together
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
-from minimaxrisk.app.files.gene_tables import gct_sizes
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
+from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report import Findings, Provenance, gather_findings, render_report
 from minimaxrisk.app.report.page import is_bundle_kept
 from minimaxrisk.app.storage import SavedModel
@@ -231,7 +231,7 @@ def make_report(
 
     ``seconds`` tells what the parts took that were done before.
     """
-    with console.parts("report") as part, console.warnings_as_notes():
+    with console.stages("report") as part, console.warnings_as_notes():
         findings = gather_findings(
             saved.classifier,
             X,

@@ -118,12 +118,22 @@ class Kernels:
         xp = self.xp
         unit = xp.eye(rows.shape[2], dtype=xp.float64, device=rows.device)
         self._matrices = xp.matrix_transpose(rows) @ rows + diagonal[:, :, None] * unit
-        # PyTorch; the standard's own function raises an error for all problems if it fails for one.
-        if hasattr(xp.linalg, "cholesky_ex"):
+        if hasattr(xp.linalg, "cholesky_ex"):  # PyTorch
             self._factors, info = xp.linalg.cholesky_ex(self._matrices)
             return info != 0
-        self._factors = xp.linalg.cholesky(self._matrices)
-        return xp.isnan(self._factors[:, -1, -1])
+        try:
+            return xp.isnan(xp.linalg.cholesky(self._matrices)[:, -1, -1])
+        except Exception:  # some libraries raise an error of their own if one problem fails
+            failed = [self._is_indefinite(self._matrices[i, :, :]) for i in range(rows.shape[0])]
+        there = beside(rows, np.array(failed))
+        self._matrices = xp.where(there[:, None, None], unit, self._matrices)
+        return there
+
+    def _is_indefinite(self, matrix: Any) -> bool:
+        try:
+            return bool(self.xp.isnan(self.xp.linalg.cholesky(matrix)[-1, -1]))
+        except Exception:
+            return True
 
     def solve(self, right: Any) -> Any:
         """The solutions of the systems factorised last, for one right-hand side each."""

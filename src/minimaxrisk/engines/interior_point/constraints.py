@@ -1,12 +1,9 @@
 """The moment constraints, all m of them, kept beside the data and asked questions.
 
 The iterate's vectors with one entry per component of Phi, positions and directions, stay in this module: an
-engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction
-over components, so that data held in pieces, elsewhere or on another device can answer as well.
-
-The moment constraints of a problem on a device: positions and directions never leave it.
-
-Who answers questions about the moment constraints: that depends on where the features are.
+engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction over
+components, so that data in memory, in chunks or on a device can answer where they are. A container says by
+``location`` which of the three it is.
 """
 
 from __future__ import annotations

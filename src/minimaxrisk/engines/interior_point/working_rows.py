@@ -1,17 +1,15 @@
 """The columns of a working set, one row per constraint, and the sums that Newton systems take over them.
 
-Dense rows are an array. Sparse ones stay ``V - 1 c'`` with V sparse, so that no array of constraints times
-instances is ever made, and a sum over constraints takes as many operations as V has pairs of entries:
+* ``DenseRows`` are an array.
+* ``SparseRows`` stay ``V - 1 c'`` with V sparse. No array of constraints times instances is ever made, and a
+  sum over constraints takes as many operations as V has pairs of entries:
 
-    G = V D V' - p 1' - 1 p' + gamma 1 1',    p = V D c,  gamma = c'D c,
+      G = V D V' - p 1' - 1 p' + gamma 1 1',    p = V D c,  gamma = c'D c,
 
-and likewise for a sum over instances, ``V' E V - (V'e) c' - c (V'e)' + (1'e) c c'`` with e the diagonal of E.
-Columns whose c would make these subtractions costly are centred for good when they are stored.
-
-The columns of a working set on a device, and the sums that Newton systems take over them.
-
-Products of matrices are made on the device. A product with a vector is not worth a message there and back
-while the rows are few numbers: then a copy of them here answers.
+  and likewise for a sum over instances, ``V' E V - (V'e) c' - c (V'e)' + (1'e) c c'`` with e the diagonal of
+  E. Columns whose c would make these subtractions costly are centred for good when they are stored.
+* ``DeviceRows`` are on a device, and products of matrices are made there. A product with a vector is not
+  worth a message there and back while the rows are few numbers: then a copy of them here answers.
 """
 
 from __future__ import annotations
