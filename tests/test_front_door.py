@@ -213,7 +213,7 @@ class TestSamplesThatBelongTogether:
         own = MinimaxRiskClassifier(random_state=0).fit(X, y, groups=patient)
         assert found["n_features"] == N_GENES  # patients are no feature
         assert found["worst_case_error"] == own.worst_case_error_
-        null = permutation_test(own, X, y, 19, replicates=patient, random_state=0)
+        null = permutation_test(own, X, y, 19, groups=patient, random_state=0)
         assert found["permutation_test"]["pvalue"] == null.pvalue
         assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
         left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
@@ -266,7 +266,7 @@ class TestSamplesThatBelongTogether:
         _, out, err = run(capsys, *command)
         assert "2 batches (A: ill 15, well 15; B: ill 15, well 15)" in err
         assert ("The batch can be told from the selected columns" in err) == is_visible
-        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, plate, random_state=0)
+        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, strata=plate, random_state=0)
         assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
 
     def test_a_batch_of_one_patient(self, measured, tmp_path, capsys):

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    compare,
+    error_bounds,
+    holdout_bound,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning"),
@@ -108,16 +121,64 @@ def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
         together.guaranteed_error(rule=rule, training_data=copies[:2])
 
 
-def test_the_permutation_test_knows_replicates_as_fit_does():
+def test_the_permutation_test_counts_groups_as_fit_does():
     rng = np.random.default_rng(4)
     X, y, group = patients(rng, 20, 5)
     estimator = MinimaxRiskClassifier(radius=1.0)
     expected = estimator.fit(X, y, groups=group).worst_case_error_
-    plain = permutation_test(estimator, X, y, 5, replicates=group, gap_tol=1e-7, random_state=0)
+    plain = permutation_test(estimator, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
     assert plain.statistic == pytest.approx(expected, abs=1e-6)
     piped = make_pipeline(StandardScaler(), estimator)
-    again = permutation_test(piped, X, y, 5, replicates=group, gap_tol=1e-7, random_state=0)
+    again = permutation_test(piped, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
     assert np.allclose(plain.null_distribution, again.null_distribution, atol=1e-6)
+
+
+class Spy(MinimaxRiskClassifier):
+    """Writes down the rows and the groups that each fit gets."""
+
+    fits: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None, X_unlabeled=None, groups=None):
+        Spy.fits.append((len(y), None if groups is None else len(np.unique(groups))))
+        return super().fit(X, y, sample_weight, X_unlabeled, groups)
+
+
+@pytest.mark.parametrize("is_routing", [False, True])
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
+    rng = np.random.default_rng(6)
+    X, y, group = patients(rng, 20, 5, sizes=3)
+    estimator = make_pipeline(StandardScaler(), Spy()) if is_piped else Spy()
+    with config_context(enable_metadata_routing=is_routing):
+        Spy.fits.clear()
+        compare({"spy": estimator}, X, y, cv=2, groups=group)
+        assert Spy.fits == [(30, 10), (30, 10)]
+        Spy.fits.clear()
+        holdout_bound(estimator, X, y, groups=group, random_state=0)
+        assert Spy.fits == [(30, 10)]
+
+
+def test_a_search_that_requests_groups_gets_them():
+    rng = np.random.default_rng(6)
+    X, y, group = patients(rng, 20, 5, sizes=3)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(Spy().set_fit_request(groups=True), {"radius": [1.0]}, cv=GroupKFold(2))
+        Spy.fits.clear()
+        compare({"search": search}, X, y, cv=2, groups=group)
+    assert Spy.fits == [(15, 5), (15, 5), (30, 10)] * 2
+
+
+@pytest.mark.parametrize("is_stable", [False, True])
+def test_selectors_keep_groups_together(is_stable):
+    """Copies as groups select what the samples themselves do."""
+    rng = np.random.default_rng(7)
+    X, y, group = patients(rng, 30, 12, sizes=1)
+    selector = MinimaxRiskSelector(max_features=4, stability=is_stable, n_subsamples=6, random_state=0)
+    once = selector.fit(X, y).get_support()
+    copies = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    thrice = selector.fit(*copies, groups=np.repeat(group, 3)).get_support()
+    assert np.array_equal(once, thrice)
+    assert verify(selector.estimator_, *copies, groups=np.repeat(group, 3)).valid
 
 
 def test_radii_of_groups_hold_the_true_means():

@@ -32,13 +32,13 @@ def make_study(seed):
 # ----------------------------------------
 # The same questions to six such studies: the cross-validated error, the limit of a hold-out, the bound R*
 # with radii that cover, and the p-value of a permutation test, in which whole patients exchange labels
-# (``replicates``).
+# (``groups``).
 
 
 def statements(X, y, groups):
     model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=groups)
     plain = MinimaxRiskClassifier()
-    test = permutation_test(plain, X, y, 49, replicates=groups, random_state=0)
+    test = permutation_test(plain, X, y, 49, groups=groups, random_state=0)
     return (
         compare({"model": plain}, X, y, groups=groups).mean_errors[0],
         holdout_bound(plain, X, y, groups=groups, random_state=0).value,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk._utils.containers import rows_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 RULES = ("randomized", "argmax")
@@ -176,15 +176,6 @@ def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
     return unit, np.unique(unit, return_index=True)[1]
 
 
-def fit_with_groups(estimator: Any, X: Any, y: Any, groups: Any) -> Any:
-    """Fit a classifier or a pipeline; those of this package, which count groups as samples, get them."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if groups is None or "groups" not in signature(last.fit).parameters:
-        return estimator.fit(X, y)
-    name = f"{estimator.steps[-1][0]}__groups" if isinstance(estimator, Pipeline) else "groups"
-    return estimator.fit(X, y, **{name: groups})
-
-
 def arg_max_copy(model: Any) -> Any:
     """Not fitted, and silent; ``predict`` is the arg-max rule, also where the model itself draws labels."""
     fresh = clone(model)
@@ -281,7 +272,7 @@ class _LeftOut:
         left_out = rows_of(self.X, test)
         groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
-            fitted = fit_with_groups(clone(self.fresh), rows_of(self.X, train), self.y[train], groups)
+            fitted = fit_with(clone(self.fresh), rows_of(self.X, train), self.y[train], groups=groups)
         scores = fitted.decision_function(left_out) if hasattr(fitted, "decision_function") else None
         said = np.searchsorted(fitted.classes_, fitted.predict(left_out))
         return _Outcome(fitted.predict_proba(left_out), said, scores, _selected(fitted, self.X.shape[1]))

@@ -262,7 +262,7 @@ def check_batches(
 
     See Also
     --------
-    permutation_test : With the batches as ``groups``, labels move within batches only.
+    permutation_test : With the batches as ``strata``, labels are exchanged within batches only.
 
     Examples
     --------

@@ -38,6 +38,7 @@ from minimaxrisk._utils.arguments import check_confidence, is_integer, is_number
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.containers import rows_of
 from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.guarantees.statement import (
     HOLDOUT,
     MAJORITY,
@@ -140,8 +141,9 @@ def holdout_bound(
         The part that is held out, as a fraction of the samples (or groups) or as their number. It is drawn at
         random, without regard to the labels, since the limit is exact then.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one group, such as the replicates of a patient, go to one part together. Of each group that
-        is held out one sample is drawn and counted: samples of the same group are not independent.
+        Samples of one group, such as the measurements of a patient, are not independent. They go to one part
+        together, a classifier whose ``fit`` takes groups gets them, and of each group that is held out one
+        sample is drawn and counted.
     confidence : float, default=0.95
         The probability with which the limit is to hold.
     random_state : int, RandomState instance or None, default=None
@@ -186,7 +188,8 @@ def holdout_bound(
     random = check_random_state(random_state)
     train, test = _split(y, groups, test_size, random)
     with quiet_fits():
-        model = clone(estimator).fit(rows_of(X, train), y[train])
+        learned = None if groups is None else codes_of_groups(groups, len(y))[train]
+        model = fit_with(clone(estimator), rows_of(X, train), y[train], groups=learned)
     n_errors = int(np.sum(np.asarray(model.predict(rows_of(X, test))) != y[test]))
     value = clopper_pearson_limit(n_errors, len(test), confidence)
     kind = "samples" if groups is None else "groups"

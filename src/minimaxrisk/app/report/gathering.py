@@ -389,8 +389,8 @@ def _permuted(subject: Subject, wanted: Wanted, known: Known) -> Known:
             X,
             subject.y,
             wanted.n_permutations,
-            groups=subject.batch,
-            replicates=subject.groups,
+            groups=subject.groups,
+            strata=subject.batch,
             n_jobs=wanted.n_jobs,
             random_state=wanted.random_state,
         )
