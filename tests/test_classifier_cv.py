@@ -36,7 +36,7 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
 RADII = [0.4, 1.7, 5.0]
 # Where it is not about the choice.

@@ -24,8 +24,8 @@ from minimaxrisk import (
 )
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning"),
-    pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning"),
 ]
 
 
@@ -197,7 +197,7 @@ def test_radii_of_groups_hold_the_true_means():
     assert hits[False] < 15
 
 
-@pytest.mark.filterwarnings("error::minimaxrisk.CoverageWarning")
+@pytest.mark.filterwarnings("error::minimaxrisk.exceptions.CoverageWarning")
 def test_groups_alone_are_no_reason_to_doubt():
     rng = np.random.default_rng(5)
     X, y, group = patients(rng, 100, 10, sizes=3)

@@ -158,7 +158,7 @@ def compare(
 
     See Also
     --------
-    holdout_bound : A limit on the error of one of them that holds with a probability.
+    error_bound : With ``method="holdout"`` a bound on the error of one of them that holds with a probability.
 
     References
     ----------

@@ -23,7 +23,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
-from minimaxrisk.guarantees.verification import check_classes, check_model, training_data_of
+from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
 from minimaxrisk.samples.validation import codes_of_groups
 
 # How many columns of decimals make it unlikely that rows are equal by chance.

@@ -241,7 +241,7 @@ class LossOfRadii:
         return np.array([[self._loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
 
     def _loss(self, rule: LinearRule, classes: np.ndarray, left_out: Sample) -> float:
-        # The arg-max rule, also where the classifier itself draws labels.
+        # The class with the largest score, also where the classifier itself draws labels.
         model = clone(self.estimator).set_params(deterministic=True)
         model.classes_, model.n_features_in_ = classes, rule.n_features
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold

@@ -32,8 +32,8 @@ from minimaxrisk.estimators.fitting import (
     warn_about_radius,
 )
 from minimaxrisk.estimators.prediction import lazy_on_dask, log_probabilities
+from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.verification import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem, pose_parts
@@ -53,7 +53,6 @@ OF_THE_CERTIFICATE = (
     "worst_case_error_",
     "worst_case_error_lower_",
     "optimality_gap_",
-    "deterministic_error_bound_",
     "worst_case_distribution_",
     "worst_case_proof_",
     "tau_",
@@ -75,7 +74,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
     distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty
-    set of *all* samples, by a linear program (see ``error_bounds``).
+    set of *all* samples, by a linear program (see ``worst_case``).
 
     Parameters
     ----------
@@ -154,9 +153,6 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         classifier's is a bound for all rules; this one is about the rule at hand.
     optimality_gap_ : float
         The difference of the two.
-    deterministic_error_bound_ : float
-        ``min(1, 2 * worst_case_error_)``, a bound for ``predict``; ``error_bounds(..., rule="argmax")`` has
-        its own worst case, which is smaller.
     worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
         The distribution that proves ``worst_case_error_lower_``.
     worst_case_proof_ : LinearRule
@@ -181,8 +177,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
     See Also
     --------
     MinimaxRiskClassifier : What the members are.
-    error_bounds : The worst case of ``predict``.
-    holdout_bound : A bound on the error with a probability, from samples to spare.
+    worst_case : The worst case of ``predict``.
+    error_bound : With ``method="holdout"`` a bound on the error that holds with a probability.
 
     Notes
     -----
@@ -434,7 +430,6 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.worst_case_error_lower_ = min(worst.lower, self.worst_case_error_)
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
-        self.deterministic_error_bound_ = min(1.0, 2.0 * self.worst_case_error_)
         self.worst_case_distribution_ = posed.instances.to_rows(worst.distribution)
         self.worst_case_proof_ = worst.affine
 

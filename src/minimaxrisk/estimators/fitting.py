@@ -35,7 +35,7 @@ from minimaxrisk.engines.solution import (
 )
 from minimaxrisk.features.implicit import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.guarantees.verification import coverage_of, parameters_of
+from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.radius import Radii, RadiusRule
@@ -86,7 +86,7 @@ def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
     if marginal == "empirical" and X_unlabeled is not None:
         raise ValueError(
             "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
-            "other instances; pass new instances to guaranteed_error instead, or use marginal='free'."
+            "other instances; pass new instances to error_bound as X_new instead, or use marginal='free'."
         )
 
 

@@ -108,7 +108,7 @@ class Console:
             # What a radius is worth the result says in words of its own, not in those of Python; what other
             # packages warn about is for developers.
             is_ours = issubclass(warning.category, UserWarning)
-            if is_ours and not issubclass(warning.category, minimaxrisk.UninformativeRadiusWarning):
+            if is_ours and not issubclass(warning.category, minimaxrisk.exceptions.UninformativeRadiusWarning):
                 self.note(str(warning.message))
 
 
