@@ -30,12 +30,11 @@ from minimaxrisk.app.report.phrases import (
     rounded,
     share,
 )
-from minimaxrisk.guarantees.statement import HOLDOUT, ErrorStatement
+from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
 
-RULES = {"argmax": "predict", "randomized": "labels drawn from predict_proba"}
-PREDICT, DRAWN = RULES["argmax"], RULES["randomized"]
+PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
 # What R* is where nothing says that the true means lie within the radii.
 SCORE = "a score, not a bound on the error"
 MOST_COMMON = "always predicting the most common class"
@@ -53,7 +52,7 @@ class Advice:
     radii: str = "n_radii=12"
     rivals: str = "has_rivals=True"
     guarantee: str = "pass guarantee=True"
-    new_samples: str = "best_guarantee(model, X, y, X_new=X_new)"
+    new_samples: str = "error_bound(model, X, y, X_new=X_new)"
 
 
 PYTHON = Advice()
@@ -84,8 +83,14 @@ def says_nothing(findings: Findings) -> bool:
 
 def is_guarantee_empty(findings: Findings) -> bool:
     """Whether the best bound for new samples is no smaller than the error of predicting one class."""
-    best = None if findings.guarantee is None else findings.guarantee.best
+    best = bound_with_confidence(findings)
     return best is not None and best.value >= findings.data.majority_error
+
+
+def bound_with_confidence(findings: Findings) -> ErrorBound | None:
+    """The tightest bound for new samples that has a confidence, if there is one."""
+    found = findings.guarantee
+    return None if found is None or found.method == NONE or not found.has_probability else found
 
 
 def noise_verdict(findings: Findings) -> str:
@@ -199,18 +204,19 @@ def _can_it_be_used(findings: Findings) -> str:
 
 
 def _how_far(findings: Findings) -> str:
-    folds, found = findings.cross_validation, findings.guarantee
+    folds, best = findings.cross_validation, bound_with_confidence(findings)
     if folds is None:
         return "Before anyone relies on it, test it on samples that it has not seen."
-    text = f"It misclassified {none_or(folds.n_wrong)} of {count(len(folds.own), 'sample')} not seen in training"
+    text = (
+        f"It misclassified {none_or(folds.n_wrong)} of {count(len(folds.own), 'sample')} not seen in training"
+    )
     weak = [one for one in findings.classes if one.recall is not None and 1.0 - one.recall > WEAK_CLASS]
     if weak and not says_nothing(findings):
         text += f", among them most of {listed([quoted(one.name) for one in weak[:3]])}"
-    best = None if found is None or is_guarantee_empty(findings) else found.best
-    if found is not None and best is not None and best.rule != "constant":
+    if best is not None and best.rule != "constant" and not is_guarantee_empty(findings):
         return (
-            f"{text}; trained on {count(best.n_train, 'sample')}, it errs on at most {best.value:.0%} of new "
-            f"samples like these, with {percent(found.confidence)} confidence."
+            f"{text}; trained on {_samples_trained_on(best)}, it errs on at most {best.value:.0%} of new samples "
+            f"like these, with {_confidence_of(best)} confidence."
         )
     return f"{text}; samples from elsewhere, measured in another way, can be misclassified far more often."
 
@@ -366,22 +372,23 @@ def _are_means_within(findings: Findings) -> str:
 
 def guaranteed(findings: Findings) -> list[str]:
     """The tightest bound for new samples with what it assumes, if bounds were computed."""
-    found = findings.guarantee
-    if found is None:
+    best = bound_with_confidence(findings)
+    if findings.guarantee is None:
         return []
-    if found.best is None:
-        return ["No bound on the error for new samples comes with a confidence."]
-    return [f"For new samples: {best_bound(findings)} {found.best.assumption}"]
+    return [
+        capital(best_bound(findings))
+        if best is None
+        else f"For new samples: {best_bound(findings)} {best.assumption}"
+    ]
 
 
 def best_bound(findings: Findings, digits: int = 3) -> str:
-    """The tightest bound for new samples, and whether it says anything; there must be one."""
-    found = findings.guarantee
-    assert found is not None
-    best = found.best
-    assert best is not None
+    """The tightest bound for new samples, and whether it says anything."""
+    best = bound_with_confidence(findings)
+    if best is None:
+        return "no bound on the error for new samples comes with a confidence."
     text = (
-        f"with {percent(found.confidence)} confidence, the error of {whose_error(findings, best)} is at most "
+        f"with {_confidence_of(best)} confidence, the error of {whose_error(findings, best)} is at most "
         f"{best.value:.{digits}f}: {shown_by(findings, best)}."
     )
     if not is_guarantee_empty(findings):
@@ -391,16 +398,26 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
     return f"{text} {majority_claim(findings)}, so this bound says nothing."
 
 
-def whose_error(findings: Findings, one: ErrorStatement) -> str:
+def whose_error(findings: Findings, one: ErrorBound) -> str:
     """What a bound is about."""
     if one.rule == "constant":
         return f"always predicting {quoted(findings.data.largest_class)}"
-    if one.kind == HOLDOUT:
-        return f"{RULES[one.rule]} for the same method trained on {count(one.n_train, 'sample')}"
-    return f"{RULES[one.rule]} for this model"
+    if one.method == HOLDOUT:
+        return f"{RULE_NAMES[one.rule]} for the same method trained on {_samples_trained_on(one)}"
+    return f"{RULE_NAMES[one.rule]} for this model"
 
 
-def shown_by(findings: Findings, one: ErrorStatement) -> str:
+def _samples_trained_on(one: ErrorBound) -> str:
+    assert one.n_train is not None  # bounds beside each other come from training data
+    return count(one.n_train, "sample")
+
+
+def _confidence_of(one: ErrorBound) -> str:
+    assert one.confidence is not None
+    return percent(one.confidence)
+
+
+def shown_by(findings: Findings, one: ErrorBound) -> str:
     """The evidence for a bound."""
     if one.rule != "constant":
         return one.evidence
@@ -413,16 +430,17 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     found = findings.guarantee
     if found is None:
         return [f"Not computed: {advice.guarantee} to add it."]
+    level = findings.radius.confidence if found.confidence is None else found.confidence
     texts = [
         "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
-        f"with {percent(found.confidence)} confidence, so you may pick the smallest: the "
-        f"{percent(1.0 - found.confidence)} is split among them in advance. They are about different "
-        "classifiers: a hold-out bounds the error of one trained on the samples that were not held out."
+        f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is split "
+        "among them in advance. They are about different classifiers: a hold-out bounds the error of one "
+        "trained on the samples that were not held out."
     ]
-    for reason in dict.fromkeys(one.reason for one in found.statements if not one.valid):
+    for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
     texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-    if found.best is not None and findings.fit.class_weight:
+    if bound_with_confidence(findings) is not None and findings.fit.class_weight:
         texts.append("These errors count every sample alike, without the weights of classes.")
     return texts
 
@@ -582,7 +600,9 @@ def of_permutations(findings: Findings) -> str:
         return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
     n_below = int((null <= test.statistic).sum())
     floor = (
-        "" if test.noise_floor is None else f" Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
+        ""
+        if test.noise_floor is None
+        else f" Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
     )
     return (
         f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}, with "
