@@ -17,6 +17,10 @@ from threadpoolctl import threadpool_limits
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
 
+# Typer reads these once, on import. Boxes of errors are as wide as this and not as the terminal, so that the
+# length of a path breaks no sentence; and there are no colours, which GitHub's runners would ask for.
+os.environ.update(TERMINAL_WIDTH="1000", _TYPER_FORCE_DISABLE_TERMINAL="1")
+
 
 def pytest_configure(config):
     """What only starts processes that run tests need not import for them."""
@@ -69,7 +73,7 @@ def no_process_outlives_its_test():
     os.environ[name] = value
     yield
     del os.environ[name]
-    mark, deadline = f"{name}={value}".encode(), time.monotonic() + 10.0
+    mark, deadline = f"{name}={value}".encode(), time.monotonic() + 60.0
     while (left := processes_with(mark)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not left, f"tests left processes behind: {left}"

@@ -24,7 +24,7 @@ def main() -> None:
         if status:
             sys.exit(f"minimaxrisk ended with {status}")
         package = sys.modules["minimaxrisk"].__file__
-        tell(cpu=cpu, bytes=peak_memory(), tree=str(Path(str(package)).parents[1]))
+        tell(cpu=cpu, bytes=peak_memory(), tree=str(Path(str(package)).resolve().parents[1]))
 
 
 def _run_command() -> object:

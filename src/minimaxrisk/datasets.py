@@ -1,7 +1,4 @@
-"""Simulated expression studies: Gaussian classes whose best possible error is known exactly.
-
-Simulated texts: many sparse columns, two topics whose word probabilities are known.
-"""
+"""Simulated studies whose truth is known: gene expression with a known Bayes error, texts on two topics."""
 
 from __future__ import annotations
 
@@ -14,6 +11,8 @@ from scipy.stats import norm
 from sklearn.utils import Bunch, check_random_state
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+
+__all__ = ["ExpressionLaw", "make_expression", "make_text"]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ import warnings
 
 import matplotlib.pyplot as plt
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_expression
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)

@@ -21,7 +21,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV, UninformativeRadiusWarning
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.inspection import RadiusChoiceDisplay
 

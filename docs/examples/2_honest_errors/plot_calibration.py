@@ -21,7 +21,8 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_expression
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)

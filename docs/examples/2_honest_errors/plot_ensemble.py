@@ -19,7 +19,8 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_expression
 
 # The radius is 1, for accuracy; nothing is promised by it.

@@ -17,7 +17,8 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_expression
 
 studies = {

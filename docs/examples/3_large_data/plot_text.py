@@ -19,7 +19,8 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, verify
+from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_text
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)

@@ -19,7 +19,6 @@ from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
-RULES = ("randomized", "argmax")
 # Probabilities of named classes are counted from each of these on, up to the one before; 1 on its own.
 BANDS = (1.0, 0.9, 0.75, 0.5, 0.0)
 
@@ -47,11 +46,11 @@ class CrossValidatedError:
     ----------
     fold_errors : ndarray of shape (2, n_folds)
         Errors by fold of the randomized rule, that is the mean probability that it gave to other labels, and
-        of the arg-max rule.
+        of ``predict``.
     own_probability : ndarray of shape (n_samples,)
         The probability that the randomized rule gave to each sample's own label when it was left out.
     predicted : ndarray of shape (n_samples,)
-        Position in ``classes_`` of the label that the arg-max rule gave to each sample when it was left out.
+        Position in ``classes_`` of the label that ``predict`` gave to each sample when it was left out.
     own : ndarray of shape (n_samples,)
         Position of the sample's own label.
     stated : ndarray of shape (n_samples,)
@@ -92,7 +91,7 @@ class CrossValidatedError:
 
     @property
     def n_wrong(self) -> int:
-        """How many samples the arg-max rule got wrong when they were left out."""
+        """How many samples ``predict`` got wrong when they were left out."""
         return int((self.predicted != self.own).sum())
 
     @property
@@ -176,8 +175,8 @@ def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
     return unit, np.unique(unit, return_index=True)[1]
 
 
-def arg_max_copy(model: Any) -> Any:
-    """Not fitted, and silent; ``predict`` is the arg-max rule, also where the model itself draws labels."""
+def predicting_copy(model: Any) -> Any:
+    """Not fitted, and silent; with ``deterministic=True``, also where the model itself draws labels."""
     fresh = clone(model)
     last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
     last.set_params(deterministic=True, callback=None, verbose=0)
@@ -214,7 +213,7 @@ def cross_validated_error(
         repeats.append(list(splitter.split(np.zeros(len(y)), own)))
     folds = repeats[0]
     everywhere = [fold for repeat in repeats for fold in repeat]
-    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y, groups), everywhere, n_jobs=n_jobs)
+    outcomes = parallel_map(_LeftOut(predicting_copy(model), X, y, groups), everywhere, n_jobs=n_jobs)
     first = outcomes[: len(folds)]
     predicted = _gathered(folds, [one.predicted for one in first])
     probabilities = _gathered(folds, [one.probabilities for one in first])

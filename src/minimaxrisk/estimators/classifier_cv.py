@@ -101,7 +101,8 @@ class Sample:
     groups: IntArray | None
 
     def rows(self, rows: IntArray) -> Sample:
-        weights, groups = (None if each is None else each[rows] for each in (self.weights, self.groups))
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
         return Sample(rows_of(self.X, rows), self.y[rows], weights, groups)
 
     def permutation(self, random: np.random.RandomState) -> IntArray:

@@ -24,7 +24,7 @@ from minimaxrisk._utils.arrays import is_foreign
 from minimaxrisk._utils.containers import Table, as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import free_memory
-from minimaxrisk._utils.notices import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning, warn
+from minimaxrisk._utils.notices import warn
 from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
@@ -33,6 +33,7 @@ from minimaxrisk.engines.solution import (
     IterationRecord,
     Monitor,
 )
+from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
 from minimaxrisk.features.implicit import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of

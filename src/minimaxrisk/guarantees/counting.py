@@ -52,14 +52,27 @@ def clopper_pearson_limit(n_errors: float, n: float, confidence: float) -> float
 
 
 def holdout_bound(
-    estimator: Any, X: Any, y: Any, *, test_size: Any, groups: Any, confidence: float, random: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    test_size: Any,
+    groups: Any,
+    confidence: float,
+    random: Any,
+    learns_groups: bool = True,
 ) -> ErrorBound:
-    """Fit a copy of a classifier on one part of the samples, count its errors on the other."""
+    """Fit a copy of a classifier on one part of the samples, count its errors on the other.
+
+    Its fit gets the groups if it ``learns_groups`` and each of them has one label, as our fits need.
+    """
     y = check_labels(X, y)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
+    learned = None
+    if unit is not None and learns_groups and _have_one_label_each(unit, y):
+        learned = unit[train]
     with quiet_fits():
-        learned = None if unit is None else unit[train]
         model = fit_with(clone(estimator), rows_of(X, train), y[train], groups=learned)
     n_errors = int(np.sum(np.asarray(model.predict(rows_of(X, test))) != y[test]))
     last = model[-1] if isinstance(model, Pipeline) else model
@@ -97,6 +110,11 @@ def _split(y: np.ndarray, groups: IntArray | None, test_size: Any, random: Any) 
             "or leave out classes with so few samples."
         )
     return train, test
+
+
+def _have_one_label_each(unit: IntArray, y: np.ndarray) -> bool:
+    first = np.unique(unit, return_index=True)[1]
+    return bool((y == y[first][unit]).all())
 
 
 def _one_of_each(unit: IntArray, random: Any) -> IntArray:
@@ -172,7 +190,7 @@ def majority_bound(sample: JudgedSample, delta: float, random: np.random.RandomS
         confidence=1.0 - delta,
         n_train=int(n),
         n_classes=len(data.classes),
-        subject=f"always naming {named!r}, the most common class",
+        subject=f"always naming the most common class ({named!r})",
         evidence=f"{n_errors:g} of {drawn} are of another one",
         assumption=_independence(sample.unit),
     )

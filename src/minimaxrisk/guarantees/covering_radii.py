@@ -18,8 +18,8 @@ moments lie within the radii
   The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``. The set need not be the one that the rule was
   learned on.
 * Known masses of instances (``marginal="empirical"``): the function has a constant of its own at every
-  instance, phi_x or ``c(x) = max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst case
-  knows is their mean over the training instances; the excess is the mean over new instances less that one.
+  instance, phi_x or ``c(x) = max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst
+  case knows is their mean over the training instances; the excess is the mean over new instances less that.
 
 None of it needs labels. The mean excess is estimated on instances that the model has not seen: new ones, or
 without any by cross-fitting, where models fitted on part of the data are applied to the rest. These are
@@ -49,7 +49,6 @@ from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.guarantees.counting import JudgedSample
 from minimaxrisk.guarantees.posed_fit import (
-    RULES,
     PosedFit,
     linear_rule_of,
     pose_as_fitted,
@@ -74,31 +73,35 @@ JUDGED = tuple((rule, is_known) for is_known in (False, True) for rule in ("rand
 
 
 def bound_by_own_radii(
-    model: Any, fit: PosedFit | None, new: DataMatrix | None, rule: str, confidence: float, n_folds: int
+    model: Any, fit: PosedFit | None, rule: str, *, new: DataMatrix | None, limit: float, n_folds: int | None
 ) -> ErrorBound:
-    """The worst case of one rule over the model's own set, and a limit for new instances at ``confidence``.
+    """The worst case of one rule over the model's own set, and a limit for new instances at level ``limit``.
 
-    Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data of the fit.
+    Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data.
     """
     known = () if fit is None else (fit.data, fit.posed)
     judged = _judged_by_own_set(model, rule, *known)
     if new is not None:
-        exceedance = _on_new_instances(judged, new, confidence)
+        exceedance = _on_new_instances(judged, new, limit)
     else:
         assert fit is not None
+        assert n_folds is not None
         (exceedance,) = _by_cross_fitting(
             model,
             fit.data,
             fit.data,
             lambda part: [_judged_by_own_set(part.model, rule, part.data)],
-            limit=confidence,
+            limit=limit,
             n_folds=n_folds,
         )
+    confidence = 0.0
     if model.coverage_ is None:
         names = " and ".join(f"radius={name!r}" for name in NAMED_RULES)
         reason = f"the radius was chosen without one; {names} have one"
         assumption = "The limit for new instances is approximate."
     else:
+        # What the radii and the limit leave together.
+        confidence = max(0.0, round(model.coverage_ + limit - 1.0, 12))
         reason = _why_no_probability(tuple(model.coverage_remarks_), exceedance)
         assumption = (
             f"The radii hold the true means with probability {model.coverage_:g} if the assumptions of their "
@@ -112,8 +115,7 @@ def bound_by_own_radii(
         is_known=model.marginal == "empirical",
         reason=reason,
         assumption=assumption,
-        # What the radii and the limit leave together.
-        confidence=0.0 if model.coverage_ is None else max(0.0, round(model.coverage_ + confidence - 1.0, 12)),
+        confidence=confidence,
         n_train=None if fit is None else int((fit.data.weights > 0).sum()),
     )
 
@@ -225,9 +227,9 @@ def _why_no_probability(remarks: tuple[str, ...], exceedance: Exceedance) -> str
         return ""
     rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
     return (
-        f"the proof covers all of the {exceedance.n_instances} new instances, so at most {rare:.2%} of all are "
-        f"not covered (confidence {exceedance.confidence:g}), but how much error these could add is unknown; "
-        "pass more new instances, and none that the model was fitted on"
+        f"the proof covers all of the {exceedance.n_instances} new instances, so at most {rare:.2%} of all "
+        f"are not covered (confidence {exceedance.confidence:g}), but how much error these could add is "
+        "unknown; pass more new instances, and none that the model was fitted on"
     )
 
 

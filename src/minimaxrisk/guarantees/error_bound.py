@@ -79,8 +79,8 @@ def error_bound(
         Their labels. Errors are those of samples as they are: class weights of the fit do not count, but with
         ``method="radii"``.
     method : {"best", "holdout", "radii"}, default="best"
-        ``"holdout"``: fit a copy on one part of the samples and count its errors on the other; exact for every
-        classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
+        ``"holdout"``: fit a copy on one part of the samples and count its errors on the other; exact for
+        every classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
         ``"radii"``: the worst case of a rule of this very model within the radii of its fit, and what new
         instances add; it has a probability if the radii have one (``radius="bootstrap"``). ``"best"``: both,
         with radii set anew, and the majority class, side by side.
@@ -93,9 +93,10 @@ def error_bound(
         models fitted on parts of the data are asked (cross-fitting); such bounds have no probability.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
-        as a whole, and of each one sample is drawn and counted: the error is that on a sample drawn from a new
-        group. Classifiers whose ``fit`` takes groups get them. Bounds by radii need a model that was fitted
-        with the groups, and are about samples, of which larger groups have more.
+        as a whole, and of each one sample is drawn and counted: the error is that on a sample drawn from a
+        new group. Classifiers whose ``fit`` takes groups get them, if each group has one label. Bounds by
+        radii need a model that was fitted with the groups, and are about samples, of which larger groups have
+        more.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         The weights that ``fit`` was given. A hold-out takes none. Weights that are not counts make errors of
         another population, of which only bounds by radii can speak.
@@ -106,8 +107,8 @@ def error_bound(
         ``X`` and ``X_new`` are then as they were before it. It must not have used labels. A hold-out fits it
         anew, on the part that its model learns from; bounds by radii take it as given.
     test_size : float or int, default=0.5
-        The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It is
-        drawn at random, without regard to the labels.
+        The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It
+        is drawn at random, without regard to the labels.
     confidence : float, default=0.95
         The probability with which the bound is to hold, with ``"best"`` together with all others that have
         one. With ``"radii"``, where the radii of the fit have a probability already, the level of the limit
@@ -130,8 +131,8 @@ def error_bound(
     Raises
     ------
     ValueError
-        If the data are not those that the model was fitted on (``"best"`` and ``"radii"``), if nothing is left
-        to fit on or to count on, or if an argument is not valid.
+        If the data are not those that the model was fitted on (``"best"`` and ``"radii"``), if nothing is
+        left to fit on or to count on, or if an argument is not valid.
 
     See Also
     --------
@@ -181,10 +182,10 @@ def error_bound(
     data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
     if X is None and y is None and not isinstance(model, PosedFit):
         check_model(model)
-        fit = None
+        posed = None
     else:
-        fit = PosedFit.of(model, X, y, **data, transformer=transformer)
-        model, transformer = fit.model, fit.transformer
+        posed = PosedFit.of(model, X, y, **data, transformer=transformer)
+        model, transformer = posed.model, posed.transformer
     if is_ensemble(model):
         raise ValueError(
             f"method={method!r} needs a MinimaxRiskClassifier, got an ensemble; method='holdout' takes any "
@@ -192,19 +193,23 @@ def error_bound(
         )
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     if method == RADII:
-        return _by_own_radii(model, fit, new, rule or "predict", confidence, n_folds)
-    if fit is None:
+        rule = "predict" if rule is None else rule
+        return _by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
+    if posed is None:
         raise ValueError("method='best' needs the data that the model was fitted on: pass X and y.")
-    return _best(fit, new, test_size, float(confidence), n_folds, random, only_if_smaller=only_if_smaller)
+    return _best(
+        posed,
+        new=new,
+        test_size=test_size,
+        confidence=float(confidence),
+        n_folds=n_folds,
+        only_if_smaller=only_if_smaller,
+        random=random,
+    )
 
 
 def _by_own_radii(
-    model: Any,
-    fit: PosedFit | None,
-    new: DataMatrix | None,
-    rule: str,
-    confidence: float,
-    n_folds: int | None,
+    model: Any, fit: PosedFit | None, rule: str, *, new: DataMatrix | None, limit: float, n_folds: int | None
 ) -> ErrorBound:
     check_rule(rule)
     if fit is None and (new is None or rule == "predict"):
@@ -217,18 +222,18 @@ def _by_own_radii(
         raise ValueError("method='radii' needs X_new, or folds of cross-fitting in its place: set n_folds.")
     if fit is not None:
         _check_same_data(fit)
-    return bound_by_own_radii(model, fit, new, rule, confidence, n_folds or 0)
+    return bound_by_own_radii(model, fit, rule, new=new, limit=limit, n_folds=n_folds)
 
 
 def _best(
     fit: PosedFit,
+    *,
     new: DataMatrix | None,
     test_size: Any,
     confidence: float,
     n_folds: int | None,
-    random: Any,
-    *,
     only_if_smaller: bool,
+    random: Any,
 ) -> ErrorBound:
     model = fit.model
     plain = training_data_of(model, fit.seen, fit.y, fit.sample_weight, with_class_weight=False)
@@ -302,6 +307,7 @@ def _of_holdout(
         data.classes[data.labels[rows]],
         test_size=test_size,
         groups=None if sample.unit is None else sample.unit[rows],
+        learns_groups=fit.groups is not None,  # as this model did
         confidence=confidence,
         random=random,
     )

@@ -100,8 +100,8 @@ class ErrorBound:
     n_errors: int | None = None
     n_test: int | None = None
     model: Any = field(repr=False, compare=False, default=None)
-    alternatives: tuple[ErrorBound, ...] = field(repr=False, default=())
-    left_out: Mapping[str, str] = field(repr=False, default_factory=dict)
+    alternatives: tuple[ErrorBound, ...] = field(repr=False, compare=False, default=())
+    left_out: Mapping[str, str] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def has_probability(self) -> bool:

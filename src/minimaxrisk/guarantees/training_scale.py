@@ -27,7 +27,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
 
-# Halves of seven data sets against the other halves (tests/test_training_scale.py): 0.8% of the honest
+# Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.8% of the honest
 # samples are beyond these limits in the mean, 5% where 25 samples were learned from; and all of those in
 # logarithms, 100 times as large or standardised. No file of honest samples is as a whole.
 TIMES_LARGEST = 2.0  # the distance, of the largest among training samples

@@ -75,9 +75,9 @@ def verify(
     Parameters
     ----------
     model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
-        A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate. Of an
-        ensemble's members no more is asked than that all it states follows from them. That they have not seen
-        the samples which ``in_bag_`` leaves out cannot be confirmed from the data.
+        A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate. Of
+        an ensemble it is checked that all it states follows from its members. That these have not seen the
+        samples which ``in_bag_`` leaves out cannot be confirmed from the data.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         The instances that it was fitted on. With other data the certificate is not valid.
     y : array-like of shape (n_samples,)
@@ -292,5 +292,3 @@ def _agree(stored: Any, recomputed: Any) -> bool:
         return False
     # NaN fails the comparison.
     return bool((np.abs(stored - recomputed) <= AGREEMENT * np.maximum(1.0, np.abs(recomputed))).all())
-
-

@@ -40,7 +40,7 @@ class ErrorComparisonDisplay:
     worst_case_error : float
         R*, the certified upper bound over the uncertainty set.
     fold_errors : ndarray of shape (2, n_folds)
-        Errors of the randomized and of the arg-max rule on folds that were left out.
+        Errors of the randomized rule and of ``predict`` on folds that were left out.
     errors, fold_deviations : ndarray of shape (2,)
         Errors over all left-out samples, and standard deviations over the folds.
     majority_error : float
@@ -183,7 +183,7 @@ class ErrorComparisonDisplay:
             capsize=4,
             label="all folds ± sd",
         )
-        self.ax_.set_yticks([0, 1], labels=["randomized rule", "arg-max rule"])
+        self.ax_.set_yticks([0, 1], labels=["randomized rule", "predict"])
         self.ax_.set_ylim(1.6, -1.1)
         self.ax_.set_xlim(left=min(0.0, self.ax_.get_xlim()[0]))
         self.ax_.set_xlabel("error")

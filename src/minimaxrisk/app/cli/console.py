@@ -17,8 +17,8 @@ from typing import Any
 
 import typer
 
-import minimaxrisk
 from minimaxrisk._utils.parallel import listening
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 
 class Part:
@@ -108,7 +108,7 @@ class Console:
             # What a radius is worth the result says in words of its own, not in those of Python; what other
             # packages warn about is for developers.
             is_ours = issubclass(warning.category, UserWarning)
-            if is_ours and not issubclass(warning.category, minimaxrisk.exceptions.UninformativeRadiusWarning):
+            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
                 self.note(str(warning.message))
 
 

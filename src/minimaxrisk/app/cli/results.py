@@ -112,8 +112,7 @@ def fit_as_json(
         "worst_case_error_lower": fit.lower,
         "certificate": {"valid": fit.certificate_valid, "problems": list(fit.certificate_problems)},
         "is_bound": findings.radius.covers,
-        "deterministic_error_bound": fit.deterministic_bound,
-        "argmax_error_bound": fit.argmax_bound,
+        "predict_error_bound": fit.predict_bound,
         "majority_error": data.majority_error,
         "radius": model.radius_,
         "coverage": model.coverage_,
@@ -136,7 +135,7 @@ def fit_as_json(
             "n_folds": folds.n_folds,
             "n_wrong": folds.n_wrong,
             "randomized_error": folds.errors[0],
-            "argmax_error": folds.errors[1],
+            "predict_error": folds.errors[1],
             "by_stated_probability": folds.by_stated_probability(),
         },
         "comparison": _comparison_as_json(trained, findings),
@@ -183,15 +182,15 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
     return {
         "value": found.value,
         "confidence": found.confidence,
-        "sentence": found.statement,
-        "statements": [
+        "statement": found.statement,
+        "bounds": [
             {
                 "value": one.value,
-                "kind": one.method,
+                "method": one.method,
                 "rule": one.rule,
                 "marginal": one.marginal,
                 "n_train": one.n_train,
-                "valid": one.has_probability,
+                "has_probability": one.has_probability,
                 "reason": one.reason,
                 "assumption": one.assumption,
                 "statement": one.statement,
@@ -220,8 +219,8 @@ def _worst_case(trained: Trained, findings: Findings) -> list[str]:
         meaning = [f"{r_star_claim(findings)}: {COMMAND_LINE.covering_radius} gives a bound"]
         if findings.permutation is None:
             meaning.append(f"noise can score low too: {COMMAND_LINE.permutations} shows how low")
-    elif fit.argmax_bound is not None:
-        meaning.append(f"that of {PREDICT} is at most {fit.argmax_bound:.4f}")
+    elif fit.predict_bound is not None:
+        meaning.append(f"that of {PREDICT} is at most {fit.predict_bound:.4f}")
     lines = [
         *_lines("worst-case error R*", f"{fit.upper:.4f}", *meaning),
         *_lines("certified", f"{lower} <= R* <= {upper}, {checked}"),

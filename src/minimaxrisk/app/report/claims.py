@@ -613,14 +613,14 @@ def of_permutations(findings: Findings) -> str:
 
 def _about_predict(findings: Findings) -> Entry:
     fit, data = findings.fit, findings.data
-    assert fit.argmax_bound is not None
+    assert fit.predict_bound is not None
     text = (
         f"The same kind of worst case for {PREDICT}, which returns the most probable class. "
-        f"{share(fit.argmax_bound)} was computed for this rule; twice R*, {share(fit.deterministic_bound)}, "
+        f"{share(fit.predict_bound)} was computed for this rule; twice R*, {share(min(1.0, 2.0 * fit.upper))}, "
         "always holds too. "
     )
     nothing = data.guessing if fit.class_weight else data.majority_error
-    if fit.argmax_bound >= nothing - ROUNDING:
+    if fit.predict_bound >= nothing - ROUNDING:
         text += (
             f"It is no better than {'guessing' if fit.class_weight else MOST_COMMON} ({share(nothing)}), "
             "which is common with few samples and wide radii. That does not mean that the predicted classes "
@@ -630,7 +630,7 @@ def _about_predict(findings: Findings) -> Entry:
         text += "Like R* it is a score here: the set need not contain the true distribution."
     else:
         text += "It holds under the same conditions as R*."
-    return Entry(f"Worst case of {PREDICT}", share(fit.argmax_bound), text)
+    return Entry(f"Worst case of {PREDICT}", share(fit.predict_bound), text)
 
 
 def _about_guessing(findings: Findings) -> Entry:

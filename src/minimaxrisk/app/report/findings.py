@@ -427,8 +427,7 @@ class FitSummary:
     upper: float
     certificate_valid: bool
     certificate_problems: tuple[str, ...]
-    deterministic_bound: float  # twice R*
-    argmax_bound: float | None  # the worst case of predict; None where it was not asked for
+    predict_bound: float | None  # the worst case of predict; None where it was not asked for
     n_selected: int
     coding: str
     solver: str

@@ -26,9 +26,9 @@ from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare,
 from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
-    arg_max_copy,
     cross_validated_error,
     n_folds_possible,
+    predicting_copy,
     sizes_of_classes,
     stratified_folds,
 )
@@ -290,8 +290,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         upper=float(model.worst_case_error_),
         certificate_valid=certificate.valid,
         certificate_problems=certificate.problems,
-        deterministic_bound=doubled,
-        argmax_bound=of_predict,
+        predict_bound=of_predict,
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
         solver=model.solver_,
@@ -408,7 +407,7 @@ def beside_rivals(
     """Cross-validate a classifier, or a pipeline that ends with one, and the usual rivals."""
     folds = stratified_folds(learner, y, n_folds, random_state, groups)
     rivals = usual_rivals(len(learner.classes_), is_sparse=bool(sparse.issparse(X)))
-    estimators, left_out = {THIS_MODEL: arg_max_copy(learner), **rivals}, {}
+    estimators, left_out = {THIS_MODEL: predicting_copy(learner), **rivals}, {}
     while True:
         try:
             # The rivals are our choice, so a reader cannot act upon their warnings.

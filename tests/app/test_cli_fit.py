@@ -1,0 +1,981 @@
+"""From a file to a model and back again, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from scipy import sparse
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, compare, error_bound, permutation_test
+from minimaxrisk.analysis.comparison import usual_rivals
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.app.cli import app as command_line
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.report import gathering
+from minimaxrisk.app.storage import load_model, save_model
+from terminal import unwrapped
+from tests import study_files
+from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+NAMES = [name.strip() for name in GENES]  # blanks around a name are an accident
+FORMATS = [
+    *("csv", "tsv", "csv.gz", "pipes", "no header", "genes in rows", "gct", "geo"),
+    *("npz", "npy", "sparse npz", "mat", "svmlight"),
+    *("parquet", "feather", "xlsx", "h5ad", "h5ad layer"),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, StudyFile]:
+    folder = tmp_path_factory.mktemp("studies")
+    return study_files.text_files(folder) | study_files.array_files(folder) | study_files.frame_files(folder)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """What Python says about the same numbers."""
+    return MinimaxRiskClassifier().fit(values(), labels())
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_rows(tmp_path / "study.csv", sample_rows())
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def fit_json(capsys, *arguments):
+    status, out, err = run(capsys, "fit", *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def probabilities(text):
+    rows = list(csv.reader(text.splitlines()))
+    return rows[0], [row[0] for row in rows[1:]], np.array([row[2:-1] for row in rows[1:]], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def predicted(files, tmp_path_factory):
+    """Models of all formats fitted here, and their predictions made by one new process.
+
+    Loading a model is no reason to import PyTorch and dask, which skops and scikit-learn would do; reading an
+    AnnData file later may be one.
+    """
+    folder = tmp_path_factory.mktemp("models")
+    jobs = []
+    for i, name in enumerate(FORMATS):
+        file, model, table = files[name], folder / f"{i}.skops", folder / f"{i}.csv"
+        command = ["fit", str(file.path), *file.fit, *file.reading, "--out", str(model), "--quiet", "--json"]
+        assert main(command) == 0
+        jobs.append(["predict", str(model), str(file.path), *file.reading, "--out", str(table), "--quiet"])
+    code = (
+        "import json, sys; from minimaxrisk.app.cli import main; first, *others = json.load(sys.stdin); "
+        "status = main(first); strange = {'dask', 'torch'} & set(sys.modules); "
+        "sys.exit(max(status, *map(main, others)) or ', '.join(strange) or None)"
+    )
+    subprocess.run([sys.executable, "-c", code], input=json.dumps(jobs), text=True, check=True)
+    return {name: (folder / f"{i}.skops", folder / f"{i}.csv") for i, name in enumerate(FORMATS)}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_round_trip(name, files, predicted, fitted, capsys):
+    """fit, save, load in a new process, predict: the probabilities of every format are the same bits."""
+    model_file, table = predicted[name]
+    saved = load_model(model_file)
+    _, samples, found = probabilities(table.read_text(encoding="utf-8"))
+    X = values()
+    own = saved.classifier.predict_proba(sparse.csr_matrix(X) if files[name].is_sparse else X)
+    np.testing.assert_array_equal(found, own)
+    np.testing.assert_allclose(found, fitted.predict_proba(X), atol=1e-9)
+    if files[name].is_named:
+        assert saved.feature_names.tolist() == NAMES
+        assert samples == SAMPLES
+    arguments = ["verify", model_file, files[name].path, *files[name].reading, "--json"]
+    status, out, err = run(capsys, *arguments)
+    assert status == 0, err
+    verdict = json.loads(out)
+    assert verdict["valid"]
+    assert verdict["training_data"]
+    assert verdict["upper"] == pytest.approx(saved.classifier.worst_case_error_, abs=1e-9)
+
+
+class TestFit:
+    def test_words(self, table, fitted, capsys):
+        status, out, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 0
+        assert f"{fitted.worst_case_error_:.4f}" in out
+        assert "24 samples, 9 features" in out
+        assert "ill 12, well 12" in out
+        assert "confirmed without the solver" in out
+        assert "as the names of the samples" in err
+        assert list(table.parent.iterdir()) == [table]  # nothing was asked for
+
+    def test_json_has_all(self, table, fitted, capsys):
+        found = fit_json(capsys, table, "--target", "diagnosis", "--permutations", 19, "--seed", 3)
+        assert found["worst_case_error"] == fitted.worst_case_error_
+        assert found["worst_case_error_lower"] == fitted.worst_case_error_lower_
+        assert found["certificate"] == {"valid": True, "problems": []}
+        assert {entry["name"] for entry in found["selected_features"]} == {
+            NAMES[j] for j in fitted.selected_features_
+        }
+        importances = [entry["importance"] for entry in found["selected_features"]]
+        assert importances == sorted(importances, reverse=True)
+        test = permutation_test(MinimaxRiskClassifier(), values(), labels(), 19, random_state=3)
+        assert found["permutation_test"]["pvalue"] == test.pvalue
+        assert found["permutation_test"]["noise_floor"]["0.05"] == test.noise_floor[0.05]
+        assert any("names of the samples" in note for note in found["notes"])
+
+    def test_the_guarantee_is_that_of_python(self, table, fitted, capsys, tmp_path):
+        own = error_bound(fitted, values(), labels(), n_folds=None, random_state=5)
+        found = fit_json(capsys, table, "--target", "diagnosis", "--seed", 5)["guarantee"]
+        assert (found["value"], found["confidence"]) == (own.value, 0.95)
+        assert found["statement"] == own.statement
+        assert [one["value"] for one in found["bounds"]] == [one.value for one in own.side_by_side]
+        assert set(found["left_out"]) == {"radii"}
+        arguments = ["fit", table, "--target", "diagnosis", "--seed", 5]
+        _, out, _ = run(capsys, *arguments)
+        assert f"error at most {own.value:.4f} with 95% confidence" in out
+        assert own.evidence in out
+        _, out, _ = run(capsys, *arguments, "--no-guarantee")
+        assert "new samples" not in out
+        assert fit_json(capsys, table, "--target", "diagnosis", "--no-guarantee")["guarantee"] is None
+
+    def test_terminal_and_page_have_the_same_guarantee(self, table, capsys, tmp_path):
+        page = tmp_path / "report.html"
+        few = ["--permutations", 0, "--folds", 2, "--radii", 0, "--confidence", "0.9", "--report", page]
+        found = fit_json(capsys, table, "--target", "diagnosis", *few)["guarantee"]
+        assert {one["method"] for one in found["bounds"]} == {"holdout", "majority"}
+        text = page.read_text(encoding="utf-8")
+        # Bounds by radii could not be smaller here, which both tell with their worst case.
+        assert "the worst case of every rule is" in found["left_out"]["radii"]
+        assert found["left_out"]["radii"] in text
+        assert "For new samples: with 90% confidence, the error of" in text
+        assert f"is at most {found['value']:.3f}: " in text
+
+    def test_left_out_samples_by_the_probability_stated_for_them(self, table, fitted, capsys, tmp_path):
+        page = tmp_path / "report.html"
+        few = ["--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee", "--report", page]
+        arguments = [table, "--target", "diagnosis", *few]
+        found = fit_json(capsys, *arguments)["cross_validation"]
+        bands = cross_validated_error(fitted, values(), labels(), n_folds=3).by_stated_probability()
+        assert found["by_stated_probability"] == [asdict(one) for one in bands]
+        sure = bands[0]
+        assert sure.n_samples > 1
+        words = f"f {sure.n_samples} left-out samples whose class was stated with probability 1, "
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert f"o{words}" in out
+        assert f"O{words}" in page.read_text(encoding="utf-8")
+
+    def test_known_instances(self, table, capsys, tmp_path):
+        arguments = ["--target", "diagnosis", "--marginal", "empirical", "--radius", "bootstrap"]
+        found = fit_json(capsys, table, *arguments)
+        own = MinimaxRiskClassifier(marginal="empirical", radius="bootstrap", random_state=0)
+        assert found["marginal"] == "empirical"
+        assert found["worst_case_error"] == own.fit(values(), labels()).worst_case_error_
+        assert fit_json(capsys, table, "--target", "diagnosis")["marginal"] == "free"
+        _, out, _ = run(capsys, "fit", table, *arguments, "--no-guarantee")
+        assert "on instances spread as these are" in out
+        assert "of which only labels change, with 95% confidence" in out
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--marginal", "known")
+        assert status == 2
+        assert "--marginal" in err
+
+    def test_options_reach_the_classifier(self, table, capsys, tmp_path):
+        options = ["--radius", "bootstrap", "--confidence", "0.8", "--solver", "constraint-generation"]
+        options += ["--coding", "one-hot", "--class-weight", "balanced", "--seed", "7"]
+        options += ["--marginal", "empirical"]
+        out = tmp_path / "m.skops"
+        fit_json(capsys, table, "--target", "diagnosis", *options, "--out", out)
+        model = load_model(out).classifier
+        again = MinimaxRiskClassifier(
+            radius="bootstrap",
+            confidence=0.8,
+            solver="constraint-generation",
+            coding="one-hot",
+            marginal="empirical",
+            class_weight="balanced",
+            random_state=7,
+        ).fit(values(), labels())
+        assert model.get_params() == again.get_params()
+        assert model.radius_ == again.radius_
+        np.testing.assert_array_equal(model.coef_, again.coef_)
+
+    def test_warnings_of_the_library_are_notes(self, tmp_path, capsys):
+        """A gene that is seen in one patient only: the bootstrap says what that does to its coverage."""
+        rows = [
+            [*row[:-1], "rare" if not i else str(float(i == 1) * 1e6), row[-1]]
+            for i, row in enumerate(sample_rows())
+        ]
+        table = write_rows(tmp_path / "rare.csv", rows)
+        found = fit_json(capsys, table, "--target", "diagnosis", "--radius", "bootstrap")
+        assert any("coverage" in note for note in found["notes"]), found["notes"]
+
+    def test_a_score_is_not_called_a_bound(self, tmp_path, capsys):
+        """More features than samples and a plain number, in the words of the command line."""
+        few = write_rows(tmp_path / "few.csv", sample_rows()[:1] + sample_rows()[9:17])
+        status, out, err = run(capsys, "fit", few, "--target", "diagnosis")
+        assert status == 0
+        assert "a score, not a bound" in out
+        assert "radius=" not in err
+        assert not fit_json(capsys, few, "--target", "diagnosis")["is_bound"]
+        _, out, _ = run(capsys, "fit", few, "--target", "diagnosis", "--radius", "bonferroni")
+        assert "with 95% confidence" in out
+        _, out, _ = run(
+            capsys, "fit", few, "--target", "diagnosis", "--radius", "bonferroni", "--confidence", "0.995"
+        )
+        assert "with 99.5% confidence" in out
+        _, out, _ = run(
+            capsys,
+            "fit",
+            few,
+            "--target",
+            "diagnosis",
+            "--radius",
+            "bonferroni",
+            "--class-weight",
+            "balanced",
+        )
+        assert "class-balanced error" in out
+
+    def test_quiet(self, table, capsys):
+        _, out, err = run(capsys, "fit", table, "--target", "diagnosis", "--quiet")
+        assert out
+        assert not err
+
+    def test_missing_values_and_imputing(self, tmp_path, capsys):
+        X = values()
+        X[3, 2] = np.nan
+        rows = [["" if cell == "nan" else cell for cell in row] for row in sample_rows(X)]
+        table, model = write_rows(tmp_path / "gaps.csv", rows), tmp_path / "m.skops"
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "--impute median" in err
+        found = fit_json(capsys, table, "--target", "diagnosis", "--impute", "median", "--out", model)
+        X[3, 2] = np.nanmedian(X[:, 2])
+        assert found["worst_case_error"] == MinimaxRiskClassifier().fit(X, labels()).worst_case_error_
+        assert run(capsys, "verify", model, table)[0] == 0
+        status, out, err = run(capsys, "predict", model, table)
+        assert status == 0
+        assert "1 missing value replaced by the median" in err
+        np.testing.assert_array_equal(probabilities(out)[2], load_model(model).classifier.predict_proba(X))
+
+    def test_destinations_are_checked_first(self, tmp_path, capsys):
+        """Before a long computation, and even before the file is read."""
+        arguments = ["fit", tmp_path / "none.csv", "--target", "y", "--out", tmp_path / "no" / "m.skops"]
+        status, _, err = run(capsys, *arguments)
+        assert status == 2
+        assert "there is no folder" in err
+
+    @pytest.mark.parametrize(
+        ("option", "module"), [("--out", "skops"), ("--report", "jinja2"), ("--report", "vl_convert")]
+    )
+    def test_missing_extras_are_told_first(self, option, module, tmp_path, capsys, monkeypatch):
+        """Before the work, and even before the file is read."""
+        monkeypatch.setitem(sys.modules, module, None)
+        status, _, err = run(capsys, "fit", tmp_path / "none.csv", option, tmp_path / "result")
+        assert status == 1
+        assert f"the package {module!r}" in err
+        assert 'pip install "minimaxrisk[app]"' in err
+
+    def test_an_interrupted_write_leaves_the_old_model(self, table, tmp_path, capsys, monkeypatch):
+        model = tmp_path / "m.skops"
+        arguments = ["fit", table, "--target", "diagnosis", "--out", model]
+        assert run(capsys, *arguments)[0] == 0
+        before = model.read_bytes()
+
+        def stop(self, content):
+            self.write_text("half")
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Path, "write_bytes", stop)
+        assert run(capsys, *arguments)[0] == 130
+        assert model.read_bytes() == before
+        assert sorted(tmp_path.iterdir()) == [model, table]
+
+    @pytest.mark.parametrize(
+        "options",
+        [["--out", "study.csv"], ["--report", "link.csv"], ["--out", "same", "--report", "same"]],
+    )
+    def test_results_do_not_overwrite_data_or_each_other(self, options, table, capsys, monkeypatch):
+        monkeypatch.chdir(table.parent)
+        Path("link.csv").symlink_to(table)
+        before = table.read_bytes()
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", *options)
+        assert status == 2
+        assert "would overwrite" in err
+        assert table.read_bytes() == before
+
+    def test_write_back_needs_h5ad(self, table, capsys):
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--write-back")
+        assert status == 2
+        assert "needs an .h5ad file" in err
+
+
+def test_write_back(files, fitted, tmp_path, capsys):
+    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+    path = tmp_path / "cells.h5ad"
+    path.write_bytes(files["h5ad"].path.read_bytes())
+    for _ in range(2):  # the second time replaces the first
+        fit_json(capsys, path, "--target", "diagnosis", "--write-back")
+    data = anndata.read_h5ad(path)
+    selected = np.flatnonzero(data.var["minimaxrisk_selected"])
+    np.testing.assert_array_equal(selected, fitted.selected_features_)
+    np.testing.assert_allclose(data.var["minimaxrisk_coefficient_well"], fitted.coef_[0], atol=1e-9)
+    assert data.obs["minimaxrisk_prediction"].tolist() == fitted.predict(values()).tolist()
+    np.testing.assert_allclose(
+        data.obs["minimaxrisk_probability_ill"], fitted.predict_proba(values())[:, 0], atol=1e-9
+    )
+    mass = data.obs["minimaxrisk_worst_case_own_label"] + data.obs["minimaxrisk_worst_case_other_labels"]
+    assert mass.sum() == pytest.approx(1.0)
+    assert data.uns["minimaxrisk"]["worst_case_error"] == pytest.approx(fitted.worst_case_error_)
+    np.testing.assert_array_equal(data.X.toarray(), values())
+    assert data.obs["diagnosis"].tolist() == labels().tolist()
+
+
+def test_write_back_without_some_genes(files, tmp_path, capsys):
+    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+    path = tmp_path / "cells.h5ad"
+    path.write_bytes(files["h5ad"].path.read_bytes())
+    fit_json(capsys, path, "--target", "diagnosis", "--ignore", "plain", "--write-back")
+    fitted = MinimaxRiskClassifier().fit(values()[:, 1:], labels())
+    coefficients = anndata.read_h5ad(path).var["minimaxrisk_coefficient_well"]
+    np.testing.assert_allclose(coefficients, [0.0, *fitted.coef_[0]], atol=1e-9)
+
+
+def test_write_back_replaces_what_another_model_wrote(files, tmp_path, capsys):
+    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+    path = tmp_path / "cells.h5ad"
+    data = anndata.read_h5ad(files["h5ad"].path)
+    data.obs["other"] = np.where(np.arange(len(data)) % 2, "HR+/HER2-", "no")
+    data.write_h5ad(path)
+    fit_json(capsys, path, "--target", "diagnosis", "--write-back")
+    fit_json(capsys, path, "--target", "other", "--write-back")
+    found = anndata.read_h5ad(path).obs
+    assert {name for name in found if name.startswith("minimaxrisk_probability")} == {
+        "minimaxrisk_probability_HR+_HER2-",
+        "minimaxrisk_probability_no",
+    }
+
+
+@pytest.mark.parametrize("command", ["predict", "verify", "report"])
+def test_model_and_data_in_the_wrong_order(command, table, tmp_path, capsys):
+    assert run(capsys, "fit", table, "--target", "diagnosis", "--out", tmp_path / "m.skops")[0] == 0
+    status, _, said = run(capsys, command, table, tmp_path / "m.skops")
+    assert status == 2
+    assert "study.csv is not a model file" in said
+    assert "The model file, such as model.skops, comes first, then the data." in said
+
+
+def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+
+    def warnings_of(values, *options):
+        rows = [[f"P{i}", f"u{i % 12}", "xy"[i % 2], *row] for i, row in enumerate(values.tolist())]
+        names = [f"g{j}" for j in range(values.shape[1])]
+        table = write_rows(tmp_path / "t.csv", [["id", "patient no", "class", *names], *rows])
+        status, _, said = run(
+            capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee", *options
+        )
+        assert status == 0
+        return [line for line in said.splitlines() if line.startswith("WARNING")]
+
+    once, alone = rng.normal(size=(12, 20)), ("--ignore", "patient no")
+    twice = np.vstack([once, once])
+    (told,) = warnings_of(twice, *alone)
+    assert "12 samples with the values of another one, such as 'P12' with those of 'P0': " in told
+    assert warnings_of(twice, "--groups", "patient no") == []
+    assert warnings_of(once, *alone) == []
+    assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
+    assert warnings_of(twice.round(), *alone) == []
+    wide = rng.normal(size=(12, 60))
+    (told,) = warnings_of(np.vstack([wide, wide]), *alone)  # not told again as nearly copies
+    again = np.vstack([wide, wide + 0.1 * rng.normal(size=wide.shape)])
+    assert warnings_of(again, "--groups", "patient no") == []
+    (told,) = warnings_of(again, *alone)
+    assert told.startswith("WARNING: 12 pairs of samples far closer than is usual in their class, such as 'P")
+    assert told.count("%") == 3
+    assert "with --groups" in told
+
+
+def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+
+    def warnings_of(column, labels="x" * 12 + "y" * 12):
+        rows = [[label, cell, *rng.normal(size=20)] for label, cell in zip(labels, column, strict=True)]
+        table = write_rows(tmp_path / "t.csv", [["class", "no", *(f"g{j}" for j in range(20))], *rows])
+        status, _, said = run(capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee")
+        assert status == 0
+        return [line for line in said.splitlines() if line.startswith("WARNING")]
+
+    def expected(which):
+        return [
+            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing: "
+            "fit again with --ignore no"
+        ]
+
+    assert warnings_of(range(101, 125)) == expected("only counts the lines; if these are sorted by class")
+    assert warnings_of([1.5, *range(102, 125)]) == []
+    coded = "has one value in each class; if that codes the class"
+    assert warnings_of([2] * 12 + [1] * 12) == expected(coded)
+    assert warnings_of([0, 4, 1] * 8, "xyz" * 8) == expected(coded)
+    assert warnings_of([2] * 11 + [1] * 13) == []
+    assert warnings_of([0, 4, 4] * 8, "xyz" * 8) == []
+    assert warnings_of([2] * 9 + [1] * 9, "x" * 9 + "y" * 9) == []  # may be chance
+
+
+def test_the_sheet_of_the_training_data_is_taken_again(files, tmp_path, capsys):
+    pd = pytest.importorskip("pandas")
+    path, model = tmp_path / "two.xlsx", tmp_path / "m.skops"
+    table = pd.read_excel(files["xlsx"].path)
+    with pd.ExcelWriter(path) as workbook:
+        pd.DataFrame({"note": ["nothing here", "move on"]}).to_excel(workbook, sheet_name="Readme")
+        table.to_excel(workbook, sheet_name="Data", index=False)
+    fit_json(capsys, path, "--target", "diagnosis", "--sheet", "Data", "--out", model)
+    assert run(capsys, "verify", model, path)[0] == 0
+    # And no sheet is asked for where a format has none.
+    assert run(capsys, "verify", model, files["csv"].path)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["tsv", "parquet", "xlsx", "h5ad", "h5ad layer"])
+def test_verify_with_the_same_data_in_another_format(name, files, table, tmp_path, capsys):
+    model = tmp_path / "m.skops"
+    fit_json(capsys, table, "--target", "diagnosis", "--out", model)
+    status, out, _ = run(capsys, "verify", model, files[name].path, *files[name].reading)
+    assert status == 0, out
+
+
+def test_the_layer_of_the_training_data_is_taken_again(files, tmp_path, capsys):
+    file, model = files["h5ad layer"], tmp_path / "m.skops"
+    fit_json(capsys, file.path, "--target", "diagnosis", *file.reading, "--out", model)
+    status, _, err = run(capsys, "verify", model, file.path)
+    assert status == 0
+    assert "Read the layer 'log', as for the training data" in err
+    assert run(capsys, "verify", model, file.path, "--layer", "X")[0] == 1
+
+
+class TestPredict:
+    @pytest.fixture
+    def model(self, table, tmp_path, capsys):
+        path = tmp_path / "m.skops"
+        assert run(capsys, "fit", table, "--target", "diagnosis", "--out", path)[0] == 0
+        return path
+
+    def test_columns_by_name(self, model, tmp_path, fitted, capsys):
+        """Another order, one column more and no labels."""
+        order = [0, *reversed(range(1, 10))]
+        rows = [[*(row[j] for j in order), "x" if i else "unknown"] for i, row in enumerate(sample_rows())]
+        status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
+        assert status == 0, err
+        header, samples, found = probabilities(out)
+        assert header == ["sample", "prediction", "probability_ill", "probability_well", "on_training_scale"]
+        assert samples == SAMPLES
+        np.testing.assert_array_equal(found, fitted.predict_proba(values()))
+        assert "unknown" in err
+
+    def test_missing_columns(self, model, tmp_path, capsys):
+        rows = [[row[0], *row[3:-1]] for row in sample_rows()]
+        status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
+        assert status == 2
+        assert not out
+        assert "plain" in err
+        assert "with, comma" in err
+
+    def test_labels_are_compared(self, model, table, tmp_path, fitted, capsys):
+        _, _, err = run(capsys, "predict", model, table)
+        wrong = int((fitted.predict(values()) != labels()).sum())
+        assert f"{wrong} of 24 predictions differ" in err
+        assert "says little about new samples" in err
+        bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
+        assert (
+            "says little about new samples" in run(capsys, "predict", model, bare)[2]
+        )  # known without labels too
+        assert "says little about new samples" in run(capsys, "predict", model, bare, "--only-used")[2]
+        other = write_rows(tmp_path / "new.csv", [*sample_rows()[:6], [*sample_rows()[6][:-1], "unheard of"]])
+        _, _, err = run(capsys, "predict", model, other)
+        assert "that the model does not know: unheard of" in err
+        assert "says little about new samples" not in err
+
+    def test_columns_that_the_model_uses_will_do(self, table, tmp_path, capsys):
+        model = tmp_path / "few.skops"
+        fit_json(capsys, table, "--target", "diagnosis", "--radius", "2", "--out", model)
+        used = load_model(model).classifier.selected_features_
+        assert len(used) < len(GENES)
+        rows = [[row[0], *(row[1 + j] for j in used)] for row in sample_rows()]
+        few = write_rows(tmp_path / "few.csv", rows)
+        assert run(capsys, "predict", model, few)[0] == 2
+        status, out, _ = run(capsys, "predict", model, few, "--only-used")
+        assert status == 0
+        X = values()
+        unused = np.setdiff1d(np.arange(len(GENES)), used)
+        X[:, unused] = 0.0
+        np.testing.assert_array_equal(probabilities(out)[2], load_model(model).classifier.predict_proba(X))
+
+    def test_used_columns_of_sparse_data_in_any_order(self, files, tmp_path, capsys):
+        anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+        model = tmp_path / "few.skops"
+        fit_json(capsys, files["h5ad"].path, "--target", "diagnosis", "--radius", "2", "--out", model)
+        used = load_model(model).classifier.selected_features_
+        assert 1 < len(used) < len(GENES)
+        anndata.read_h5ad(files["h5ad"].path)[:, used[::-1]].write_h5ad(tmp_path / "few.h5ad")
+        status, out, _ = run(capsys, "predict", model, tmp_path / "few.h5ad", "--only-used")
+        assert status == 0
+        expected = load_model(model).classifier.predict_proba(sparse.csr_matrix(values()))
+        np.testing.assert_allclose(probabilities(out)[2], expected, atol=1e-12)
+
+    def test_columns_without_names_go_by_their_places(self, files, tmp_path, capsys):
+        model = tmp_path / "bare.skops"
+        file = files["no header"]
+        fit_json(capsys, file.path, *file.fit, *file.reading, "--out", model)
+        status, _, err = run(capsys, "predict", model, file.path, *file.reading, "--only-used")
+        assert status == 2
+        assert "columns have names" in err
+        # The first gene gone, and two more numbers where the label was.
+        rows = [[row[0], *row[2:-1], "0.5", "0.7"] for row in sample_rows()[1:]]
+        moved = write_rows(tmp_path / "moved.csv", rows)
+        status, _, err = run(capsys, "predict", model, moved, *file.reading)
+        assert status == 2
+        assert "are matched by position" in err
+
+    def test_missing_values_without_medians(self, model, tmp_path, capsys):
+        rows = [[*row[:2], "" if i == 3 else row[2], *row[3:]] for i, row in enumerate(sample_rows())]
+        status, _, err = run(capsys, "predict", model, write_rows(tmp_path / "gaps.csv", rows))
+        assert status == 2
+        assert "fitted without --impute" in err
+
+    def test_bound_on_the_error_of_a_model_with_coverage(self, table, tmp_path, capsys):
+        path = tmp_path / "b.skops"
+        rule = ["--radius", "bonferroni", "--confidence", "0.2"]
+        found = fit_json(capsys, table, "--target", "diagnosis", *rule, "--out", path)
+        assert found["selected_features"]
+        new = write_rows(tmp_path / "new.csv", sample_rows(values() + 0.5))
+        _, out, _ = run(capsys, "predict", path, new, "--json")
+        classifier = load_model(path).classifier
+        options = {"method": "radii", "rule": "randomized", "confidence": 0.2}
+        expected = error_bound(classifier, X_new=values() + 0.5, **options)
+        assert json.loads(out)["error_bound"] == expected.value
+        _, _, err = run(capsys, "predict", path, new)
+        assert expected.statement in err
+        # Those that were fitted on say nothing about samples to come.
+        _, out, _ = run(capsys, "predict", path, table, "--json")
+        assert json.loads(out)["error_bound"] is None
+
+    def test_results_do_not_overwrite_the_model(self, model, table, capsys):
+        before = model.read_bytes()
+        status, _, err = run(capsys, "predict", model, table, "--out", model)
+        assert status == 2
+        assert "would overwrite" in err
+        assert model.read_bytes() == before
+
+    def test_json(self, model, table, fitted, capsys):
+        _, out, _ = run(capsys, "predict", model, table, "--json")
+        first = json.loads(out)["predictions"][0]
+        assert first["sample"] == SAMPLES[0]
+        assert first["probabilities"] == dict(
+            zip(["ill", "well"], fitted.predict_proba(values())[0].tolist(), strict=True)
+        )
+
+    def test_damaged_model(self, model, table, capsys):
+        model.write_bytes(model.read_bytes()[:-100])
+        status, _, err = run(capsys, "predict", model, table)
+        assert status == 2
+        assert "only part of one" in err
+
+
+class TestScale:
+    @pytest.fixture
+    def wild(self, tmp_path):
+        """With two measurements that are far off."""
+        X = values()
+        X[2, 0], X[17, 1] = 500.0, -300.0
+        return X, write_rows(tmp_path / "wild.csv", sample_rows(X))
+
+    def test_clip(self, wild, tmp_path, capsys):
+        X, table = wild
+        model = tmp_path / "m.skops"
+        found = fit_json(capsys, table, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        pipeline = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, labels())
+        assert found["worst_case_error"] == pipeline[-1].worst_case_error_
+        assert found["scale"] == "clip"
+        assert found["certificate"]["valid"]
+        _, out, _ = run(capsys, "predict", model, table)
+        assert np.array_equal(probabilities(out)[2], pipeline.predict_proba(X))
+        status, out, _ = run(capsys, "verify", model, table)
+        assert status == 0
+        assert "It is about the values in robust standard deviations from the median" in out
+        status, out, _ = run(capsys, "predict", model, table, "--only-used")
+        assert np.array_equal(probabilities(out)[2], pipeline.predict_proba(X))
+
+    def test_words(self, wild, capsys):
+        _, out, _ = run(capsys, "fit", wild[1], "--target", "diagnosis", "--scale", "clip")
+        assert "values are in robust standard deviations from the median of the column, clipped at ±2" in out
+        assert "R* and the coefficients are about such values" in out
+        _, out, _ = run(capsys, "fit", wild[1], "--target", "diagnosis")
+        assert "robust" not in out
+
+    @pytest.mark.parametrize(("scale", "standardize"), [("standard", True), ("none", False)])
+    def test_others(self, wild, scale, standardize, capsys):
+        X, table = wild
+        found = fit_json(capsys, table, "--target", "diagnosis", "--scale", scale)
+        expected = MinimaxRiskClassifier(standardize=standardize).fit(X, labels())
+        assert found["worst_case_error"] == expected.worst_case_error_
+        assert found["scale"] == scale
+
+    def test_a_value_beyond_the_limit_is_still_one_of_the_training_data(self, wild, tmp_path, capsys):
+        """What was clipped makes no difference to the classifier, and yet these are other data."""
+        X, table = wild
+        model = tmp_path / "m.skops"
+        fit_json(capsys, table, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        X[2, 0] = 501.0
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, out, _ = run(capsys, "verify", model, other, "--json")
+        assert status == 1
+        assert not json.loads(out)["training_data"]
+        assert json.loads(out)["problems"] == []
+
+    def test_a_scaler_that_was_changed_is_found(self, wild, tmp_path, capsys):
+        _, table = wild
+        model = tmp_path / "m.skops"
+        fit_json(capsys, table, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        saved = load_model(model)
+        unused = np.setdiff1d(np.arange(len(NAMES)), saved.classifier.selected_features_)[0]
+        saved.scaler.scale_[unused] *= 2.0  # neither coefficients nor the column's own scale show it
+        save_model(saved, model)
+        status, out, _ = run(capsys, "verify", model, table, "--json")
+        assert status == 1
+        assert (
+            "medians and scales of the columns are not those of the data" in json.loads(out)["problems"][-1]
+        )
+
+    def test_report_of_a_stored_model(self, wild, tmp_path, capsys):
+        pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+        _, table = wild
+        effort = ["--permutations", "5", "--folds", "2", "--radii", "3", "--quiet"]
+        model, page = tmp_path / "m.skops", tmp_path / "fit.html"
+        fit = ["fit", table, "--target", "diagnosis", "--scale", "clip", "--out", model, "--report", page]
+        assert run(capsys, *fit, *effort)[0] == 0
+        assert run(capsys, "report", model, table, *effort)[0] == 0
+        for written in (page, model.with_suffix(".html")):
+            assert "clipped at ±2" in written.read_text(encoding="utf-8")
+
+    def test_sparse_data_stay_sparse(self, files, tmp_path, capsys):
+        file, model = files["sparse npz"], tmp_path / "m.skops"
+        fit_json(capsys, file.path, *file.fit, *file.reading, "--scale", "clip", "--out", model)
+        assert not load_model(model).scaler.centre_.any()
+        assert run(capsys, "verify", model, file.path, *file.reading)[0] == 0
+
+
+class TestVerify:
+    def test_other_data(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        status, out, _ = run(capsys, "verify", model, table)
+        assert status == 0
+        assert "the certificate holds" in out
+        X = values()
+        X[0, 0] += 1.0
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, out, _ = run(capsys, "verify", model, other)
+        assert status == 1
+        assert "does NOT hold" in out
+        assert "does not hold the training data of the model" in out
+
+    def test_data_that_differ_too_little_for_the_certificate(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        X = values()
+        X[0, 0] += 1e-12
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, out, _ = run(capsys, "verify", model, other, "--json", "--quiet")
+        assert status == 1
+        assert not json.loads(out)["valid"]
+
+    def test_bounds_that_cannot_be_computed_are_null(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        header, *lines = sample_rows()
+        other = write_rows(tmp_path / "other.csv", [header, *([*row[:-1], "x" + row[-1]] for row in lines)])
+        status, out, _ = run(capsys, "verify", model, other, "--json")
+        assert status == 1
+        assert json.loads(out, parse_constant=pytest.fail)["upper"] is None
+
+    def test_labels_are_needed(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
+        status, _, err = run(capsys, "verify", model, bare)
+        assert status == 2
+        assert "diagnosis" in err
+
+
+class TestReport:
+    def test_fit_and_report_write_the_same_page(self, table, tmp_path, capsys):
+        model, page = tmp_path / "m.skops", tmp_path / "fit.html"
+        effort = ["--permutations", "19", "--folds", "3", "--radii", "3"]
+        arguments = ["fit", table, "--target", "diagnosis", "--out", model, "--report", page, *effort]
+        status, out, _ = run(capsys, *arguments)
+        assert status == 0
+        assert str(page) in out
+        status, out, _ = run(capsys, "report", model, table, *effort)
+        assert status == 0
+        again = tmp_path / "m.html"
+        assert out == f"{again}\n"
+        text, other = (path.read_text(encoding="utf-8") for path in (page, again))
+        assert "<script>alert" not in text
+        assert "Took the first column, &#39;patient&#39;, as the names of the samples" in text
+        # But for the commands that made them, and the notes of two ways to read, the pages are the same.
+        lines = set(text.splitlines()) ^ set(other.splitlines())
+        assert len(lines) <= 4
+        assert any("minimaxrisk fit" in line for line in lines)
+
+    def test_other_data(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+        X = values()
+        X[0, 0] += 1.0
+        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        status, _, err = run(capsys, "report", model, other, "--out", tmp_path / "r.html")
+        assert status == 1
+        assert "A report is about a model and its training data" in err
+        assert not (tmp_path / "r.html").exists()
+
+
+class TestCompare:
+    @pytest.fixture(autouse=True)
+    def quick_forest(self, monkeypatch):
+        def few_trees(*arguments, **options):
+            estimators = usual_rivals(*arguments, **options)
+            estimators["random forest"].set_params(n_estimators=5)
+            return estimators
+
+        monkeypatch.setattr(gathering, "usual_rivals", few_trees)
+
+    FEW = ("--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee")
+
+    def test_terminal_json_and_page_agree(self, table, capsys, tmp_path):
+        page, model = tmp_path / "report.html", tmp_path / "m.skops"
+        arguments = [table, "--target", "diagnosis", *self.FEW, "--scale", "clip", "--compare", "--seed", 2]
+        found = fit_json(capsys, *arguments, "--report", page)["comparison"]
+        assert found["n_folds"] == 3
+        assert found["left_out"] == {}
+        ours = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
+        folds = StratifiedKFold(3, shuffle=True, random_state=2)
+        by_hand = compare({"this model": ours, **gathering.usual_rivals(2)}, values(), labels(), cv=folds)
+        assert [one["name"] for one in found["classifiers"]] == list(by_hand.names)
+        assert [one["error"] for one in found["classifiers"]] == by_hand.mean_errors.tolist()
+        assert [one["difference"] for one in found["classifiers"]] == [None, *by_hand.differences[1:]]
+        assert "difference" in found["sentence"]
+        assert found["sentence"] in html.unescape(page.read_text(encoding="utf-8"))
+        assert found["how"] in html.unescape(page.read_text(encoding="utf-8"))
+        _, out, _ = run(capsys, "fit", *arguments, "--report", page, "--out", model)
+        assert found["sentence"] in unwrapped(out)
+        for one in found["classifiers"][1:]:
+            difference = f"{one['difference']:+.3f} ± {one['difference_error']:.3f}".replace("-", "−")
+            (line,) = [line for line in out.splitlines() if line.strip().startswith(one["name"])]
+            assert line.split(one["name"])[1].split()[0] == f"{one['error']:.3f}"
+            assert difference in line
+            assert difference in page.read_text(encoding="utf-8")
+        again = tmp_path / "again.html"
+        status, *_ = run(capsys, "report", model, table, *self.FEW, "--compare", "--seed", 2, "--out", again)
+        assert status == 0
+        assert found["sentence"] in html.unescape(again.read_text(encoding="utf-8"))
+
+    def test_off_unless_asked_for(self, table, capsys, tmp_path):
+        arguments = [table, "--target", "diagnosis", *self.FEW, "--report", tmp_path / "report.html"]
+        assert fit_json(capsys, *arguments)["comparison"] is None
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert "other classifiers" not in out
+
+    def test_gaps_are_filled_before_the_folds(self, tmp_path, capsys):
+        X = values()
+        X[3, 2] = np.nan
+        rows = [["" if cell == "nan" else cell for cell in row] for row in sample_rows(X)]
+        table, page = write_rows(tmp_path / "gaps.csv", rows), tmp_path / "report.html"
+        arguments = ["--target", "diagnosis", "--impute", "median", *self.FEW, "--compare", "--report", page]
+        how = fit_json(capsys, table, *arguments)["comparison"]["how"]
+        words = "Missing values were filled before, by medians of all samples and not fold by fold."
+        assert words in how
+        assert words in page.read_text(encoding="utf-8")
+
+    def test_a_class_of_one_sample(self, tmp_path, capsys):
+        rows = sample_rows()
+        rows = [row for row in rows if row[-1] != "ill"] + [row for row in rows if row[-1] == "ill"][:1]
+        table, page = write_rows(tmp_path / "lonely.csv", rows), tmp_path / "report.html"
+        arguments = [table, "--target", "diagnosis", *self.FEW, "--compare", "--report", page]
+        found = fit_json(capsys, *arguments)["comparison"]
+        assert found["classifiers"] == []
+        assert found["sentence"].startswith("Not computed: class ill has a single sample")
+        assert found["sentence"] in page.read_text(encoding="utf-8")
+        _, out, _ = run(capsys, "fit", *arguments)
+        assert found["sentence"] in unwrapped(out)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [([], "is part of a report"), (["--report", "r.html", "--folds", 0], "needs folds to compare on")],
+    )
+    def test_what_it_needs(self, table, capsys, monkeypatch, options, message):
+        monkeypatch.chdir(table.parent)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--compare", *options)
+        assert status == 2
+        assert "--compare" in err
+        assert message in err
+        assert list(table.parent.iterdir()) == [table]
+
+
+@pytest.mark.parametrize(
+    ("options", "unused"),
+    [
+        (
+            ["--folds", 3, "--radii", 5, "--repeats", 2, "--links", "ncbi"],
+            "--folds, --links, --radii, --repeats",
+        ),
+        (["--folds", 10], "--folds"),
+        (["--folds", 3, "--batch", "plate"], None),
+        (["--annotation", "genes.csv"], "--annotation"),
+        (["--annotation", "genes.csv", "--genes", "selected.csv"], None),
+        ([], None),
+    ],
+)
+def test_options_of_a_report_that_is_not_asked_for(tmp_path, capsys, monkeypatch, options, unused):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{'ill' if i % 2 else 'well'},{'ab'[i // 2 % 2]},{i % 2 + i % 3 / 7},{i % 5}.5" for i in range(24)
+    ]
+    Path("table.csv").write_text("\n".join(["diagnosis,plate,g1,g2", *rows]))
+    Path("genes.csv").write_text("name,symbol\ng1,TP53\ng2,MYC\n")
+    ignored = [] if "--batch" in options else ["--ignore", "plate"]
+    arguments = ["table.csv", "--target", "diagnosis", "--no-guarantee", *ignored, *options]
+    status, _, err = run(capsys, "fit", *arguments)
+    assert status == 0, err
+    told = re.findall(r"Without --report nothing is done with ([^.]*)\.", unwrapped(err))
+    assert told == ([] if unused is None else [unused])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class TestTerminal:
+    def test_progress_on_a_terminal_only(self, table, capsys, monkeypatch):
+        """The certified interval is shown while it closes, and only to a person."""
+        arguments = ("fit", table, "--target", "diagnosis")
+        status, _, err = run(capsys, *arguments)
+        assert status == 0
+        assert "<= R* <=" not in err
+        terminal = Terminal()
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys, "stderr", terminal)
+        status, out, _ = run(capsys, *arguments)
+        assert status == 0
+        assert "<= R* <=" in terminal.getvalue()
+        assert "iteration" not in out
+
+    def test_interrupt(self, tmp_path):
+        """During the imports, most of the first two seconds, and at work; one process, which imports once."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((60, 300))
+        np.savez(tmp_path / "X.npz", X=X, y=rng.integers(0, 2, 60))
+        code = (
+            "import contextlib, io, signal, sys\n"
+            "class Interrupt:\n"
+            "    module = None\n"
+            "    def find_spec(self, name, path, target=None):\n"
+            "        if name == self.module: raise KeyboardInterrupt\n"
+            "interrupt = Interrupt()\n"
+            "sys.meta_path.insert(0, interrupt)\n"
+            "from minimaxrisk.app.cli import main\n"
+            "for interrupt.module in ('typer', 'sklearn', 'highspy'):\n"
+            "    with contextlib.redirect_stderr(io.StringIO()) as said:\n"
+            "        status = main()\n"
+            "    print(interrupt.module, status, said.getvalue())\n"
+            "del sys.meta_path[0]\n"
+            "from minimaxrisk._utils.parallel import listening\n"
+            # Tests that were started in the background hand down that interrupts are not for them.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "with listening(lambda *_: print('at work', flush=True)): sys.exit(main())"
+        )
+        command = [sys.executable, "-c", code, "fit", str(tmp_path / "X.npz")]
+        command += ["--permutations", "100000", "--out", str(tmp_path / "m.skops")]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+        with subprocess.Popen(command, env=one_thread, **pipes) as process:
+            try:
+                said = [process.stdout.readline() for _ in range(4)]
+                assert said == ["typer 130 \n", "sklearn 130 \n", "highspy 130 \n", "at work\n"]
+                err = interrupted(process)
+            finally:
+                process.kill()
+        # Where the signal arrives inside exec, Python itself dies of it; a shell says 130 in both cases.
+        assert process.returncode in (130, -signal.SIGINT)
+        assert "Traceback" not in err
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["X.npz"]
+
+
+def interrupted(process):
+    """What the process said on standard error; a signal that falls into a callback of C may be lost."""
+    for _ in range(12):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=5)[1]
+    raise AssertionError("the process does not heed an interrupt")
+
+
+def _commands():
+    group = typer.main.get_command(command_line.app)
+    for name in ("fit", "predict", "verify", "report", "demo"):
+        yield name, group.commands[name]
+
+
+@pytest.mark.parametrize(("name", "command"), list(_commands()))
+def test_every_option_is_documented_with_an_example(name, command):
+    assert f"minimaxrisk {name}" in command.help
+    for option in command.params:
+        if option.param_type_name == "argument" or option.is_flag:
+            assert option.help or option.name == "help"
+        else:
+            assert option.opts[0] in option.help, option.name
+
+
+def test_help_does_not_wait_for_numerical_packages():
+    """One process for all of them: what one brings is still there after the next."""
+    script = (
+        "import sys; from minimaxrisk.app.cli import main\n"
+        "for command in ('', 'fit', 'predict', 'verify', 'report', 'demo', 'datasets'):\n"
+        "    status = main([*command.split(), '--help'])\n"
+        "    found = {'numpy', 'scipy', 'sklearn', 'highspy'} & set(sys.modules)\n"
+        "    if status or found: sys.exit(f'{command}: status {status}, {found}')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Usage") == 7
+
+
+def test_completion(capsys, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    # Typer looks for the shell when it makes the command.
+    monkeypatch.setattr("minimaxrisk.app.cli.app._command", command_line._command.__wrapped__)
+    status, out, _ = run(capsys, "--show-completion", "bash")
+    assert status == 0
+    assert "COMPLETE" in out

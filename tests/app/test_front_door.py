@@ -1,0 +1,844 @@
+"""No silent wrong answer at the command line: plausible files that are not what they seem."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import warnings
+import zipfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.lib import format as npy
+from scipy import sparse
+
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    error_bound,
+    minimax_risk_path,
+    permutation_test,
+    training_scale,
+)
+from minimaxrisk._utils.parallel import listening
+from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
+from minimaxrisk.app import storage
+from minimaxrisk.app.cli import main, reporting
+from minimaxrisk.app.cli.console import Console, Part
+from minimaxrisk.app.files import ReadOptions, read_training_study
+from minimaxrisk.app.files.features import without_duplicates
+from minimaxrisk.app.storage import load_model, save_model
+from minimaxrisk.exceptions import UninformativeRadiusWarning
+from terminal import unwrapped
+from tests.study_files import write_rows
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+N_TRAIN, N_NEW, N_GENES = 40, 20, 60
+QUICK = ("--permutations", 0, "--folds", 0, "--radii", 0, "--no-guarantee")
+GENES = [f"gene_{j}" for j in range(N_GENES)]
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+def expression(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Raw intensities, log-normal, as a scanner gives them; ten genes are three times as high in the ill."""
+    rng = np.random.default_rng(seed)
+    y = np.resize(["ill", "well"], n)
+    level = np.random.default_rng(0).uniform(5.0, 9.0, N_GENES)
+    logarithms = level + 0.5 * rng.standard_normal((n, N_GENES))
+    logarithms[y == "ill", :10] += 1.1
+    return np.exp(logarithms), y
+
+
+def write_study(path: Path, X: np.ndarray, y: np.ndarray | None = None) -> Path:
+    rows = [["sample", *GENES, *([] if y is None else ["diagnosis"])]]
+    rows += [[f"s{i}", *map(repr, x), *([] if y is None else [y[i]])] for i, x in enumerate(X.tolist())]
+    return write_rows(path, rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The raw study, a model of it with plain radius, and one with radii that cover."""
+    folder = tmp_path_factory.mktemp("front_door")
+    study = write_study(folder / "study.csv", *expression(N_TRAIN, seed=1))
+    for name, radius in (("plain", "1"), ("bootstrap", "bootstrap")):
+        command = [
+            "fit",
+            study,
+            "--target",
+            "diagnosis",
+            "--radius",
+            radius,
+            "--out",
+            folder / f"{name}.skops",
+        ]
+        assert main([*map(str, command), "--quiet"]) == 0
+    return folder
+
+
+OTHER_SCALES = {
+    "logarithms": (np.log2, "base-2 logarithms of such values"),
+    "units": (lambda X: 100.0 * X, "values about 100 times as large"),
+    "standardised": (lambda X: (X - X.mean(axis=0)) / X.std(axis=0), "mean 0 and standard deviation 1"),
+}
+
+
+class TestNewSamplesOnAnotherScale:
+    @pytest.mark.parametrize("name", OTHER_SCALES)
+    def test_are_called_so_and_get_no_bound(self, name, folder, tmp_path, capsys):
+        change, explanation = OTHER_SCALES[name]
+        new = write_study(tmp_path / "new.csv", change(expression(N_NEW, seed=2)[0]))
+        status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--quiet")
+        assert status == 0
+        assert "WARNING" in err  # whatever --quiet says
+        assert "another scale" in err
+        assert explanation in err
+        rows = list(csv.DictReader(out.splitlines()))
+        assert {row["on_training_scale"] for row in rows} == {"no"}
+        found = json.loads(run(capsys, "predict", folder / "bootstrap.skops", new, "--json")[1])
+        assert found["error_bound"] is None
+        assert not any(row["on_training_scale"] for row in found["predictions"])
+
+    @pytest.mark.parametrize("name", ["logarithms", "units"])
+    def test_a_single_sample_is_enough(self, name, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", OTHER_SCALES[name][0](expression(N_NEW, seed=2)[0])[:1])
+        _, out, err = run(capsys, "predict", folder / "plain.skops", new)
+        assert "the sample is on another scale" in err
+        assert out.splitlines()[1].endswith(",no")
+
+    def test_strict_refuses(self, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", np.log2(expression(N_NEW, seed=2)[0]))
+        predictions = tmp_path / "predictions.csv"
+        command = ("predict", folder / "plain.skops", new, "--strict", "--out", predictions)
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "as --strict says" in err
+        assert not predictions.exists()
+
+    def test_honest_samples_are_not(self, folder, tmp_path, capsys):
+        new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
+        status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--strict")
+        assert status == 0
+        assert "WARNING" not in err
+        assert "the error of labels drawn from predict_proba of this model is at most" in err
+        assert all(line.endswith(",yes") for line in out.splitlines()[1:])
+
+    def test_one_of_many_is_named_and_left_out_of_the_bound(self, folder, tmp_path, capsys):
+        X = expression(N_NEW, seed=2)[0]
+        X[3] *= 100.0
+        _, out, err = run(capsys, "predict", folder / "bootstrap.skops", write_study(tmp_path / "n.csv", X))
+        assert "1 of 20 samples is unlike all training data" in err
+        assert "These are 's3'." in err
+        assert "about the samples on the scale of the training data alone" in err
+        assert [
+            row["sample"] for row in csv.DictReader(out.splitlines()) if row["on_training_scale"] == "no"
+        ] == ["s3"]
+
+    def test_behind_a_scaler_that_clips(self, folder, tmp_path, capsys):
+        """Clipped values look alike on every scale."""
+        model = tmp_path / "clip.skops"
+        study = folder / "study.csv"
+        run(capsys, "fit", study, "--target", "diagnosis", "--scale", "clip", "--out", model)
+        new = write_study(tmp_path / "new.csv", 100.0 * expression(N_NEW, seed=2)[0])
+        assert "another scale" in run(capsys, "predict", model, new)[2]
+
+    def test_files_of_older_releases_are_read(self, folder, tmp_path, capsys):
+        old = tmp_path / "old.skops"
+        save_model(replace(load_model(folder / "plain.skops"), training_scale=None), old)
+        new = write_study(tmp_path / "new.csv", expression(N_NEW, seed=2)[0])
+        status, out, err = run(capsys, "predict", old, new)
+        assert status == 0
+        assert "older release" in err
+        assert "on_training_scale" not in out
+
+    def test_in_python(self):
+        X, y = expression(N_TRAIN, seed=1)
+        model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+        scale = training_scale(model, X, y)
+        assert scale.compare(expression(N_NEW, seed=2)[0]).agrees
+        assert scale.compare(np.log(expression(N_NEW, seed=2)[0])).looks_like.startswith("natural logarithms")
+        with pytest.raises(ValueError, match="X must have the 60 columns of the training data, got shape"):
+            scale.compare(X[:, :5])
+
+
+def test_one_new_patient_gets_a_prediction_and_a_note(folder, tmp_path, capsys):
+    new = write_study(tmp_path / "new.csv", expression(1, seed=2)[0])
+    status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new)
+    assert status == 0
+    assert len(out.splitlines()) == 2
+    assert "from a single new sample" in err
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Three measurements of each of 16 patients, nearly the same."""
+    of_patient, label = expression(16, seed=4)
+    noise = np.exp(0.05 * np.random.default_rng(3).standard_normal((48, N_GENES)))
+    patient = np.repeat([f"P{i}" for i in range(16)], 3)
+    return np.repeat(of_patient, 3, axis=0) * noise, np.repeat(label, 3), patient
+
+
+class TestSamplesThatBelongTogether:
+    @staticmethod
+    def write(path, X, y, **columns):
+        rows = [["sample", *GENES, *columns, "diagnosis"]]
+        rows += [
+            [f"s{i}", *map(repr, x), *(column[i] for column in columns.values()), y[i]]
+            for i, x in enumerate(X.tolist())
+        ]
+        return write_rows(path, rows)
+
+    def test_groups_reach_every_part(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table, model = self.write(tmp_path / "study.csv", X, y, patient=patient), tmp_path / "m.skops"
+        options = ("--groups", "patient", "--permutations", 19, "--folds", 3, "--radii", 2)
+        command = ("fit", table, "--target", "diagnosis", *options, "--out", model, "--json")
+        status, out, err = run(capsys, *command, "--report", tmp_path / "r.html")
+        assert status == 0, err
+        found = json.loads(out)
+        own = MinimaxRiskClassifier(random_state=0).fit(X, y, groups=patient)
+        assert found["n_features"] == N_GENES  # patients are no feature
+        assert found["worst_case_error"] == own.worst_case_error_
+        null = permutation_test(own, X, y, 19, groups=patient, random_state=0)
+        assert found["permutation_test"]["pvalue"] == null.pvalue
+        assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
+        left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
+        assert found["cross_validation"]["predict_error"] == left_out.errors[1]
+        assert found["guarantee"]["value"] == (
+            error_bound(own, X, y, groups=patient, n_folds=3, random_state=0).value
+        )
+        assert "16 groups of 48 samples by 'patient' stay together" in err
+        assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
+
+    def test_folds_keep_patients_whole(self, measured):
+        _, y, patient = measured
+        model = MinimaxRiskClassifier()
+        model.classes_ = np.unique(y)
+        for train, test in stratified_folds(model, y, 4, 0, patient).split(np.zeros(len(y))):
+            assert not set(patient[train]) & set(patient[test])
+            assert set(y[test]) == set(y)
+
+    def test_patients_in_the_labels_file(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table = write_study(tmp_path / "genes.csv", X)
+        rows = [["sample", "who", "diagnosis"], *([f"s{i}", patient[i], y[i]] for i in range(len(y)))]
+        labels = write_rows(tmp_path / "labels.csv", rows[:1] + rows[:0:-1])
+        status, _, err = run(capsys, "fit", table, "--labels", labels, "--groups", "who", "--no-guarantee")
+        assert status == 0, err
+        assert "16 groups" in err
+
+    def test_a_patient_of_two_classes_is_named(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        table = self.write(tmp_path / "study.csv", X, np.resize(["ill", "well"], len(y)), patient=patient)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--groups", "patient")
+        assert status == 2
+        assert "'P0'" in err
+        assert "--batch patient" in err
+
+    def test_a_column_that_is_not_there(self, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--groups", "diagnosi")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "did you mean 'diagnosis'" in err
+
+    @pytest.mark.parametrize("is_visible", [True, False])
+    def test_batches_are_described_and_tested(self, is_visible, tmp_path, capsys):
+        X, y = expression(60, seed=5)
+        plate = np.resize(["A", "A", "B", "B"], 60)
+        if is_visible:
+            X[plate == "B"] *= 3.0
+        table = self.write(tmp_path / "study.csv", X, y, plate=plate)
+        command = ("fit", table, "--target", "diagnosis", "--batch", "plate", "--permutations", 19, "--json")
+        _, out, err = run(capsys, *command)
+        assert "2 batches (A: ill 15, well 15; B: ill 15, well 15)" in err
+        assert ("The batch can be told from the selected columns" in err) == is_visible
+        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, strata=plate, random_state=0)
+        assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
+
+    def test_a_batch_of_one_patient(self, measured, tmp_path, capsys):
+        X, y, patient = measured
+        plate = np.where(np.asarray(patient) == patient[0], "A", "B")
+        table = self.write(tmp_path / "study.csv", X, y, patient=patient, plate=plate)
+        command = ("fit", table, "--target", "diagnosis", "--groups", "patient", "--batch", "plate")
+        status, _, err = run(capsys, *command, "--no-guarantee")
+        assert status == 0, err
+        assert "was not asked: a batch has a single group of samples, which cannot be used both to" in err
+
+    def test_batches_of_one_class_each(self, tmp_path, capsys):
+        X, y = expression(24, seed=5)
+        table = self.write(tmp_path / "study.csv", X, y, day=np.where(y == "ill", "Monday", "Tuesday"))
+        command = ("fit", table, "--target", "diagnosis", "--batch", "day", "--permutations", 9)
+        status, _, err = run(capsys, *command, "--no-guarantee")
+        assert status == 0
+        assert "EVERY BATCH HOLDS ONE CLASS ONLY" in err
+        assert "permutes labels over all samples" in err
+
+
+TITLED = "Supplementary Table 2, expression of {n} genes"
+
+
+class TestEverydayTables:
+    """Tables as people have them, which ended in a dead end."""
+
+    @pytest.fixture
+    def rows(self):
+        X, y = expression(24, seed=6)
+        header = ["sample", *GENES, "diagnosis"]
+        return [header, *([f"s{i}", *(f"{v:.3f}" for v in x), y[i]] for i, x in enumerate(X))]
+
+    def fitted(self, capsys, path, *options):
+        status, out, err = run(
+            capsys, "fit", path, "--target", "diagnosis", "--no-guarantee", "--json", *options
+        )
+        assert status == 0, err
+        return json.loads(out), err
+
+    @pytest.mark.parametrize(
+        ("how", "n_features", "value"), [("mean", 59, 1.5), ("max", 59, 2.0), ("suffix", 60, 1.0)]
+    )
+    def test_genes_of_the_same_name(self, how, n_features, value, rows, tmp_path, capsys):
+        rows[0][1:3] = ["TP53", "TP53"]
+        for row in rows[1:]:
+            row[1:3] = ["1", "2"]
+        table, model = write_rows(tmp_path / "t.csv", rows), tmp_path / "m.skops"
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "--duplicates mean" in err
+        found, err = self.fitted(capsys, table, "--duplicates", how, "--out", model)
+        assert found["n_features"] == n_features
+        assert "2 columns share 1 name ('TP53')" in err
+        study = read_training_study(table, target="diagnosis", options=ReadOptions(duplicates=how))
+        assert study.X[0, 0] == value
+        assert study.feature_names[:2].tolist() == ["TP53", "TP53.2" if how == "suffix" else "gene_2"]
+        # The model reads new samples in the same way.
+        assert run(capsys, "predict", model, table)[0] == 0
+        assert run(capsys, "verify", model, table)[0] == 0
+
+    def test_genes_of_the_same_name_in_rows(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        names = [*GENES[:-1], GENES[0]]
+        samples = [f"s{i}" for i in range(24)]
+        table = write_rows(
+            tmp_path / "t.csv", [["symbol", *samples], *([g, *x] for g, x in zip(names, X.T, strict=True))]
+        )
+        labels = write_rows(tmp_path / "l.csv", [["id", "diagnosis"], *zip(samples, y, strict=True)])
+        assert run(capsys, "fit", table, "--labels", labels)[0] == 2
+        found, _ = self.fitted(capsys, table, "--labels", labels, "--duplicates", "mean")
+        assert found["n_features"] == N_GENES - 1
+        for container in (np.asarray, sparse.csr_matrix):
+            for how, expected in (("mean", (X[:, 0] + X[:, -1]) / 2), ("max", np.maximum(X[:, 0], X[:, -1]))):
+                merged, kept, _ = without_duplicates(container(X), names, how, "t")
+                merged = merged.toarray() if sparse.issparse(merged) else merged
+                np.testing.assert_allclose(merged[:, 0], expected)
+                np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
+                assert kept == names[:-1]
+
+    @pytest.mark.parametrize(("how", "expected"), [("mean", 3.0), ("max", 4.0)])
+    def test_gaps_in_genes_of_the_same_name(self, how, expected):
+        X = np.array([[1.0, np.nan, 3.0], [2.0, 4.0, 0.0], [np.nan, np.nan, 1.0]])
+        for container in (np.asarray, sparse.csr_matrix):
+            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], how, "t")
+            merged = merged.toarray() if sparse.issparse(merged) else merged
+            np.testing.assert_array_equal(merged, [[1.0, 3.0], [expected, 0.0], [np.nan, 1.0]])
+
+    def test_cells_of_spreadsheets(self, rows, tmp_path, capsys):
+        """Thousands with commas, a typographer's minus, and what is not available."""
+        plain = [list(row) for row in rows]
+        for i, row in enumerate(rows[1:]):
+            for j in range(1, 1 + N_GENES):
+                value = float(row[j]) * 100
+                row[j], plain[1 + i][j] = f"{value:,.3f}", f"{value:.3f}"
+            row[5], plain[1 + i][5] = f"\N{MINUS SIGN}{i}.5", f"-{i}.5"
+        rows[3][7], plain[3][7] = "#N/A", ""
+        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
+            own = write_rows(tmp_path / name, rows, delimiter)
+            expected = write_rows(tmp_path / f"plain_{name}", plain, delimiter)
+            found, err = self.fitted(capsys, own, "--impute", "median")
+            assert "1,234.5 was read as 1234.5" in err
+            assert (
+                found["worst_case_error"]
+                == (self.fitted(capsys, expected, "--impute", "median")[0]["worst_case_error"])
+            )
+
+    @pytest.mark.parametrize(
+        ("word", "explanation"), [("#DIV/0!", "a formula failed"), ("1,234", "may be 1234 or 1.234")]
+    )
+    def test_cells_that_cannot_be_read_are_explained(self, word, explanation, rows, tmp_path, capsys):
+        rows[4][3] = word
+        table = write_rows(tmp_path / "t.csv", rows)
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert explanation in err
+
+    def test_commas_are_explained_where_genes_are_in_rows_too(self, rows, tmp_path, capsys):
+        lines = [list(line) for line in zip(*rows, strict=True)]
+        for line in lines[2:]:
+            line[1:] = [f"{1 + j % 9},{100 + j}" for j in range(len(line) - 1)]
+        table = write_rows(tmp_path / "t.csv", lines, ";")
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "may be 1100 or 1.100: export the table" in err
+
+    def test_a_title_is_found_and_said(self, rows, tmp_path, capsys):
+        title = [[TITLED.format(n=N_GENES)], [], ["values in arbitrary units"]]
+        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
+            _, err = self.fitted(capsys, write_rows(tmp_path / name, [*title, *rows], delimiter))
+            assert "Skipped 2 lines above the table, a title: 'Supplementary Table 2, expr" in err
+
+    def test_lines_to_skip(self, rows, tmp_path, capsys):
+        table = write_rows(tmp_path / "t.csv", [["a", "b"], ["c", "d"], *rows])
+        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
+        assert status == 2
+        assert "--skip-lines 2" in err
+        assert self.fitted(capsys, table, "--skip-lines", 2)[0]["n_samples"] == 24
+
+    def test_labels_on_another_sheet(self, rows, tmp_path, capsys):
+        book = pytest.importorskip("openpyxl").Workbook()
+        book.active.title = "Expression"
+        clinical = book.create_sheet("Patients")
+        for row in rows:
+            book.active.append([float(v) if v.replace(".", "").isdecimal() else v for v in row[:-1]])
+            clinical.append([row[0], row[-1]])
+        book.save(tmp_path / "t.xlsx")
+        path = tmp_path / "t.xlsx"
+        status, _, err = run(capsys, "fit", path, "--target", "diagnosis")
+        assert status == 2
+        assert "--labels-sheet Patients" in err
+        found, err = self.fitted(capsys, path, "--labels-sheet", "Patients")
+        assert found["classes"] == {"ill": 12, "well": 12}
+        assert "Labels were joined by the column 'sample' of the sheet 'Patients'." in err
+        assert run(capsys, "fit", path, "--labels", path)[0] == 2
+
+    @pytest.mark.parametrize("version", ["#1.2", "#1.3"])
+    def test_descriptions_of_genes_go_to_their_table(self, version, tmp_path, capsys):
+        """Those of a GCT file by themselves; those that repeat the name say nothing and are left out."""
+        X, y = expression(24, seed=6)
+        about = ["Description"] if version == "#1.2" else ["id", "Description"]
+        sizes = [N_GENES, 24] if version == "#1.2" else [N_GENES, 24, 2, 1]
+        rows = [[version], sizes, ["Name", *about, *(f"s{i}" for i in range(24))]]
+        rows += [] if version == "#1.2" else [["diagnosis", "na", "na", *y]]
+        for j, gene in enumerate(GENES):
+            rows.append([gene, *([gene] if len(about) > 1 else []), f"about {gene}", *X[:, j]])
+        pairs = [["s", "diagnosis"], *([f"s{i}", label] for i, label in enumerate(y))]
+        labels = write_rows(tmp_path / "labels.csv", pairs)
+        told = ["--labels", labels] if version == "#1.2" else ["--target", "diagnosis"]
+        table = tmp_path / "genes.csv"
+        path = write_rows(tmp_path / "t.gct", rows, "\t")
+        status, _, said = run(capsys, "fit", path, *told, "--no-guarantee", "--genes", table)
+        assert status == 0, said
+        assert f"Columns that describe the genes are no samples: {', '.join(map(repr, about))}." in said
+        with table.open() as file:
+            genes = list(csv.DictReader(file))
+        assert genes
+        assert all(gene["Description"] == f"about {gene['feature']}" for gene in genes)
+        assert "id" not in genes[0]
+
+    def test_clinical_columns_are_asked_about(self, rows, tmp_path, capsys):
+        for i, row in enumerate(rows):
+            row[-1:-1] = ["age_at_diagnosis", "OS.time"] if not i else [f"{50 + i}.5", f"{i}.25"]
+        _, err = self.fitted(capsys, write_rows(tmp_path / "t.csv", rows))
+        assert "'age_at_diagnosis', 'OS.time' are called like clinical data" in err
+        assert "pass --ignore age_at_diagnosis --ignore OS.time" in err
+        # A table of clinical columns alone is what it is.
+        short = [[row[0], *row[-8:]] for row in rows]
+        assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
+
+
+class TestASeriesMatrixAsItWasDownloaded:
+    """From the file alone to the page, by what the messages say."""
+
+    @pytest.fixture
+    def series(self, tmp_path):
+        X, y = expression(24, seed=6)
+        samples = [f"GSM{310000 + i}" for i in range(24)]
+        lines = [
+            ["!Series_title", "A study"],
+            ["!Sample_title", *(f"{label}, patient {i}" for i, label in enumerate(y))],
+            ["!Sample_geo_accession", *samples],
+            ["!Sample_characteristics_ch1", *(f"disease state: {label}" for label in y)],
+            ["!Sample_characteristics_ch1", *(f"age: {40 + i}" for i in range(24))],
+            ["!series_matrix_table_begin"],
+            ["ID_REF", *samples],
+            *([gene, *values] for gene, values in zip(GENES, X.T.tolist(), strict=True)),
+            ["!series_matrix_table_end"],
+        ]
+        quoted = (
+            "\t".join(
+                str(cell) if isinstance(cell, float) or cell[0] == "!" else f'"{cell}"' for cell in line
+            )
+            for line in lines
+        )
+        text = "\n".join(quoted)
+        path = tmp_path / "GSE1_series_matrix.txt.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+        return path
+
+    def test_the_next_command_is_told(self, series, capsys):
+        status, _, said = run(capsys, "fit", series)
+        assert status == 2
+        assert """It could be 'disease state' (ill, well); for example --target "disease state".""" in said
+
+    def test_a_second_column_after_one_option(self, series, capsys):
+        status, _, said = run(capsys, "fit", series, "--target", "x", "--ignore", "age", "sex")
+        assert status == 2
+        words = unwrapped(said)
+        assert "(sex). A name with spaces" in words
+        assert "For several columns repeat the option: --ignore age --ignore sex." in words
+
+    def test_quotes_that_were_left_out(self, series, capsys):
+        status, _, said = run(capsys, "fit", series, "--target", "disease", "state")
+        assert status == 2
+        words = unwrapped(said)
+        assert re.search(r"extra argument(\(s\))? \(state\)\. A name with spaces in it needs quotes:", words)
+
+    def test_the_page_is_there(self, series, tmp_path, capsys):
+        page = tmp_path / "page.html"
+        status, out, _ = run(capsys, "fit", series, "--target", "disease state", "--report", page, *QUICK)
+        assert status == 0
+        assert f"{page}, to be opened in a browser" in out
+        assert "disease state" in page.read_text(encoding="utf-8")
+
+
+def test_long_names_of_classes_leave_a_feature_a_line(tmp_path, capsys):
+    X, _ = expression(24, seed=6)
+    names = ["gastroesophageal adenocarcinoma", "lung squamous cell carcinoma", "lung adenocarcinoma in situ"]
+    rows = [["sample", *GENES, "tissue"], *([f"s{i}", *x, names[i % 3]] for i, x in enumerate(X.tolist()))]
+    command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "tissue", "--no-guarantee")
+    table = run(capsys, *command)[1].split("larger values speak")[1].splitlines()[1:-1]
+    assert max(map(len, table)) < 140
+    assert any("gastroes…" in line for line in table)
+
+
+class TestSmallThings:
+    def test_only_used_is_suggested_where_it_helps(self, folder, tmp_path, capsys):
+        model = folder / "bootstrap.skops"
+        saved = load_model(model)
+        used = set(saved.feature_names[saved.classifier.selected_features_])
+        X = expression(N_NEW, seed=2)[0]
+        keep = [j for j, name in enumerate(GENES) if name in used]
+        rows = [["sample", *(GENES[j] for j in keep)], *([f"s{i}", *x[keep]] for i, x in enumerate(X))]
+        few = write_rows(tmp_path / "few.csv", rows)
+        status, _, err = run(capsys, "predict", model, few)
+        assert status == 2
+        assert "--only-used" in err
+        assert run(capsys, "predict", model, few, "--only-used")[0] == 0
+        fewer = write_rows(tmp_path / "fewer.csv", [row[:-1] for row in rows])
+        assert "--only-used" not in run(capsys, "predict", model, fewer)[2]
+
+    @pytest.mark.parametrize("command", ["verify", "report"])
+    def test_a_target_that_was_renamed(self, command, folder, tmp_path, capsys):
+        text = (folder / "study.csv").read_text(encoding="utf-8").replace("diagnosis", "disease")
+        (tmp_path / "renamed.csv").write_text(text, encoding="utf-8")
+        more = ("--out", tmp_path / "r.html", *QUICK) if command == "report" else ()
+        arguments = (command, folder / "plain.skops", tmp_path / "renamed.csv", *more)
+        assert run(capsys, *arguments)[0] == 2
+        assert run(capsys, *arguments, "--target", "disease")[0] == 0
+
+    def test_the_radius_is_warned_about_once_per_search(self):
+        script = (
+            "import numpy as np; from sklearn.model_selection import GridSearchCV\n"
+            "from minimaxrisk import MinimaxRiskClassifier\n"
+            "X = np.random.default_rng(0).standard_normal((40, 30)); y = np.arange(40) % 2\n"
+            "GridSearchCV(MinimaxRiskClassifier(), {'radius': [0.5, 1.0]}, cv=3).fit(X, y)\n"
+            "MinimaxRiskClassifier().fit(X, y)\n"
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.resetwarnings()
+            warnings.simplefilter("default")  # once per line, as Python does
+            exec(compile(script, "<script>", "exec"), {"__name__": "__main__"})
+        of_search, of_fit = [found for found in caught if found.category is UninformativeRadiusWarning]
+        assert (of_search.filename, of_search.lineno) == ("<script>", 4)
+        assert "30 features, 40 samples" in str(of_fit.message)
+
+    def test_a_path_with_default_radii(self):
+        X, y = expression(N_TRAIN, seed=1)
+        path = minimax_risk_path(X, y)
+        assert len(path.radii) == 20
+        assert path.worst_case_error[-1] == pytest.approx(0.5)
+        assert path.n_features[-1] == 0 < path.n_features[0]
+
+    def test_a_stability_selection_that_keeps_nothing_says_so(self):
+        X, y = np.random.default_rng(0).standard_normal((24, 30)), np.arange(24) % 2
+        selector = MinimaxRiskSelector(stability=True, threshold=1.0, n_subsamples=4, random_state=0)
+        with pytest.warns(UserWarning, match="no column was selected from 100% of the halves") as caught:
+            selector.fit(X, y)
+        assert caught[0].filename == __file__
+
+    def test_parameters_by_position(self):
+        with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\('auto', coding='signed', radius=2\)\.$"):
+            MinimaxRiskClassifier("auto", "signed", radius=2)
+        with pytest.raises(
+            TypeError, match=r"after 'estimator' .*MinimaxRiskSelector\(None, max_features=5\)"
+        ):
+            MinimaxRiskSelector(None, 5)
+
+
+class TestFilesThatAreWritten:
+    @pytest.mark.slow
+    @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+    def test_a_report_as_pdf(self, folder, tmp_path, capsys):
+        pdf = tmp_path / "report.pdf"
+        status, _, err = run(
+            capsys, "report", folder / "plain.skops", folder / "study.csv", "--out", pdf, *QUICK
+        )
+        assert status == 0, err
+        content = pdf.read_bytes()
+        assert content.startswith(b"%PDF")
+        assert content.rstrip().endswith(b"%%EOF")
+        assert list(tmp_path.iterdir()) == [pdf]
+
+    def test_no_pdf_without_a_browser(self, folder, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+        monkeypatch.setattr(reporting, "BROWSER_FILES", ())
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.pdf")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "install Chromium" in unwrapped(err)
+        assert not any(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(("option", "name"), [("--out", "m.pkl"), ("--report", "r.docx")])
+    def test_endings_of_other_formats(self, option, name, folder, tmp_path, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", option, tmp_path / name)
+        assert run(capsys, *command)[0] == 2
+        assert not any(tmp_path.iterdir())
+
+    def test_a_report_does_not_overwrite_unasked(self, folder, tmp_path, capsys):
+        model = shutil.copy(folder / "plain.skops", tmp_path / "m.skops")
+        (tmp_path / "m.html").write_text("mine")
+        status, _, err = run(capsys, "report", model, folder / "study.csv", *QUICK)
+        assert status == 2
+        assert "exists already" in err
+        assert (tmp_path / "m.html").read_text() == "mine"
+
+    def test_a_full_disk_is_named(self, folder, tmp_path, capsys, monkeypatch):
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", write)
+        model = tmp_path / "m.skops"
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--no-guarantee", "--out", model)
+        status, _, err = run(capsys, *command)
+        assert status == 1
+        assert f"{model} cannot be written (No space left on device)" in err
+        assert not any(tmp_path.iterdir())
+
+    def test_a_name_that_cannot_be_printed(self, folder, tmp_path, capsys):
+        name = os.fsdecode(os.fsencode(tmp_path) + b"/st\xffudy.csv")
+        try:
+            shutil.copy(folder / "study.csv", name)
+        except OSError:
+            pytest.skip("the file system has no such names")
+        model, page = tmp_path / "m.skops", tmp_path / "r.html"
+        command = ("fit", name, "--target", "diagnosis", *QUICK, "--out", model, "--report", page)
+        status, out, err = run(capsys, *command)
+        assert status == 0, err
+        assert "st\\udcffudy.csv: 40 samples" in out
+        assert "st\\udcffudy.csv" in load_model(model).command
+        assert page.exists()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+    def test_terminated_while_writing(self, folder, tmp_path, capsys, monkeypatch):
+        """The half-written file is removed, and the handlers of the process are what they were."""
+
+        def write(self, content):
+            with self.open("wb") as file:
+                file.write(content[:10])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        monkeypatch.setattr(Path, "write_bytes", write)
+        before = signal.getsignal(signal.SIGTERM)
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--no-guarantee")
+        assert run(capsys, *command, "--out", tmp_path / "m.skops")[0] == 143
+        assert not any(tmp_path.iterdir())
+        assert signal.getsignal(signal.SIGTERM) == before
+
+    @pytest.mark.parametrize("n", [10**20, "1e20"])
+    def test_more_permutations_than_anybody_waits_for(self, n, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--permutations", n)
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert "would take 3.2e+13 GB of memory and, even at 1000 a second, 1.16e+12 days" in err
+
+    @pytest.mark.parametrize("n", ["1.5", "-5", "many", "inf", "nan"])
+    def test_what_is_no_number_of_permutations(self, n, folder, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", f"--permutations={n}")
+        status, _, err = run(capsys, *command)
+        assert status == 2
+        assert f"expected a whole number such as 199, or 0 for none, got '{n}'" in unwrapped(err)
+
+    def test_fewer_folds_than_asked_for_are_told_of(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        y = np.where(np.arange(24) < 3, "rare", "common")
+        study, page = write_study(tmp_path / "t.csv", X, y), tmp_path / "r.html"
+        effort = ("--permutations", 0, "--radii", 0, "--no-guarantee")
+        said = run(capsys, "fit", study, "--target", "diagnosis", "--report", page, *effort)[2]
+        note = "The cross-validation has 3 folds and not 10, since class 'rare' has only 3 samples."
+        assert note in said
+        assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
+
+    def test_fewer_folds_because_of_few_groups(self, tmp_path, capsys):
+        X, _ = expression(24, seed=6)
+        y = np.where(np.arange(24) < 16, "few patients", "many")
+        patients = [*(f"p{i // 4}" for i in range(16)), *(f"q{i}" for i in range(8))]
+        study = write_study(tmp_path / "t.csv", X, y)
+        lines = study.read_text(encoding="utf-8").splitlines()
+        lines = [f"{line},{cell}" for line, cell in zip(lines, ["patient", *patients], strict=True)]
+        study.write_text("\n".join(lines), encoding="utf-8")
+        options = ("--groups", "patient", "--report", tmp_path / "r.html", "--permutations", 0, "--radii", 0)
+        said = run(capsys, "fit", study, "--target", "diagnosis", *options, "--no-guarantee")[2]
+        assert "has 4 folds and not 10, since class 'few patients' has only 4 groups of samples." in said
+
+
+class TestModelFilesThatAreNotSound:
+    def predicted(self, path, folder, capsys):
+        status, _, err = run(capsys, "predict", path, folder / "study.csv")
+        assert status == 2
+        return err
+
+    def rewritten(self, folder, path, change):
+        """A copy of a model file with members that ``change`` makes of names and contents."""
+        with zipfile.ZipFile(folder / "plain.skops") as old, zipfile.ZipFile(path, "w", 8) as new:
+            for name in old.namelist():
+                with new.open(name, "w") as member:
+                    for piece in change(name, old.read(name)):
+                        member.write(piece)
+        return path
+
+    def test_members_that_unpack_to_gigabytes(self, folder, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(storage, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
+
+        def change(name, content):
+            yield content
+            if name.endswith(".npy"):
+                yield bytes(2_000_000)
+
+        path = self.rewritten(folder, tmp_path / "bomb.skops", change)
+        assert path.stat().st_size < 100_000
+        assert "would unpack to" in self.predicted(path, folder, capsys)
+
+    def test_an_array_that_claims_more_than_it_has(self, folder, tmp_path, capsys):
+        array = io.BytesIO()
+        npy.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+
+        def change(name, content):
+            yield array.getvalue() if name.endswith(".npy") else content
+
+        path = self.rewritten(folder, tmp_path / "false.skops", change)
+        assert "claims 8,000,000,000,000 bytes" in self.predicted(path, folder, capsys)
+
+    @pytest.mark.parametrize("name", ["schema.json", "minimaxrisk.json"])
+    def test_descriptions_that_nest(self, name, folder, tmp_path, capsys):
+        def change(other, content):
+            yield b"[" * 200_000 + b"]" * 200_000 if other == name else content
+
+        path = self.rewritten(folder, tmp_path / "deep.skops", change)
+        assert f"{name} nests more than 100 levels deep" in self.predicted(path, folder, capsys)
+
+    def test_brackets_in_names_are_no_nesting(self, folder, tmp_path):
+        saved = load_model(folder / "plain.skops")
+        names = np.array([f'{"[" * 200}"{j}' for j in range(N_GENES)], dtype=object)
+        save_model(replace(saved, feature_names=names), tmp_path / "m.skops")
+        assert load_model(tmp_path / "m.skops").feature_names.tolist() == names.tolist()
+
+
+class TestReadingAndWaiting:
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_standard_input(self, packed, folder, capsys, monkeypatch):
+        content = (folder / "study.csv").read_bytes()
+        stdin = io.TextIOWrapper(io.BytesIO(gzip.compress(content) if packed else content))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status, out, err = run(capsys, "fit", "-", "--target", "diagnosis", "--no-guarantee", "--json")
+        assert status == 0, err
+        saved = load_model(folder / "plain.skops")
+        assert json.loads(out)["worst_case_error"] == saved.classifier.worst_case_error_
+
+    def test_which_way_a_table_lies_is_said(self, tmp_path, capsys):
+        X, y = expression(24, seed=6)
+        rows = [["sample", "a", "b", "diagnosis"], *([f"s{i}", *x[:2], y[i]] for i, x in enumerate(X))]
+        command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "diagnosis", "--no-guarantee")
+        assert (
+            "Rows were taken as samples, since 'diagnosis' is a column. The table has 24 rows and 4 columns"
+            in run(capsys, *command)[2]
+        )
+        assert "Rows were taken" not in run(capsys, *command, "--no-transpose")[2]
+
+    def test_transpose_auto_tells_what_it_decided(self, folder, tmp_path, capsys):
+        with (folder / "study.csv").open() as file:
+            rows = list(csv.reader(file))
+        turned = write_rows(tmp_path / "turned.csv", list(map(list, zip(*rows, strict=True))))
+        options = ("--target", "diagnosis", "--no-guarantee", "--transpose")
+        said = run(capsys, "fit", folder / "study.csv", *options, "auto")[2]
+        assert "Rows were taken as samples, since 'diagnosis' is a column." in said
+        said = run(capsys, "fit", turned, *options, "auto")[2]
+        assert "The table was transposed: samples are in columns, since 'diagnosis' is a row." in said
+        status, out, said = run(
+            capsys, "fit", *options, turned, "--json"
+        )  # the file is no value of the option
+        assert status == 0, said
+        assert json.loads(out)["n_features"] == N_GENES
+        assert "samples are in columns, as --transpose says" in said
+        assert run(capsys, "fit", turned, *options, "no")[0] == 2
+
+    def test_pages_of_the_same_data_differ_in_seconds_alone(self, folder, tmp_path, capsys):
+        """Two runs of one command, in which nothing else that is measured or random may show."""
+        command = ["fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.html"]
+        effort = ["--permutations", 9, "--folds", 3, "--radii", 3, "--repeats", 2, "--radius", "bootstrap"]
+        pages = []
+        for _ in range(2):
+            assert run(capsys, *command, *effort)[0] == 0
+            head, rest = (
+                (tmp_path / "r.html").read_text(encoding="utf-8").split('<dl class="facts" id="seconds">')
+            )
+            seconds, tail = rest.split("</dl>", 1)
+            pages.append((head, re.sub(r"<dd>[\d.]+\xa0?s?.{0,3}</dd>", "", seconds), tail))
+        assert pages[0] == pages[1]
+        assert pages[0][1].startswith("<dt>reading</dt><dt>fit</dt>")
+
+    def test_scripts_that_are_made_once_are_told_of(self, folder, tmp_path, capsys, monkeypatch):
+        shown = []
+
+        @contextmanager
+        def progress(console, label):
+            yield shown.append
+
+        monkeypatch.setattr(Console, "progress", progress)
+        monkeypatch.setattr(reporting, "is_bundle_kept", lambda: False)
+        report = ("report", folder / "plain.skops", folder / "study.csv", "--out", tmp_path / "r.html")
+        assert run(capsys, *report, *QUICK)[0] == 0
+        assert shown[-1] == "the page, with its scripts: some seconds more, once per version"
+
+    def test_loops_of_fits_tell_how_far_they_are(self):
+        X, y = expression(24, seed=6)
+        model, said = MinimaxRiskClassifier().fit(X, y), []
+        part = Part(said.append, "cross-validation")
+        with listening(part.go_on):
+            cross_validated_error(model, X, y, n_folds=3)
+            part.begin("path")
+            minimax_risk_path(X, y, [1.0, 2.0])
+            part.begin("guarantee")
+            error_bound(model, X, y, n_folds=2, random_state=0)
+        for line in (
+            "cross-validation  1 of 3, ",
+            "path  2 of 2, less than a second left",
+            "guarantee  1 of 2, ",
+        ):
+            assert any(text.startswith(line) for text in said)
+        part.begin("long")
+        part._begun -= 60.0
+        part.go_on(1, 11)
+        assert said[-1] == "long  1 of 11, about 10 min left"

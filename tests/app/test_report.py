@@ -1,0 +1,1031 @@
+"""The report says what was computed, in words that fit the case, and nothing in the data can break it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+
+from minimaxrisk import (
+    ClippedScaler,
+    MinimaxRiskClassifier,
+    compare,
+    error_bound,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+    worst_case,
+)
+from minimaxrisk.analysis.comparison import Comparison, usual_rivals
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.app.cli import tour as demo
+from minimaxrisk.app.report import Provenance, claims, gather_findings, phrases, render_report, sections
+from minimaxrisk.app.report import gathering as rivals_of_report
+from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
+from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
+from minimaxrisk.app.report.gene_figures import volcano_figure
+from minimaxrisk.app.report.page import json_island, vega_bundle
+from minimaxrisk.app.report.tables import (
+    feature_rows,
+    guarantee_table,
+    number,
+    probability_table,
+    suspect_table,
+)
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.statement import NONE, ErrorBound
+from tests.study_files import HOSTILE_NAMES
+
+pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
+
+PROVENANCE = Provenance(
+    command="minimaxrisk fit study.csv --target diagnosis",
+    source="study.csv",
+    target="diagnosis",
+    fingerprint="sha256:1234",
+    versions={"minimaxrisk": "0.1.0"},
+)
+HOSTILE = [
+    *HOSTILE_NAMES,
+    "{{ 7 * 7 }}",
+    "line\u2028break",
+]
+SMALL = {"n_permutations": 19, "n_folds": 3, "n_radii": 5}
+NOTHING = {"n_permutations": 0, "n_folds": 0, "n_radii": 0}
+
+
+@pytest.fixture(scope="module")
+def study():
+    data = make_expression(60, 300, n_informative=10, effect=1.5, random_state=0)
+    return data.data, np.array(["healthy", "ill"])[data.target]
+
+
+@pytest.fixture(scope="module")
+def noise_data():
+    random = np.random.default_rng(3)
+    return random.standard_normal((50, 400)), np.array(["a", "b"])[np.arange(50) % 2]
+
+
+@pytest.fixture(scope="module")
+def findings(study):
+    X, y = study
+    return gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **SMALL)
+
+
+def gather(model, X, y, **more):
+    return gather_findings(model.fit(X, y), X, y, **{**SMALL, **more})
+
+
+@pytest.fixture(scope="module")
+def noise_findings(noise_data):
+    return gather(MinimaxRiskClassifier(), *noise_data)
+
+
+@pytest.fixture(scope="module")
+def one_hot_findings(study):
+    return gather(MinimaxRiskClassifier(coding="one-hot"), *study)
+
+
+def text_of(page):
+    """What a reader sees, scripts and styles left out."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", body)))
+
+
+def entry(findings, name):
+    return next(one for one in meaning(findings) if one.name == name)
+
+
+# ---- numbers
+
+
+def test_numbers_are_those_of_the_library(study, findings):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert findings.fit.certificate_valid == verify(model, X, y).valid
+    assert findings.fit.upper == model.worst_case_error_
+    assert findings.fit.lower == model.worst_case_error_lower_
+    assert findings.fit.predict_bound == pytest.approx(worst_case(model, X, y, rule="predict").upper)
+    test = permutation_test(model, X, y, 19, random_state=0)
+    np.testing.assert_array_equal(findings.permutation.null_distribution, test.null_distribution)
+    assert findings.permutation.pvalue == test.pvalue
+    path = minimax_risk_path(X, y, findings.path.x)
+    np.testing.assert_allclose(findings.path.upper, path.worst_case_error, atol=1e-9)
+    assert len(findings.path.x) == 5
+    assert findings.path.x.min() == pytest.approx(0.25)
+    assert findings.path.x.max() == pytest.approx(2.0)
+    assert 1.0 in findings.path.x
+    folds = cross_validated_error(model, X, y, n_folds=3)
+    np.testing.assert_array_equal(findings.cross_validation.predicted, folds.predicted)
+
+
+def test_features_and_classes_are_averages_of_the_data(study, findings):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    table = findings.features
+    assert set(table.columns) == set(model.selected_features_)
+    assert (np.diff(table.importance) <= 0).all()
+    np.testing.assert_array_equal(table.coefficients, model.coef_[:, table.columns])
+    for k, label in enumerate(model.classes_):
+        rows = y == label
+        np.testing.assert_allclose(table.class_means[k], X[rows][:, table.columns].mean(axis=0))
+        one = findings.classes[k]
+        assert one.n_samples == rows.sum()
+        assert one.training_error == pytest.approx((model.predict(X[rows]) != label).mean())
+        assert one.own_probability == pytest.approx(model.predict_proba(X[rows])[:, k].mean())
+        assert one.recall == pytest.approx((findings.cross_validation.predicted[rows] == k).mean())
+        assert one.mass == pytest.approx(model.worst_case_distribution_[rows].sum())
+        others = np.delete(model.worst_case_distribution_[rows], k, axis=1)
+        assert one.mass_on_others == pytest.approx(others.sum())
+
+
+def test_suspects_name_the_heaviest_other_label(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    found = gather_findings(model, X, y, sample_names=[f"p{i}" for i in range(40)], **NOTHING)
+    mass = model.worst_case_distribution_
+    assert len(found.suspects) > 3
+    for one in found.suspects:
+        i = int(one.name[1:])
+        assert one.own == y[i]
+        best = max(
+            (label for label in model.classes_ if label != y[i]), key=lambda c: mass[i][model.classes_ == c]
+        )
+        assert one.other == best
+        assert one.own_mass == pytest.approx(mass[i, list(model.classes_).index(y[i])])
+
+
+def test_data_are_counted_sparse_or_dense(study):
+    X, y = study
+    X = np.where(X > 1.0, X, 0.0)
+    X[:, 7] = 2.5
+    X[:, 8] = 0.0
+    dense = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0)
+    thin = gather(MinimaxRiskClassifier(), sparse.csr_matrix(X), y, n_permutations=0, n_folds=0, n_radii=0)
+    constant = (X[0] == X).all(axis=0).sum()
+    assert dense.data.n_constant == thin.data.n_constant == constant >= 2
+    assert dense.data.share_of_zeros == thin.data.share_of_zeros == pytest.approx((X == 0).mean())
+    assert not dense.data.is_sparse
+    assert thin.data.is_sparse
+    np.testing.assert_allclose(thin.values.values, dense.values.values, atol=1e-9)
+    np.testing.assert_allclose(thin.features.class_means, dense.features.class_means, atol=1e-9)
+    assert "sparse matrix" in render_report(thin, PROVENANCE)
+
+
+def test_findings_become_json(findings):
+    again = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
+    assert again["fit"]["upper"] == findings.fit.upper
+    assert again["permutation"]["pvalue"] == findings.permutation.pvalue
+    assert len(again["values"]["values"]) == len(findings.values.names)
+
+
+def test_a_permutation_test_that_was_done_before_is_taken(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    test = permutation_test(model, X, y, 5, random_state=7)
+    found = gather_findings(model, X, y, permutation_result=test, n_folds=0, n_radii=0)
+    np.testing.assert_array_equal(found.permutation.null_distribution, test.null_distribution)
+
+
+def test_clipped_columns(study):
+    """What the classifier saw is shown, and said; folds clip by what they know themselves."""
+    X, y = study
+    X = X * np.random.default_rng(0).chisquare(1, X.shape)
+    scaler = ClippedScaler().fit(X)
+    clipped = scaler.transform(X)
+    model = MinimaxRiskClassifier().fit(clipped, y)
+    found = gather_findings(model, X, y, scaler=scaler, **SMALL)
+    beside = gather_findings(model, clipped, y, **SMALL)
+    assert found.fit.certificate_valid
+    assert np.array_equal(found.features.class_means, beside.features.class_means)
+    assert np.array_equal(found.path.upper, beside.path.upper)
+    assert np.array_equal(found.permutation.null_distribution, beside.permutation.null_distribution)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    whole = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
+    own = cross_val_predict(whole, X, y, cv=splitter, method="predict_proba")
+    expected = own[np.arange(len(y)), (y == "ill").astype(int)]
+    assert np.array_equal(found.cross_validation.own_probability, expected)
+    assert not np.array_equal(beside.cross_validation.own_probability, expected)
+    page = text_of(render_report(found, PROVENANCE))
+    words = "the values in robust standard deviations from the median of the column, clipped at ±2"
+    assert f"Coefficients refer to {words}, and so do the means" in page
+    assert f"They are about {words}." in page
+    assert "values as they are in the data" not in page
+    assert "robust" not in text_of(render_report(beside, PROVENANCE))
+
+
+def test_progress_is_told(study):
+    X, y = study
+    told = []
+    gather(MinimaxRiskClassifier(), X, y, n_radii=0, progress=told.append)
+    assert "permutation test" in told
+    assert "cross-validation" in told
+
+
+@pytest.mark.usefixtures("eager_processes")
+def test_result_does_not_depend_on_the_number_of_processes(study, findings):
+    X, y = study
+    two = gather(MinimaxRiskClassifier(), X, y, n_jobs=2)
+    assert replace(two, seconds={}).to_dict() == replace(findings, seconds={}).to_dict()
+
+
+@pytest.mark.parametrize(("argument", "expected"), [("feature_names", 300), ("sample_names", 60)])
+def test_names_must_be_as_many_as_what_they_name(study, argument, expected):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=f"{argument} must hold {expected} names, got 2"):
+        gather_findings(model, X, y, **{argument: ["a", "b"]})
+
+
+# ---- words
+
+
+def test_signal_and_score(findings):
+    assert claims.noise_verdict(findings) == "signal"
+    assert claims.standing(findings) == "score"
+    assert "more closely than chance explains" in claims.headline(findings)
+    wrong = findings.cross_validation.n_wrong
+    assert wrong == 0
+    assert claims.headline(findings).endswith(
+        "cross-validation none of 60 left-out samples was misclassified."
+    )
+    assert "bound" not in claims.headline(findings)
+    assert "score and not a bound" in entry(findings, "Worst-case error R*").text
+    outside = findings.radius.expected_outside
+    assert 0.25 * 300 < outside < 0.4 * 300  # a third of the means lie beyond one standard error
+    means = f"about {outside:.0f} of the 300 true means (one per feature) can be expected to lie outside"
+    assert means in entry(findings, "Worst-case error R*").text
+    noise = entry(findings, "Noise floor and p-value")
+    assert "probability of at most 0.05" in noise.text
+    assert "evidence of a relation and nothing more" in noise.text
+    assert "smallest p-value that 19 permutations can give" in noise.text
+    assert "--radius bootstrap" in entry(findings, "Radius").text
+
+
+def test_noise(noise_findings):
+    found = noise_findings
+    assert claims.noise_verdict(found) == "noise"
+    assert "no more than noise" in claims.headline(found)
+    warning = "shuffled labels would give much the same picture"
+    assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
+    assert "should be relied on" in entry(found, "Noise floor and p-value").text
+    assert "does not prove that there is no relation" in entry(found, "Noise floor and p-value").text
+
+
+@pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
+def test_bound(study, radius):
+    found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
+    assert claims.standing(found) == "bound"
+    limit = "bounds the error of the randomized rule, for samples like those of the training data, with 90%"
+    assert limit in claims.headline(found)
+    assert limit in text_of(render_report(found, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0])
+    assert "Here it is a bound, with 90% confidence" in entry(found, "Worst-case error R*").text
+    assert "minimaxrisk predict prints the error guaranteed" in entry(found, "Worst-case error R*").text
+    assert "with 90% confidence" in entry(found, "Radius").text
+    assert "score" not in " ".join(claims.summary(found))
+
+
+def test_a_bound_in_doubt_says_so(study):
+    found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study, n_radii=0)
+    doubted = replace(found, radius=replace(found.radius, remarks=("the tails are heavy",)))
+    assert "cast doubt" in claims.headline(doubted)
+    assert "in doubt" in entry(doubted, "Radius").text
+    assert "The tails are heavy." in entry(doubted, "Radius").text
+    assert "caution" in " ".join(claims.summary(doubted))
+    assert "which is in doubt" in claims.r_star_note(doubted)
+    assert "doubt" not in claims.headline(found) + claims.r_star_note(found) + entry(found, "Radius").text
+
+
+@pytest.mark.parametrize(
+    ("weights", "name"), [("balanced", "class-balanced error"), ({0: 1.0, 1: 3.0}, "class-weighted error")]
+)
+def test_weights_of_classes_make_r_star_another_error(study, weights, name):
+    """Compared with errors that count every sample alike it would mislead."""
+    X, y = study
+    uneven = np.r_[np.flatnonzero(y == "healthy"), np.flatnonzero(y == "ill")[:12]]
+    X, y = X[uneven][:, :40], (y[uneven] == "ill").astype(int)
+    found = gather(MinimaxRiskClassifier(radius="bonferroni", class_weight=weights), X, y)
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"the {name} of the randomized rule" in page
+    assert "count every sample alike" in page
+    assert "not comparable with R*" in page
+    assert "is not below" not in page
+    assert "bounds the error" not in page
+
+
+def test_known_instances_are_told_of_wherever_the_set_is(study):
+    X, y = study
+    model = MinimaxRiskClassifier(marginal="empirical", radius="bootstrap")
+    found = gather(model, X, y)
+    page = text_of(render_report(found, PROVENANCE))
+    assert page.count("labels may change, instances may not") == 2
+    assert page.count("for instances spread as in the training data, where labels alone may change") == 3
+    assert "samples like those of the training data" not in page
+    assert "difference between a sample’s two weights" not in page
+    assert "Every sample keeps its share of the whole here" in page
+    path = minimax_risk_path(X, y, found.path.x, marginal="empirical")
+    np.testing.assert_allclose(found.path.upper, path.worst_case_error, atol=1e-6)
+    at = int(np.argmin(np.abs(found.path.x - found.radius.factor)))
+    assert found.path.upper[at] == pytest.approx(found.fit.upper, abs=1e-6)
+
+
+def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, findings):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
+    page = text_of(render_report(findings, PROVENANCE))
+    said = (
+        f"For new samples: with 95% confidence, the error of the class predicted by a model like this one that "
+        f"learned from {own.n_train} of the samples is at most {own.value:.3f}: {own.evidence}."
+    )
+    assert page.index(said) < page.index("What the numbers mean Worst-case")
+    rows = guarantee_table(findings).rows
+    assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.side_by_side]
+    assert [row[2] for row in rows] == ["95%"] * 2
+    assert f"instances to come would add to it; a bound of {own.value:.4f} is known already" in page
+    everything = error_bound(model, X, y, n_folds=3, random_state=0)
+    compared = replace(findings, guarantee=everything)
+    assert [row[2] for row in guarantee_table(compared).rows] == ["95%"] * 2 + ["not stated"] * 4
+    said = "Without a confidence, to compare: cross-fitting assumes that"
+    assert said in text_of(render_report(compared, PROVENANCE))
+    given = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=own)
+    assert given.guarantee.side_by_side == own.side_by_side
+    assert given.to_dict()["guarantee"]["value"] == own.value
+    assert given.to_dict()["guarantee"]["alternatives"][0]["value"] == own.alternatives[0].value
+
+
+def test_a_guarantee_that_says_nothing_says_so(noise_findings):
+    found = noise_findings
+    assert found.guarantee.says_nothing
+    said = "the most common class, is wrong for 50.0% of these samples, so this says nothing."
+    assert (
+        said in claims.guaranteed(found)[0] or "Nothing smaller could be shown" in claims.guaranteed(found)[0]
+    )
+
+
+def test_without_a_guarantee(study):
+    X, y = study
+    found = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=False)
+    assert found.guarantee is None
+    assert "For new samples:" not in (page := text_of(render_report(found, PROVENANCE)))
+    assert "Not computed: leave out the option --no-guarantee to add it." in page
+    no_bound = ErrorBound(1.0, NONE, "constant", 0.95, None, 2, left_out={"holdout": "too few samples."})
+    none = replace(found, guarantee=no_bound)
+    page = text_of(render_report(none, PROVENANCE))
+    assert "No bound on the error for new samples comes with a confidence." in page
+    assert "Left out, holdout: too few samples." in page
+
+
+def test_a_confidence_keeps_its_digits(study):
+    found = gather(MinimaxRiskClassifier(radius="bonferroni", confidence=0.995), *study, **NOTHING)
+    page = text_of(render_report(found, PROVENANCE))
+    assert "99.5% confidence" in page
+    assert "100% confidence" not in page
+
+
+def test_all_features_leave_no_others():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2)) + np.repeat([[0.0], [1.5]], 30, axis=0), np.repeat([0, 1], 30)
+    page = text_of(render_report(gather(MinimaxRiskClassifier(radius=0.1), X, y), PROVENANCE))
+    assert "It uses all features." in page
+    assert "ignores the others" not in page
+
+
+def test_a_plain_number_that_covers_is_a_bound(study):
+    X, y = study
+    needed = gather(MinimaxRiskClassifier(), X, y, **NOTHING).radius.needed
+    just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y, **NOTHING)
+    too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y, **NOTHING)
+    assert claims.standing(just_enough) == "bound"
+    assert "no smaller than" in entry(just_enough, "Radius").text
+    # Of such a model the command line gives no guarantee for new samples.
+    assert "for a model fitted with a named radius" in entry(just_enough, "Worst-case error R*").text
+    assert claims.standing(too_small) == "score"
+    assert "no guarantee that all true means" in entry(too_small, "Worst-case error R*").text
+
+
+def test_given_radii(study):
+    X, y = study
+    radii = 2.0 * MinimaxRiskClassifier().fit(X, y).lambda_
+    found = gather(MinimaxRiskClassifier(radius=radii), X, y)
+    assert claims.standing(found) == "given"
+    assert "The data cannot tell" in entry(found, "Worst-case error R*").text
+    assert found.path is None
+    page = text_of(render_report(found, PROVENANCE))
+    assert "Not computed: the radii were given one by one" in page
+    assert "array of shape (1, 301)" in page
+
+
+def test_nothing_learned(noise_data):
+    found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
+    assert found.fit.n_selected == 0
+    assert claims.headline(found).startswith("Nothing was learned")
+    assert "toss of a fair coin" in claims.headline(found)
+    assert "guarantees nothing" in entry(found, "Worst-case error R*").text
+    page = render_report(found, PROVENANCE)
+    assert "What to try" in page
+    assert "--radius 1" in text_of(page)
+    assert "No feature was selected." in page
+    assert "plot-suspects" not in page
+
+
+def test_only_class_sizes_learned():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((60, 50)), np.array(["rare"] * 6 + ["common"] * 54)
+    found = gather(MinimaxRiskClassifier(radius=4.0), X, y)
+    assert found.fit.n_selected == 0
+    assert found.fit.upper < 0.5
+    assert "only the sizes of the classes" in claims.headline(found)
+    assert "R* is not below that" in entry(found, "To compare with").text
+    assert "Always naming" not in " ".join(claims.summary(found))
+
+
+def test_an_r_star_above_the_share_of_the_small_classes_is_said_near_the_top(findings):
+    assert findings.fit.upper < findings.data.majority_error
+    assert "Always naming" not in " ".join(claims.summary(findings))
+    lopsided = replace(findings, data=replace(findings.data, class_sizes=(4, 56)))
+    assert findings.fit.upper > 4 / 60
+    r = f"R* = {findings.fit.upper:.3f}"
+    said = (
+        f"“ill”, the most common class, would be wrong for 6.7% of these samples, and {r} is not below that"
+    )
+    assert said in claims.summary(lopsided)[-1]
+    assert said in text_of(render_report(lopsided, PROVENANCE)).split("Against noise")[0]
+
+
+def test_three_classes(wide):
+    found = gather(MinimaxRiskClassifier(radius=2.0), *wide)
+    assert found.features.coefficients.shape[0] == 3
+    assert "throw of a fair die" in entry(found, "To compare with").text
+    assert entry(found, "To compare with").value == f"{found.data.majority_error:.3f}"
+    page = render_report(found, PROVENANCE)
+    assert "coefficient, gamma" in page
+    assert "speaks for the class" in text_of(page)
+    assert "two classes the worst case" not in text_of(page)
+    assert suspect_table(found).headers[2:4] == ["heaviest other label", "weight on all others"]
+    assert found.radius.n_means == 900
+    about = entry(found, "Worst-case error R*").text
+    assert (
+        f"about {found.radius.expected_outside:.0f} of the 900 true means (one per feature and class)"
+        in about
+    )
+
+
+def test_larger_values_may_speak_against_a_class(wide):
+    found = gather(MinimaxRiskClassifier(), *wide, n_permutations=0, n_folds=0, n_radii=0)
+    supports = [row.supports for row in feature_rows(found)]
+    assert {words.split()[0] for words in supports} == {"for", "against"}
+    for words, coefficients in zip(supports, found.features.coefficients.T, strict=True):
+        parts = []
+        if coefficients.max() > 0:
+            parts.append(f"for {found.data.classes[np.argmax(coefficients)]}")
+        if coefficients.min() < 0:
+            parts.append(f"against {found.data.classes[np.argmin(coefficients)]}")
+        assert words.startswith(parts[0])
+        assert parts[-1] in words
+
+
+def test_one_hot_coding_of_two_classes(one_hot_findings):
+    found = one_hot_findings
+    page = text_of(render_report(found, PROVENANCE))
+    assert "coefficient, ill" in page
+    assert "the same weight on the other" not in page
+    assert suspect_table(found).headers[2] == "other label"
+
+
+def with_weights(findings, others, own, *, n_samples, n_in_doubt):
+    """The findings with other weights on the samples that are listed; the rest has what the last one has."""
+    others, own = np.array(others), np.array(own)
+    rest = (n_samples - len(others)) * others[-1]
+    shown = replace(
+        findings.worst_case,
+        samples=np.arange(len(others)),
+        other_mass=others,
+        own_mass=own,
+        n_samples=n_samples,
+        n_ambiguous=n_in_doubt,
+        total_other_mass=others.sum() + rest,
+        names=None,
+    )
+    suspects = [
+        replace(findings.suspects[0], other_mass=a, own_mass=b) for a, b in zip(others, own, strict=True)
+    ]
+    return replace(findings, worst_case=shown, suspects=tuple(suspects))
+
+
+def samples_section(findings):
+    return render_report(findings, PROVENANCE).split('<section id="samples">')[1].split("</section>")[0]
+
+
+def test_ties_are_no_ranking(findings):
+    tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
+    texts = sections.about_suspects(tied)
+    assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
+    assert any("not as proof" in text for text in texts)
+    assert "So all samples have the same weight on the other label" in texts[-1]
+    caption = sections.suspects_caption(tied)
+    assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
+    assert "0.14%" in caption
+    assert "<details>" in samples_section(tied)
+    assert "most weight" not in text_of(samples_section(tied))
+
+
+def test_few_samples_in_doubt_are_to_be_looked_at(findings):
+    weights = [0.02] * 3 + [0.001] * 22
+    few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
+    said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
+    assert sections.about_suspects(few)[0] == said
+    first = (
+        "First the 3 samples for which the other label weighs at least as much as their own; then those with"
+    )
+    assert sections.suspects_caption(few).startswith(first)
+    assert "all samples whose own label weighs more have" in sections.about_suspects(few)[-1]
+    assert "<details>" not in samples_section(few)
+    one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
+    assert sections.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
+    said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
+    assert sections.about_suspects(several)[0].startswith(said)
+
+
+def test_where_most_samples_are_in_doubt_none_stands_out(findings):
+    many = with_weights(findings, [0.005] * 25, [0.005] * 25, n_samples=72, n_in_doubt=61)
+    assert "too many for any of them to stand out" in sections.about_suspects(many)[0]
+    caption = sections.suspects_caption(many)
+    assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
+    assert "<details>" in samples_section(many)
+
+
+def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
+    X, y = study
+    mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
+    own = mass[np.arange(60), (y == "ill").astype(int)]
+    assert claims.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
+    assert not claims.all_tie(one_hot_findings)
+
+
+def test_words_are_those_of_people_and_not_of_python(findings):
+    page = text_of(render_report(findings, PROVENANCE))
+    assert not re.search(r"adversar|predict_proba|error_bound|(?<!minimaxrisk )\bpredict\b", page)
+    assert page.count("the class that it names is the most probable one") == 1
+    assert page.count("randomized rule draws the label with these probabilities") == 1
+
+
+def test_cards_come_in_the_order_of_what_people_ask(findings):
+    page = render_report(findings, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0]
+    names = re.findall("<dt>(.*?)</dt>", page)
+    assert names == ["Against noise", "Cross-validated error", "Worst-case error R*", "Selected features"]
+    assert "a score, not a bound on the error; checked without the solver" in page
+    assert "none of 60 left-out samples was misclassified" in page
+
+
+def test_one_r_star_everywhere(findings):
+    """The permutation test computes R* roughly; what is shown is that of the model."""
+    rough = replace(findings, permutation=replace(findings.permutation, statistic=findings.fit.upper + 1e-3))
+    r, other = f"{findings.fit.upper:.3f}", f"{findings.fit.upper + 1e-3:.3f}"
+    drawn = permutation_figure(rough)
+    assert drawn.caption.startswith(f"R* of the observed labels is {r}; ")
+    assert drawn.legend[0].text == f"observed labels, {r}"
+    assert drawn.specs[0]["layer"][-1]["data"]["values"][0]["v"] == findings.fit.upper
+    assert f"R* is {r} with {findings.fit.n_selected} features" in radius_figure(rough).caption
+    assert other not in entry(rough, "Noise floor and p-value").text + drawn.caption
+    assert comparison_figure(rough).legend[0].text == "R*, worst case over the set"
+
+
+def test_p_value_is_that_of_the_test(findings):
+    """Counted as the test counts, with its own statistic."""
+    null = np.linspace(0.2, 0.3, 19)
+    test = replace(findings.permutation, null_distribution=null, statistic=0.21, pvalue=0.15)
+    text = entry(replace(findings, permutation=test), "Noise floor and p-value").text
+    assert "2 of 19 permutations gave one as small as the observed labels do" in text
+
+
+def test_few_permutations_cannot_tell(study):
+    found = gather(MinimaxRiskClassifier(), *study, n_permutations=5, n_folds=0, n_radii=0)
+    assert "too few permutations" in claims.headline(found)
+
+
+def test_a_certificate_that_fails_is_said_loudly(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    model.worst_case_error_ -= 0.01
+    found = gather_findings(model, X, y, **NOTHING)
+    assert not found.fit.certificate_valid
+    page = text_of(render_report(found, PROVENANCE))
+    assert "NOT confirmed" in page
+    assert "did NOT confirm the model: worst_case_error_ is" in page
+
+
+def test_parts_left_out_say_so(study):
+    found = gather(MinimaxRiskClassifier(), *study, n_permutations=0, n_folds=0, n_radii=0)
+    assert found.permutation is found.cross_validation is found.path is None
+    tested = gather(MinimaxRiskClassifier(), *study, n_folds=0, n_radii=0)
+    assert claims.headline(tested).endswith("how often the classifier will err is another question.")
+    assert "was not computed" in claims.headline(found)
+    page = text_of(render_report(found, PROVENANCE))
+    for option in ("--permutations 199", "--folds 10", "--radii 12"):
+        assert f"the option {option}" in page
+
+
+def test_a_class_of_one_sample_is_not_cross_validated(study):
+    X, y = study
+    y = y.copy()
+    y[np.flatnonzero(y == "ill")[1:]] = "healthy"
+    found = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_radii=0)
+    assert found.cross_validation is None
+    assert "class ill has a single sample" in text_of(render_report(found, PROVENANCE))
+
+
+def test_cross_validation_is_called_rough(findings):
+    wrong = findings.cross_validation.n_wrong
+    assert findings.cross_validation.errors[1] == wrong / 60
+    low, high = findings.cross_validation.approximate_interval()
+    text = " ".join(sections.about_cross_validation(findings))
+    assert f"from {low:.3f} to {high:.3f}" in text
+    assert "they are not" in text
+
+
+@pytest.mark.parametrize(("n_samples", "n_wrong", "rough"), [(72, 3, True), (72, 0, False), (600, 30, False)])
+def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough):
+    own = np.zeros(n_samples, dtype=int)
+    folds = replace(
+        findings.cross_validation,
+        own=own,
+        predicted=(np.arange(n_samples) < n_wrong).astype(int),
+        own_probability=np.ones(n_samples),
+        stated=np.ones(n_samples),
+    )
+    text = " ".join(sections.about_cross_validation(replace(findings, cross_validation=folds)))
+    assert ("rough guide" in text) == rough
+    counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
+    assert counted[n_wrong] in text
+
+
+@pytest.mark.parametrize(
+    ("n", "n_right", "words"),
+    [
+        (40, 38, "Of 40 left-out samples whose class was stated with probability 1, 38 were right."),
+        (40, 40, "Of 40 left-out samples whose class was stated with probability 1, all were right."),
+        (3, 1, "Of 3 left-out samples whose class was stated with probability 1, 1 was right."),
+        (3, 0, "Of 3 left-out samples whose class was stated with probability 1, none was right."),
+        (1, 0, "One left-out sample had its class stated with probability 1, which was wrong."),
+        (0, 0, "No left-out sample had its class stated with probability 1."),
+    ],
+)
+def test_probabilities_beside_what_became_of_them(findings, n, n_right, words):
+    """Samples without probability 1 have 0.6, and are right."""
+    own = np.zeros(60, dtype=int)
+    folds = replace(
+        findings.cross_validation,
+        own=own,
+        predicted=((np.arange(60) >= n_right) & (np.arange(60) < n)).astype(int),
+        stated=np.where(np.arange(60) < n, 1.0, 0.6),
+    )
+    found = replace(findings, cross_validation=folds)
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"What the probabilities are worth {words}" in page
+    mean, right = 0.6 + 0.4 * n / 60, 60 - n + n_right
+    assert (
+        f"a probability of {mean:.3f} on average, and {right} of them, {right / 60:.1%}, were right" in page
+    )
+    rows = [["0.5 to below 0.75", "0.600", f"{60 - n}", f"{60 - n}", "1.000"]]
+    if n:
+        rows.insert(0, ["exactly 1", "1.000", f"{n}", f"{n_right}", f"{n_right / n:.3f}"])
+    assert probability_table(found).rows == rows
+
+
+def test_without_folds_nothing_is_said_about_probabilities(study):
+    page = render_report(gather(MinimaxRiskClassifier(), *study, **NOTHING), PROVENANCE)
+    assert "What the probabilities are worth" not in page
+
+
+# ---- beside other classifiers
+
+
+def few_trees(*arguments, **options):
+    """The usual rivals with a forest that does not take seconds."""
+    rivals = usual_rivals(*arguments, **options)
+    rivals["random forest"].set_params(n_estimators=5)
+    return rivals
+
+
+@pytest.fixture
+def quick_forest(monkeypatch):
+    monkeypatch.setattr(rivals_of_report, "usual_rivals", few_trees)
+
+
+@pytest.mark.usefixtures("quick_forest")
+@pytest.mark.parametrize("clips", [False, True])
+def test_rivals_are_compared_on_the_folds_of_the_cross_validation(study, clips):
+    X, y = study
+    X, y = X[:47] * np.random.default_rng(0).chisquare(1, X[:47].shape), y[:47]
+    scaler = ClippedScaler().fit(X) if clips else None
+    settings = {"radius": 1.5, "coding": "one-hot", "random_state": 0}
+    model = MinimaxRiskClassifier(**settings, deterministic=False).fit(scaler.transform(X) if clips else X, y)
+    told = []
+    found = gather_findings(
+        model,
+        X,
+        y,
+        scaler=scaler,
+        has_rivals=True,
+        random_state=4,
+        progress=told.append,
+        **(NOTHING | {"n_folds": 3}),
+    )
+    assert "other classifiers" in told
+    ours = MinimaxRiskClassifier(**settings)
+    learner = make_pipeline(ClippedScaler(), ours) if clips else ours
+    folds = StratifiedKFold(3, shuffle=True, random_state=4)
+    by_hand = compare({"this model": learner, **few_trees(2)}, X, y, cv=folds)
+    compared = found.rivals.compared
+    assert tuple(one.name for one in compared) == by_hand.names
+    np.testing.assert_array_equal([one.error for one in compared], by_hand.mean_errors)
+    assert compared[0].error == pytest.approx(found.cross_validation.fold_errors[1].mean())
+    np.testing.assert_array_equal([one.difference for one in compared[1:]], by_hand.differences[1:])
+    np.testing.assert_array_equal(
+        [one.difference_error for one in compared[1:]], by_hand.difference_errors[1:]
+    )
+    assert compared[0].n_features == np.median(by_hand.n_features[0])
+    assert compared[0].difference is compared[0].outcome is compared[-1].n_features is None
+    assert found.rivals.n_folds == 3
+    json.dumps(found.to_dict(), allow_nan=False)
+    page = render_report(found, PROVENANCE)
+    assert f"{compared[1].difference:+.3f} ± {compared[1].difference_error:.3f}".replace("-", "−") in page
+    assert "All were cross-validated on the same 3 folds" in page
+    assert "Missing values were filled before" not in page
+    assert "Missing values were filled before" in render_report(
+        found, replace(PROVENANCE, imputed="2 values")
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "its_error", "outcome"),
+    [
+        (0.0, 0.0, "none"),
+        (0.05, 0.03, "none"),
+        (-0.05, 0.03, "none"),
+        (0.07, 0.03, "more"),
+        (-0.07, 0.03, "fewer"),
+    ],
+)
+def test_a_difference_can_be_told_from_two_standard_errors_on(difference, its_error, outcome):
+    """Two folds whose differences have that mean and that standard error."""
+    spread = its_error / np.sqrt(0.5 + 1.0) / np.sqrt(2.0)
+    errors = np.array([[0.3, 0.3], [0.3 + difference - spread, 0.3 + difference + spread]])
+    found = Comparison(("this model", "other"), errors, np.full((2, 2), np.nan), np.ones((2, 2)), 1.0)
+    assert found.difference_errors[1] == pytest.approx(its_error)
+    ours, other = rivals_of_report._summarise(found)
+    assert ours.outcome is None
+    assert other.outcome == outcome
+
+
+def with_outcomes(*outcomes, left_out=None):
+    others = (
+        ComparedClassifier(f"{letter} forest", 0.2, None, 1.0, 0.1, 0.01, outcome)
+        for letter, outcome in zip("abc", outcomes, strict=False)
+    )
+    ours = ComparedClassifier("this model", 0.1, 12.0, 0.1, None, None, None)
+    return Rivals(3, (ours, *others), left_out or {})
+
+
+@pytest.mark.parametrize(
+    ("rivals", "words"),
+    [
+        (
+            with_outcomes("none", "none"),
+            "No difference between this model and the others can be told: none is larger than two of its "
+            "standard errors.",
+        ),
+        (
+            with_outcomes("more", "fewer", "none"),
+            "B forest made fewer errors than this model, by more than two standard errors of the difference. "
+            "A forest made more errors than this model, by more than two standard errors of the difference. "
+            "No difference from this model can be told for c forest: it is not larger than two standard "
+            "errors.",
+        ),
+        (
+            with_outcomes("more", "more", left_out={"tree": "No leaves."}),
+            "A forest and b forest made more errors than this model, by more than two standard errors of the "
+            "difference. Tree could not be fitted to these data; scikit-learn says: No leaves.",
+        ),
+    ],
+)
+def test_words_say_which_differences_can_be_told(findings, rivals, words):
+    assert sections.compared(rivals) == words
+    page = text_of(render_report(replace(findings, rivals=rivals), PROVENANCE))
+    assert f"Beside other classifiers {words} All were cross-validated" in page
+    assert "this model 0.100 12 0.100" in page
+    assert "a forest 0.200 +0.100 ± 0.010 not told 1.000" in page
+
+
+def test_weights_of_classes_are_not_those_of_the_rivals(findings):
+    found = replace(findings, rivals=with_outcomes("none"))
+    weights = "This model weights the classes and the others do not"
+    assert weights not in text_of(render_report(found, PROVENANCE))
+    weighted = replace(found, fit=replace(found.fit, class_weight="balanced"))
+    assert weights in text_of(render_report(weighted, PROVENANCE))
+
+
+@pytest.mark.usefixtures("quick_forest")
+def test_a_rival_that_cannot_be_fitted_is_left_out():
+    """Where most columns are constant within classes, shrunken centroids divide by zero, and warn."""
+    random = np.random.default_rng(0)
+    X, y = np.zeros((20, 9)), np.arange(20) % 2
+    X[:, :2] = random.standard_normal((20, 2)) + y[:, None]
+    found = gather(MinimaxRiskClassifier(), X, y, **NOTHING | {"n_folds": 2}, has_rivals=True)
+    assert list(found.rivals.left_out) == ["nearest shrunken centroids"]
+    names = [one.name for one in found.rivals.compared]
+    assert names == ["this model", "L1 logistic regression", "linear SVM", "random forest"]
+    assert "Nearest shrunken centroids could not be fitted" in render_report(found, PROVENANCE)
+
+
+def test_sparse_data_have_the_rivals_that_take_them(study, quick_forest):
+    X, y = study
+    thin = sparse.csr_matrix(np.where(X > 1.0, X, 0.0))
+    found = gather(MinimaxRiskClassifier(), thin, y, **NOTHING | {"n_folds": 2}, has_rivals=True)
+    assert [one.name for one in found.rivals.compared[1:]] == list(few_trees(2, is_sparse=True))
+    assert not found.rivals.left_out
+
+
+def test_rivals_that_were_not_compared(study, findings):
+    assert findings.rivals is findings.rivals_skipped is None
+    assert "Not computed: the option --compare adds it." in text_of(render_report(findings, PROVENANCE))
+    X, y = study
+    lonely = np.where(np.arange(60) == np.flatnonzero(y == "ill")[0], "ill", "healthy")
+    found = gather(MinimaxRiskClassifier(), X, lonely, n_permutations=0, n_radii=0, has_rivals=True)
+    assert found.rivals is None
+    reason = "Not computed: class ill has a single sample"
+    assert f"Beside other classifiers {reason}" in text_of(render_report(found, PROVENANCE))
+    with pytest.raises(ValueError, match="has_rivals=True needs folds to compare on"):
+        gather(MinimaxRiskClassifier(), X, y, n_folds=0, has_rivals=True)
+
+
+def test_printed_bounds_are_true():
+    assert phrases.outward(0.12345678, 0.12345679) == ("0.123456", "0.123457")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0388, "\u22120.03880"),
+        (14158.7, "14,159"),
+        (443.0, "443.0"),
+        (1.5e-7, "1.500e\u221207"),
+    ],
+)
+def test_numbers_in_tables(value, text):
+    assert number(value) == text
+
+
+# ---- the page
+
+
+def test_hostile_names_stay_text(study):
+    X, y = study
+    names = [f"gene {j}" for j in range(300)]
+    model = MinimaxRiskClassifier().fit(X, y)
+    for j, name in zip(model.selected_features_, HOSTILE, strict=False):
+        names[j] = name
+    labels = np.where(y == "ill", "</script><b>ill</b>", "<!-- healthy")
+    found = gather_findings(
+        clone(model).fit(X, labels), X, labels, feature_names=names, sample_names=(HOSTILE * 8)[:60], **SMALL
+    )
+    hostile = replace(
+        PROVENANCE, source="<b>x</b>.csv", target="{{ target }}", command="<i>", remarks=["<u>no</u>"]
+    )
+    page = render_report(found, hostile)
+    # Only the library's own elements: four scripts, one of them data.
+    assert page.count("<script") == page.count("</script>") == 4
+    for forbidden in ("<img", "<b>x", "<i>", "<u>", "<b>ill", "<!--"):
+        assert forbidden not in page.replace(vega_bundle(), "")
+    for name in HOSTILE:
+        assert html.escape(name, quote=False) in page.replace("&#34;", '"').replace("&#39;", "'")
+    assert "&lt;u&gt;no&lt;/u&gt;" in page
+    island = re.search(r'<script type="application/json" id="drawings">(.*?)</script>', page, re.DOTALL)
+    drawn = json.loads(island.group(1))
+    assert set(drawn["cells"]["features"]) <= set(names)
+    assert "\u2028" not in island.group(1)
+
+
+def test_right_to_left_names_are_isolated_in_sentences():
+    assert phrases.isolate("גן") == "\u2068גן\u2069"
+    assert phrases.isolate("gene") == "gene"
+
+
+def test_long_names_are_cut_in_the_middle():
+    assert phrases.shortened("a long name of probe number 178") == "a long name…number 178"
+    assert len(phrases.shortened("x" * 100)) == 22
+    assert phrases.shortened("x" * 22) == "x" * 22
+
+
+def test_the_axis_of_the_volcano_is_as_narrow_as_a_phone(findings):
+    named = replace(findings.data, classes=("adenocarcinoma of the lung", "normal tissue of the lung"))
+    figure = volcano_figure(replace(findings, data=named, volcano=replace(findings.volcano, is_ratio=True)))
+    assert '"log2 ratio of means, normal\\u2026 lung less adenoc\\u2026 lung"' in json.dumps(figure.specs)
+
+
+def test_data_for_scripts_cannot_end_them():
+    text = json_island({"a": ["</script>", "\u2028", float("nan"), np.float64(0.5)], "b": np.arange(2)})
+    assert "<" not in text
+    assert json.loads(text) == {"a": ["</script>", "\u2028", None, 0.5], "b": [0, 1]}
+
+
+def test_same_input_gives_the_same_bytes(study, findings):
+    again = replace(gather(MinimaxRiskClassifier(), *study), seconds=findings.seconds)
+    assert render_report(again, PROVENANCE).encode() == render_report(findings, PROVENANCE).encode()
+
+
+def test_policy_allows_nothing_but_the_scripts_of_the_page(findings):
+    page = render_report(findings, PROVENANCE)
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    assert policy.count("'sha256-") == 3
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page.replace(vega_bundle(), ""))
+
+
+def test_provenance_is_shown(findings):
+    told = replace(PROVENANCE, imputed="12 values, by medians", remarks=["two samples were dropped"])
+    page = text_of(render_report(findings, told))
+    for words in ("sha256:1234", "12 values, by medians", "two samples were dropped", told.command):
+        assert words in page
+    for name, value in findings.settings.items():
+        assert f"{name} {value}" in page
+
+
+@pytest.mark.parametrize(
+    ("n", "link"), [(0, None), (1, "1 note about the data"), (3, "3 notes about the data")]
+)
+def test_notes_are_linked_at_the_top_and_read_at_the_end(findings, n, link):
+    page = render_report(findings, replace(PROVENANCE, remarks=[f"remark {k}" for k in range(n)]))
+    top, end = page.split('<section id="meaning">')
+    assert "remark 0" not in top
+    if link is None:
+        assert "#notes" not in top
+        assert "Notes from reading" not in end
+    else:
+        assert f'<a href="#notes">{link}</a>' in top
+        assert (
+            end.index("Data and settings") < end.index("Notes from reading the data") < end.index("remark 0")
+        )
+        assert 'id="notes"' in end
+
+
+def test_long_lists_are_cut_and_said_so():
+    random = np.random.default_rng(0)
+    y = np.arange(230) % 2
+    X = random.standard_normal((230, 400))
+    X[:, :100] += 0.4 * y[:, None]
+    found = gather(MinimaxRiskClassifier(radius=0.3), X, y, n_permutations=0, n_folds=0, n_radii=0)
+    assert found.fit.n_selected > 60
+    page = text_of(render_report(found, PROVENANCE))
+    assert f"The 60 most important of {found.fit.n_selected} selected features" in page
+    assert "200 of 230 samples" in page
+
+
+def test_size_of_a_large_study():
+    study = make_expression(100, 20_000, n_informative=30, effect=1.5, random_state=0)
+    names = study.feature_names
+    few = {"n_permutations": 2, "n_folds": 2, "n_radii": 2}
+    found = gather(MinimaxRiskClassifier(), study.data, study.target, **few, feature_names=names)
+    assert len(render_report(found, PROVENANCE).encode()) < 2_000_000
+
+
+def test_missing_packages_are_named(findings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(ImportError, match=r'vl_convert.*pip install "minimaxrisk\[app\]"'):
+        render_report(findings, PROVENANCE)
+
+
+# ---- the demo, which ends with a report
+
+
+@pytest.mark.parametrize(
+    ("radius", "labels"),
+    [
+        (1.0, ["R*, score, randomized rule", "worst case, arg-max rule", "score, also for new patients"]),
+        ("bonferroni", ["R*, bound, randomized rule", "bound, arg-max rule", "bound, also for new patients"]),
+    ],
+)
+def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
+    X, y = study
+    model = MinimaxRiskClassifier(radius=radius).fit(X, y)
+    demo._print_worst_case(model, X, y)
+    demo._print_argmax(model, X, y)
+    said = capsys.readouterr().out + demo._beyond_training(model)
+    for label in labels:
+        assert label in said
+    assert ("bound" in said) == (model.coverage_ is not None)

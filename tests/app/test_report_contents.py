@@ -1,0 +1,347 @@
+"""What reviewers and biologists look for: genes to take away, left-out samples, a page from Python."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.metrics import confusion_matrix, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, permutation_test
+from minimaxrisk.analysis.contrasts import class_contrasts
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
+from minimaxrisk.app.report import Provenance, gather_findings, page, render_report, report
+from minimaxrisk.app.report.claims import plain_verdict
+from minimaxrisk.app.report.figures import more_colours
+from minimaxrisk.app.report.tables import gene_table, write_genes
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.problem.pose import PosedProblem
+from terminal import unwrapped
+
+pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
+
+PROVENANCE = Provenance("fit", "study.csv", "diagnosis", "1234", {"minimaxrisk": "0.1.0"})
+FEW = {"n_permutations": 0, "n_folds": 3, "n_radii": 0, "guarantee": False}
+
+
+@pytest.fixture(scope="module")
+def study():
+    data = make_expression(60, 60, n_informative=10, effect=0.8, random_state=0)
+    return data.data, np.array(["healthy", "ill"])[data.target]
+
+
+@pytest.fixture(scope="module")
+def findings(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    return gather_findings(model, X, y, feature_names=[f"G{j}" for j in range(60)], n_repeats=3, **FEW)
+
+
+@pytest.fixture(scope="module")
+def three():
+    random = np.random.default_rng(1)
+    X, y = random.standard_normal((45, 12)), np.repeat([0, 1, 2], [20, 15, 10])
+    X[y == 1, 0] += 2
+    return X, y
+
+
+# ---- features one by one
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_contrasts_are_welchs_tests_of_each_class_against_the_rest(three, kind):
+    X, own = three
+    X = np.where(X > 0, X, 0.0)
+    X[:, 5] = 1.0
+    found = class_contrasts(kind(X), own, 3)
+    varying = np.delete(np.arange(12), 5)
+    for k in range(3):
+        expected = stats.ttest_ind(X[own == k][:, varying], X[own != k][:, varying], equal_var=False)
+        np.testing.assert_allclose(found.t[k, varying], expected.statistic)
+        np.testing.assert_allclose(found.p[k, varying], expected.pvalue)
+        np.testing.assert_allclose(found.q[k, varying], stats.false_discovery_control(expected.pvalue))
+        difference = X[own == k].mean(axis=0) - X[own != k].mean(axis=0)
+        np.testing.assert_allclose(found.difference[k], difference, atol=1e-12)
+    assert np.isnan(found.t[:, 5]).all()
+    assert np.isnan(found.q[:, 5]).all()
+
+
+def test_two_classes_have_one_contrast(three):
+    X, own = three
+    X, own = X[own < 2], own[own < 2]
+    found = class_contrasts(X, own, 2)
+    assert found.labels.tolist() == [1]
+    ratio = X[own == 1].mean(axis=0) / X[own == 0].mean(axis=0)
+    both = (X[own == 1].mean(axis=0) > 0) & (X[own == 0].mean(axis=0) > 0)
+    np.testing.assert_allclose(found.log2_ratio[0, both], np.log2(ratio[both]))
+    assert np.isnan(found.log2_ratio[0, ~both]).all()
+
+
+def test_a_class_of_one_sample_has_means_and_no_test(three):
+    X, own = three
+    keep = np.r_[np.flatnonzero(own < 2), np.flatnonzero(own == 2)[:1]]
+    found = class_contrasts(X[keep], own[keep], 3)
+    assert np.isnan(found.t[2]).all()
+    np.testing.assert_allclose(found.class_means[2], X[keep[-1]])
+
+
+# ---- genes out
+
+
+def test_selection_frequency_counts_the_folds(study, findings):
+    X, y = study
+    expected = np.zeros(60)
+    for seed in range(3):
+        for train, _ in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
+            expected[MinimaxRiskClassifier().fit(X[train], y[train]).selected_features_] += 1 / 9
+    table = findings.features
+    np.testing.assert_allclose(table.frequency, expected[table.columns])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_genes_are_written_as_they_are(findings, tmp_path, ending):
+    hostile = ["SEPT2", "=1+1", 'a "b", c', "<&>\x07"]
+    symbols = [hostile[j % 4] for j in range(60)]
+    table = gene_table(findings.features, findings.data.classes, {"symbol": symbols})
+    path = tmp_path / f"genes.{ending}"
+    write_genes(path, table)
+    if ending == "xlsx":
+        sheet = pytest.importorskip("python_calamine").CalamineWorkbook.from_path(path)
+        header, *rows = sheet.get_sheet_by_index(0).to_python()
+        symbols = [name.replace("\x07", "?") for name in symbols]
+    else:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file, delimiter="," if ending == "csv" else "\t")
+    assert header == table.headers
+    assert len(rows) == findings.features.n_selected
+    for row, j, value in zip(rows, findings.features.columns, findings.features.q[0], strict=True):
+        record = dict(zip(header, row, strict=True))
+        assert record["feature"] == f"G{j}"
+        assert record["symbol"] == symbols[j]
+        assert float(record["q (descriptive), ill less healthy"]) == value
+        assert 0.0 <= float(record["selected in share of folds"]) <= 1.0
+
+
+def test_an_annotation_called_like_a_column(findings):
+    table = gene_table(findings.features, findings.data.classes, {"feature": [str(j) for j in range(60)]})
+    assert table.headers[:3] == ["feature", "feature", "importance"]
+    found = findings.features
+    assert [row[:2] for row in table.rows] == [
+        [name, str(j)] for name, j in zip(found.names, found.columns, strict=True)
+    ]
+
+
+def test_genes_at_the_command_line(three, tmp_path, capsys):
+    X, y = three
+    names = [f"probe_{j}" for j in range(12)]
+    table = tmp_path / "genes.csv"
+    lines = [",".join(["diagnosis", *names])] + [
+        ",".join([f"type {label}", *map(repr, row.tolist())]) for row, label in zip(X, y, strict=True)
+    ]
+    table.write_text("\n".join(lines), encoding="utf-8")
+    about = tmp_path / "probes.tsv"
+    about.write_text("probe\tsymbol\nprobe_0\tTP53\nprobe_3\tBRCA1\n", encoding="utf-8")
+    out, page = tmp_path / "selected.csv", tmp_path / "r.html"
+    options = ["fit", table, "--target", "diagnosis", "--genes", out, "--annotation", about, "--json"]
+    options += ["--report", page, "--permutations", 3, "--folds", 2, "--radii", 0, "--no-guarantee"]
+    options += ["--links", "ncbi"]
+    assert main([str(each) for each in options]) == 0
+    said = capsys.readouterr()
+    assert "tells about 2 of 12 features" in said.err
+    found = json.loads(said.out)
+    rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
+    assert [row["feature"] for row in rows] == [one["name"] for one in found["selected_features"]]
+    assert {row["feature"]: row["symbol"] for row in rows}["probe_0"] == "TP53"
+    for name in ("coefficient, type 2", "mean, type 0", "q (descriptive), type 1 less others"):
+        assert name in rows[0]
+    said = page.read_text(encoding="utf-8")
+    assert "Where the time went" in said
+    assert '"symbol"' in said
+    assert "ncbi.nlm.nih.gov" not in said  # probe_0 is no symbol
+    assert main(["fit", str(table), "--target", "diagnosis", "--genes", "g.pdf"]) == 2
+    assert "must end with .csv, .tsv or .xlsx" in unwrapped(capsys.readouterr().err)
+    about.write_text("probe,symbol\nx,TP53\n", encoding="utf-8")
+    assert main(["fit", str(table), "--target", "diagnosis", "--annotation", str(about)]) == 2
+    assert "is a feature of the data, such as 'probe_0'" in unwrapped(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_annotations_are_read_like_data(encoding, delimiter, tmp_path):
+    about = tmp_path / "probes.csv"
+    lines = ["probe, symbol", "µ1 , Müller’s", "b,TP53"]
+    about.write_text("\n".join(lines).replace(",", delimiter), encoding=encoding)
+    found = read_annotation(about, ["b", "µ1"], Console(quiet=True))
+    assert found == {"symbol": ["TP53", "Müller’s"]}
+
+
+def test_descriptions_of_a_gct_file_in_another_encoding(tmp_path):
+    table = tmp_path / "genes.gct"
+    lines = ["#1.2", "2\t1", "Name\tDescription\tA", "µ1\tMüller’s\t0.5", "b\tTP53\t1"]
+    table.write_text("\n".join(lines), encoding="cp1252")
+    assert own_descriptions(table, ["µ1", "b"]) == {"Description": ["Müller’s", "TP53"]}
+
+
+def test_an_unknown_site_is_refused_before_the_work():
+    with pytest.raises(ValueError, match="links must be one of ncbi, genecards, got 'x'"):
+        report(None, None, None, links="x")
+
+
+def test_links_only_where_asked_for(findings):
+    assert '<a class="gene"' not in (page := render_report(findings, PROVENANCE))
+    assert "genecards" not in page
+    linked = render_report(findings, replace(PROVENANCE, links="genecards"))
+    assert linked.count('<a class="gene" href="https://www.genecards.org') == findings.features.n_selected
+    assert 'rel="noopener noreferrer"' in linked
+    assert "which then learns the name" in linked
+    with pytest.raises(ValueError, match="links must be one of ncbi, genecards, got 'x'"):
+        render_report(findings, replace(PROVENANCE, links="x"))
+
+
+# ---- left-out samples
+
+
+def test_confusion_and_area_are_those_of_scikit_learn(study, findings):
+    X, y = study
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    said = cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds)
+    np.testing.assert_array_equal(findings.left_out.confusion, confusion_matrix(y, said))
+    scores = cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds, method="decision_function")
+    assert findings.left_out.curves[0].area == pytest.approx(roc_auc_score(y == "ill", scores))
+    wrong = {one.name for one in findings.left_out.errors if one.own != one.named}
+    assert wrong == {f"sample {i + 1}" for i in np.flatnonzero(said != y)}
+
+
+def test_errors_are_counted_over_repeats(study, findings):
+    X, y = study
+    times = np.zeros(60, dtype=int)
+    for seed in range(3):
+        folds = StratifiedKFold(3, shuffle=True, random_state=seed)
+        times += cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds) != y
+    counted = {one.name: one.n_times for one in findings.left_out.errors}
+    assert counted == {f"sample {i + 1}": times[i] for i in np.flatnonzero(times)}
+    order = [one.n_times for one in findings.left_out.errors]
+    assert order == sorted(order, reverse=True)
+    once = cross_validated_error(MinimaxRiskClassifier().fit(X, y), X, y, n_folds=3)
+    assert once.n_wrong == findings.cross_validation.n_wrong
+    assert "wrong, of 3 repeats" in render_report(findings, PROVENANCE)
+    with pytest.raises(ValueError, match="n_repeats must be a positive integer, got 0"):
+        cross_validated_error(MinimaxRiskClassifier().fit(X, y), X, y, n_repeats=0)
+
+
+def test_several_classes_have_a_curve_each(three):
+    X, y = three
+    found = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **FEW)
+    assert [one.name for one in found.left_out.curves] == ["0", "1", "2"]
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    scores = cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds, method="decision_function")
+    margin = scores[:, 1] - scores[:, [0, 2]].max(axis=1)
+    assert found.left_out.curves[1].area == pytest.approx(roc_auc_score(y == 1, margin))
+
+
+# ---- the page
+
+
+def test_a_verdict_of_two_sentences_comes_first(findings):
+    page = render_report(findings, PROVENANCE)
+    verdict = plain_verdict(findings)
+    assert page.index("Can I use this?") < page.index(verdict) < page.index('class="tiles"')
+    assert len(re.findall(r"[.:](?: |$)", verdict.replace("no:", "no"))) <= 4
+    assert not re.search(r"R\*|p-value|cross-valid|random|worst", verdict)
+    broken = replace(findings, fit=replace(findings.fit, certificate_valid=False))
+    assert plain_verdict(broken).startswith("No: the check")
+
+
+def test_numbers_are_not_torn_from_their_names(findings):
+    page = render_report(findings, PROVENANCE)
+    assert f"R*\u00a0=\u00a0{findings.fit.upper:.3f}" in page
+    assert f"R* = {findings.fit.upper:.3f}" not in page
+
+
+def test_classes_beyond_ten_have_colours_of_their_own():
+    assert more_colours(10) == ""
+    rules = re.findall(r"--(c\d+): ([^;]+);", more_colours(30).split("@media")[0])
+    assert [name for name, _ in rules] == [f"c{k}" for k in range(10, 30)]
+    assert len({colour for _, colour in rules}) == 20
+
+
+def test_features_beyond_a_thousand_are_in_the_page():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((40, 1200)), np.repeat([0, 1], 20)
+    model = MinimaxRiskClassifier().fit(X, y)
+    model.selected_features_ = np.arange(1200)  # as if all of them were
+    found = gather_findings(model, X, y, **FEW | {"n_folds": 0})
+    page = render_report(found, PROVENANCE)
+    island = json.loads(re.search(r'id="drawings">(.*?)</script>', page, flags=re.DOTALL)[1])
+    assert page.count('<tr data-place="') + page.count("<tr><th") >= 1000
+    assert len(island["more"]) == 200
+    assert len(island["genes"]["rows"]) == 1200
+    assert "Show all 1,200 features here" in page
+
+
+def test_the_scripts_are_kept_and_damage_is_noticed(tmp_path, monkeypatch):
+    built = []
+
+    class Converter:
+        __version__ = "9"
+
+        @staticmethod
+        def javascript_bundle():
+            built.append(1)
+            return "code</script>\r\n"
+
+    monkeypatch.setattr(page, "require", lambda _: Converter)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    fresh = page.vega_bundle
+    assert fresh() == fresh() == "{code<\\/script>\n}"
+    assert len(built) == 1
+    (kept,) = (tmp_path / "minimaxrisk").iterdir()
+    kept.write_bytes(kept.read_bytes()[:-3])
+    assert fresh() == "{code<\\/script>\n}"
+    assert len(built) == 2
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert fresh() == "{code<\\/script>\n}"
+
+
+# ---- from Python
+
+
+def test_a_report_in_one_call(study, tmp_path):
+    X, y = study
+    path = tmp_path / "r.html"
+    made = report(MinimaxRiskClassifier().fit(X, y), X, y, path, target="diagnosis", **FEW)
+    assert path.read_text(encoding="utf-8") == made.html
+    assert "diagnosis" in made.html
+    shown = made._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "<script" not in shown
+    assert repr(made) == "Report()"
+    pipeline = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, y)
+    assert "robust standard deviations" in report(pipeline, X, y, **FEW).html
+    with pytest.raises(ValueError, match="there is no folder"):
+        report(pipeline, X, y, tmp_path / "no" / "r.html", n_permutations=10**9)
+
+
+# ---- speed without another answer
+
+
+def test_shared_draws_give_the_observed_labels_the_radius_of_the_fit(study, monkeypatch):
+    X, y = study
+    model = MinimaxRiskClassifier(radius="bootstrap", random_state=3)
+    shared = permutation_test(model, X, y, 39, random_state=0)
+    assert shared.statistic == pytest.approx(model.fit(X, y).worst_case_error_, abs=1e-3)
+    monkeypatch.setattr(PosedProblem, "rule_for_labellings", lambda _, rule: rule)
+    alone = permutation_test(model, X, y, 39, random_state=0)
+    assert shared.statistic == alone.statistic
+    np.testing.assert_allclose(shared.null_distribution, alone.null_distribution, atol=0.02)

@@ -1,0 +1,316 @@
+"""MinimaxRiskClassifier as a scikit-learn user meets it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, verify
+
+
+def reference_risk(X, y, *, coding, radius=1.0, weights=None):
+    labels = np.unique(y, return_inverse=True)[1]
+    Phi = reference.phi_vectors(reference.scaled_columns(X, weights), labels.max() + 1, coding)
+    return reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, labels, radius, weights))[0]
+
+
+@pytest.mark.parametrize("solver", ["auto", "interior-point", "constraint-generation", "full-lp"])
+@pytest.mark.parametrize("radius", [0.3, 1.0])
+def test_attributes_hang_together(wide, solver, radius):
+    X, y = wide
+    model = MinimaxRiskClassifier(solver, radius=radius, tol=1e-8).fit(X, y)
+    assert model.worst_case_error_ == pytest.approx(
+        reference_risk(X, y, coding="one-hot", radius=radius), abs=1e-7
+    )
+    assert model.solver_ == ("interior-point" if solver == "auto" else solver)
+    assert model.coding_ == "one-hot"
+    assert model.converged_
+    assert model.classes_.tolist() == ["alpha", "beta", "gamma"]
+    assert model.coef_.shape == (3, 300)
+    assert model.intercept_.shape == (3,)
+    assert model.tau_.shape == model.lambda_.shape == (3, 301)
+    assert model.optimality_gap_ == model.worst_case_error_ - model.worst_case_error_lower_
+    assert -1e-12 <= model.optimality_gap_ < 1e-7
+    np.testing.assert_array_equal(model.selected_features_, np.flatnonzero(model.coef_.any(axis=0)))
+    assert model.n_features_selected_ == len(model.selected_features_) < 100
+    assert model.radius_ == radius
+    assert model.n_iter_ == len(model.history_)
+    assert len(model.stages_) == (1 if model.solver_ == "interior-point" else model.n_iter_)
+    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
+    w = model.worst_case_distribution_
+    assert w.shape == (40, 3)
+    assert w.min() >= 0
+    assert w.sum() == pytest.approx(1.0)
+    assert 1 - w.max(axis=1).sum() == pytest.approx(model.worst_case_error_, abs=1e-7)
+
+
+def test_two_classes_have_one_row_towards_the_second(cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X, np.where(y == 1, "sick", "healthy"))
+    assert model.coding_ == "signed"
+    assert model.coef_.shape == (1, 30)
+    decision = model.decision_function(X)
+    np.testing.assert_allclose(decision, X @ model.coef_[0] + model.intercept_[0])
+    np.testing.assert_array_equal(model.predict(X), np.where(decision > 0, "sick", "healthy"))
+    # mu on the problem's own scale: the certificate's formula must give the reported bound.
+    Psi = reference.scaled_columns(X)
+    Phi = reference.phi_vectors(Psi, 2, "signed")
+    tau, lam = reference.tau_and_lambda(Phi, y, 1.0)
+    np.testing.assert_allclose(model.tau_[0], tau, atol=1e-12)
+    mu = -np.concatenate([[model.intercept_[0] + model.coef_[0] @ X.mean(0)], model.coef_[0] * X.std(0)])
+    bound = 1 - tau @ mu + lam @ np.abs(mu) + reference.brute_force_phi(Phi @ mu)
+    assert bound == pytest.approx(model.worst_case_error_, abs=1e-10)
+
+
+def test_one_hot_coding_for_two_classes(cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(X, y)
+    assert model.coef_.shape == (2, 30)
+    assert model.decision_function(X).shape == (569,)
+    np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+    assert model.worst_case_error_ == pytest.approx(reference_risk(X, y, coding="one-hot"), abs=1e-7)
+
+
+def test_probabilities_follow_the_rule_with_the_stored_threshold(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    scores = model.decision_function(X)
+    assert reference.brute_force_phi(scores) == pytest.approx(model.threshold_, abs=1e-10)
+    excess = np.maximum(scores - model.threshold_, 0)
+    np.testing.assert_allclose(model.predict_proba(X), excess / excess.sum(1, keepdims=True), atol=1e-9)
+    # On the training instances d_x <= 1, so the worst-case distribution's error of h is R*.
+    error = (model.worst_case_distribution_ * (1 - model.predict_proba(X))).sum()
+    assert error == pytest.approx(model.worst_case_error_, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "estimator", [MinimaxRiskClassifier(), MinimaxRiskClassifierCV(radii=[1.0, 1.1], cv=2)]
+)
+def test_logarithms_of_zeros_come_with_a_warning(wide, estimator):
+    X, y = wide
+    model = estimator.fit(X, y)
+    h = model.predict_proba(X)
+    n_zeros = int((h == 0.0).sum())
+    assert n_zeros > 1
+    message = f"{n_zeros} of {h.size} entries are minus infinity.*CalibratedClassifierCV.*clip predict_proba"
+    with pytest.warns(UserWarning, match=message) as caught:
+        logarithms = model.predict_log_proba(X)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(np.isneginf(logarithms), h == 0.0)
+    np.testing.assert_allclose(np.exp(logarithms), h, rtol=1e-14)
+
+
+def test_logarithms_without_zeros_come_without(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(radius=40.0).fit(X, y)
+    h = model.predict_proba(X)
+    assert h.min() > 0.0
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(h))  # warnings are errors here
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scikit_learn_calibrates_the_scores(wide, n_classes):
+    X, y = wide
+    kept = np.isin(y, np.unique(y)[:n_classes])
+    X, y = X[kept], y[kept]
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert (model.predict_proba(X) == 0.0).any()
+    calibrated = CalibratedClassifierCV(MinimaxRiskClassifier(), cv=3, ensemble=False).fit(X, y)
+    probabilities = calibrated.predict_proba(X)
+    assert 0.0 < probabilities.min() < probabilities.max() < 1.0
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    (one,) = calibrated.calibrated_classifiers_
+    assert one.estimator.worst_case_error_ == model.worst_case_error_
+    # Of two classes the curve goes up with decision_function, and with nothing else of the model.
+    if n_classes == 2:
+        order = np.argsort(model.decision_function(X))
+        assert (np.diff(probabilities[order, 1]) >= 0.0).all()
+
+
+def test_randomized_predictions_are_draws_from_predict_proba(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(deterministic=False, random_state=0).fit(X, y)
+    point = np.full((1, 300), 0.1)
+    probability = model.predict_proba(point)[0]
+    assert 0.05 < probability.max() < 0.95
+    drawn = model.predict(np.repeat(point, 20000, axis=0))
+    frequency = [(drawn == label).mean() for label in model.classes_]
+    np.testing.assert_allclose(frequency, probability, atol=0.015)
+    np.testing.assert_array_equal(model.predict(X), model.predict(X))
+
+
+def test_stages_are_the_rules_of_the_iterations(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier("constraint-generation", max_features_per_iter=10, tol=1e-8).fit(X, y)
+    stages = list(model.staged_predict_proba(X))
+    assert len(stages) == model.n_iter_ > 3
+    np.testing.assert_allclose(stages[-1], model.predict_proba(X), atol=1e-6)
+    for k in (1, 2):
+        # max_iter = k allows the first program and k rounds after it.
+        with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={k}"):
+            stopped = clone(model).set_params(max_iter=k).fit(X, y)
+        assert stopped.n_iter_ == k + 1
+        assert not stopped.converged_
+        np.testing.assert_array_equal(stopped.predict_proba(X), stages[k])
+        assert stopped.worst_case_error_ == model.history_[k]["worst_case_error"]
+
+
+def test_stages_stay_small(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier("constraint-generation", max_features_per_iter=10).fit(X, y)
+    assert model.n_iter_ > 10
+    assert max(stage.coef.size for stage in model.stages_) < model.coef_.size / 2
+    assert model.n_passes_ == model.n_iter_ + 3  # scaling, the start, one per program, the final bound
+
+
+def test_history_records(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(max_features_per_iter=10).fit(X, y)
+    assert set(model.history_[0]) == {
+        "iteration", "lower", "upper", "worst_case_error", "n_features", "n_added", "n_removed",
+        "max_violation", "vertex", "n_pivots", "seconds",
+    }  # fmt: skip
+    assert [record["iteration"] for record in model.history_] == list(range(1, model.n_iter_ + 1))
+    assert model.history_[-1]["upper"] == model.worst_case_error_
+    assert model.history_[-1]["lower"] == pytest.approx(model.worst_case_error_lower_, abs=1e-12)
+    assert model.history_[-1]["max_violation"] <= model.tol
+
+
+def test_same_input_same_bits(wide):
+    X, y = wide
+    one = MinimaxRiskClassifier().fit(X, y)
+    two = MinimaxRiskClassifier().fit(X.copy(), y.copy())
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.worst_case_distribution_, two.worst_case_distribution_)
+    assert one.worst_case_error_ == two.worst_case_error_
+
+
+def test_global_random_state_and_inputs_are_left_alone(wide):
+    X, y = wide
+    np.random.seed(5)  # noqa: NPY002  the legacy global generator is the one to protect
+    expected = np.random.random_sample(3)  # noqa: NPY002
+    np.random.seed(5)  # noqa: NPY002
+    X_before = X.copy()
+    for initial in ("correlation", "first-order"):
+        MinimaxRiskClassifier(initial_features=initial).fit(X, y)
+    np.testing.assert_array_equal(np.random.random_sample(3), expected)  # noqa: NPY002
+    np.testing.assert_array_equal(X, X_before)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_weights_are_repetitions(wide, container):
+    X, y = wide
+    X = np.round(X, 1)
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 4, 40)
+    repeated = np.repeat(np.arange(40), weights)
+    weighted = MinimaxRiskClassifier(tol=1e-8).fit(container(X), y, sample_weight=weights)
+    plain = MinimaxRiskClassifier(tol=1e-8).fit(container(X[repeated]), y[repeated])
+    np.testing.assert_array_equal(weighted.coef_, plain.coef_)
+    assert weighted.worst_case_error_ == plain.worst_case_error_
+    assert weighted.worst_case_error_ == pytest.approx(
+        reference_risk(X[repeated], y[repeated], coding="one-hot"), abs=1e-7
+    )
+    w = weighted.worst_case_distribution_
+    np.testing.assert_array_equal(w[weights == 0], 0.0)
+    total = np.zeros_like(w)
+    np.add.at(total, repeated, plain.worst_case_distribution_)
+    np.testing.assert_allclose(total, w, atol=1e-14)
+
+
+def test_class_weights_multiply_and_keep_the_total(wide):
+    X, y = wide
+    factor = {"alpha": 2.0, "beta": 1.0, "gamma": 0.5}
+    by_class = MinimaxRiskClassifier(class_weight=factor, tol=1e-8).fit(X, y)
+    weights = np.array([factor[label] for label in y])
+    weights *= 40 / weights.sum()
+    by_sample = MinimaxRiskClassifier(tol=1e-8).fit(X, y, sample_weight=weights)
+    assert by_class.worst_case_error_ == pytest.approx(by_sample.worst_case_error_, abs=1e-9)
+    assert verify(by_class, X, y).valid
+    balanced = MinimaxRiskClassifier(class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(balanced.tau_[:, 0], 1 / 3)
+
+
+def test_sparse_and_dense_agree(wide):
+    X, y = wide
+    X = np.where(np.abs(X) < 1.0, 0.0, X)
+    for standardize in (True, False):
+        for fit_intercept in (True, False):
+            options = {"standardize": standardize, "fit_intercept": fit_intercept, "tol": 1e-8}
+            dense = MinimaxRiskClassifier(**options).fit(X, y)
+            for container in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+                other = MinimaxRiskClassifier(**options).fit(container(X), y)
+                assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-8)
+                np.testing.assert_allclose(
+                    other.predict_proba(container(X)), dense.predict_proba(X), atol=1e-5
+                )
+
+
+def test_without_standardisation_moments_are_on_the_callers_scale(cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier(standardize=False, tol=1e-7).fit(X, y)
+    signed = np.where(y == 0, 1.0, -1.0)[:, None] * np.column_stack([np.ones(len(X)), X])
+    np.testing.assert_allclose(model.tau_[0], signed.mean(0), rtol=1e-10)
+    np.testing.assert_allclose(model.lambda_[0], signed.std(0) / np.sqrt(len(X)), rtol=1e-10)
+    assert verify(model, X, y).valid
+
+
+def test_float32_and_integers_are_taken(wide):
+    X, y = wide
+    single = MinimaxRiskClassifier().fit(X.astype(np.float32), y)
+    assert single.worst_case_error_ == pytest.approx(
+        MinimaxRiskClassifier().fit(X.astype(np.float32).astype(float), y).worst_case_error_, abs=1e-12
+    )
+    whole = np.round(X * 10).astype(int)
+    assert MinimaxRiskClassifier().fit(whole, y).score(whole, y) == 1.0
+
+
+def test_works_inside_scikit_learn(wide):
+    X, y = wide
+    pipeline = make_pipeline(StandardScaler(), MinimaxRiskClassifier())
+    scores = cross_val_score(pipeline, X, y, cv=3)
+    assert scores.mean() > 0.6
+    radii = [0.5, 1.0, 40.0]
+    search = GridSearchCV(MinimaxRiskClassifier(), {"radius": radii}, cv=3).fit(X, y)
+    by_radius = [cross_val_score(MinimaxRiskClassifier(radius=s), X, y, cv=3).mean() for s in radii]
+    assert by_radius[2] < by_radius[0]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_radius)
+    assert search.best_estimator_.radius_ == search.best_params_["radius"] == radii[np.argmax(by_radius)]
+    model = MinimaxRiskClassifier(radius=0.7, class_weight="balanced")
+    assert clone(model).get_params() == model.get_params()
+    assert clone(MinimaxRiskClassifier(initial_features=np.array([1, 2]))).fit(X, y).converged_
+    fitted = model.fit(X, y)
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
+    assert verify(copy, X, y).valid
+
+
+def test_pandas_in_and_names_kept(wide):
+    X, y = wide
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
+    model = MinimaxRiskClassifier().fit(frame, pd.Series(y, dtype="category"))
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_array_equal(model.predict(frame), MinimaxRiskClassifier().fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[frame.columns[::-1]])
+
+
+def test_a_useless_problem_selects_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 50)), np.arange(30) % 2
+    model = MinimaxRiskClassifier(radius=20.0).fit(X, y)
+    assert model.worst_case_error_ == pytest.approx(0.5)
+    assert model.n_features_selected_ == 0
+    np.testing.assert_array_equal(model.predict(X), 0)  # the first class, of two with the same score
+    np.testing.assert_array_equal(model.predict_proba(X), 0.5)

@@ -1,0 +1,490 @@
+"""The chosen radius: against fits one by one, both criteria, folds and groups, weights, and bad input."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from minimaxrisk import (
+    ClippedScaler,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+)
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
+from minimaxrisk.exceptions import UninformativeRadiusWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+
+RADII = [0.4, 1.7, 5.0]
+# Where it is not about the choice.
+TWO_RADII = [1.7, 4.0]
+
+
+@pytest.fixture(scope="module")
+def study():
+    found = make_expression(60, 40, n_informative=6, effect=1.2, random_state=1)
+    return found.data, np.where(found.target, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 12))
+    X[:, :3] += 1.2 * np.eye(3)[y]
+    return X, y
+
+
+def one_by_one(estimator, X, y, folds, weights=None, scoring=None, radii=RADII):
+    """Losses and numbers of features of separate fits, folds x radii."""
+    losses, counts = np.empty((len(folds), len(radii))), np.empty((len(folds), len(radii)))
+    for i, (train, test) in enumerate(folds):
+        for j, radius in enumerate(radii):
+            w = None if weights is None else weights[train]
+            model = clone(estimator).set_params(radius=radius).fit(X[train], y[train], sample_weight=w)
+            v = None if weights is None else weights[test]
+            if scoring is None:
+                losses[i, j] = np.average(model.predict(X[test]) != y[test], weights=v)
+            else:
+                losses[i, j] = -get_scorer(scoring)(model, X[test], y[test], sample_weight=v)
+            counts[i, j] = model.n_features_selected_
+    return losses, counts
+
+
+@pytest.mark.parametrize(
+    ("options", "weighted"),
+    [
+        ({}, False),
+        ({}, True),
+        ({"standardize": False, "fit_intercept": False}, True),
+        ({"coding": "one-hot"}, True),
+        ({"marginal": "empirical"}, True),
+        ({"class_weight": "balanced"}, True),
+        # Weights of the classes alone.
+        ({"class_weight": "balanced"}, False),
+        ({"solver": "constraint-generation", "weight_kind": "importance"}, True),
+    ],
+)
+def test_losses_are_those_of_fits_one_by_one(study, options, weighted):
+    X, y = study
+    weights = 1.0 + np.arange(60) % 3 if weighted else None
+    estimator = MinimaxRiskClassifier(**options)
+    found = MinimaxRiskClassifierCV(estimator, radii=RADII, cv=2).fit(X, y, sample_weight=weights)
+    folds = list(StratifiedKFold(2).split(X, y))
+    losses, counts = one_by_one(estimator, X, y, folds, weights)
+    results = found.cv_results_
+    np.testing.assert_allclose(results["fold_losses"], losses, atol=1e-12)
+    assert np.array_equal(results["n_features"], counts)
+    assert np.ptp(losses.mean(axis=0)) > 0.05
+    np.testing.assert_allclose(results["mean_loss"], losses.mean(axis=0))
+    np.testing.assert_allclose(results["std_loss"], losses.std(axis=0, ddof=1), atol=1e-12)
+    np.testing.assert_allclose(results["standard_error"], losses.std(axis=0, ddof=1) / 2**0.5, atol=1e-12)
+    alone = clone(estimator).set_params(radius=found.radius_).fit(X, y, sample_weight=weights)
+    assert np.array_equal(found.coef_, alone.coef_)
+    assert verify(found.estimator_, X, y, sample_weight=weights).valid
+
+
+@pytest.fixture(scope="module", params=[None, "balanced_accuracy"])
+def thin_classes(three_classes, request):
+    """Three classes with zeros among the values, a score, and its losses one by one."""
+    X, y = three_classes
+    X = np.where(np.abs(X) > 0.6, X, 0.0)
+    folds = list(StratifiedKFold(2).split(X, y))
+    losses, _ = one_by_one(MinimaxRiskClassifier(), X, y, folds, scoring=request.param)
+    return X, y, request.param, losses
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_three_classes_dense_and_sparse(thin_classes, container):
+    X, y, scoring, losses = thin_classes
+    model = MinimaxRiskClassifierCV(radii=RADII, cv=2, scoring=scoring).fit(container(X), y)
+    np.testing.assert_allclose(model.cv_results_["fold_losses"], losses, atol=1e-6)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "neg_log_loss"])
+def test_scores(study, scoring):
+    X, y = study
+    weights = 1.0 + np.arange(60) % 2
+    model = MinimaxRiskClassifierCV(radii=RADII, cv=2, scoring=scoring).fit(X, y, sample_weight=weights)
+    folds = list(StratifiedKFold(2).split(X, y))
+    losses, _ = one_by_one(MinimaxRiskClassifier(), X, y, folds, weights, scoring)
+    np.testing.assert_allclose(model.cv_results_["fold_losses"], losses, rtol=1e-6)
+
+    def own_scorer(estimator, X, y):
+        return float(estimator.decision_function(X).mean())
+
+    model = MinimaxRiskClassifierCV(radii=RADII, cv=2, scoring=own_scorer, rule="best").fit(X, y)
+    assert model.radius_ == RADII[int(np.argmin(model.cv_results_["mean_loss"]))]
+
+
+def test_the_two_rules():
+    mean, error = np.array([0.30, 0.20, 0.20, 0.24, 0.26, 0.4]), np.full(6, 0.05)
+    error[2] = 0.04  # the one that counts: of equal means that of the larger radius
+    assert last_smallest(mean) == 2
+    assert within_one_standard_error(mean, error) == 3
+    assert within_one_standard_error(mean, np.zeros(6)) == 2
+    # A larger radius may be within again, after one that is not.
+    assert within_one_standard_error(np.array([0.2, 0.3, 0.21]), np.full(3, 0.02)) == 2
+
+
+def test_the_chosen_radius_is_that_of_the_rule(study):
+    X, y = study
+    radii = np.array([0.4, 1.0, 1.7, 2.6, 4.0])
+    best = MinimaxRiskClassifierCV(radii=radii, cv=3, rule="best").fit(X, y)
+    simple = MinimaxRiskClassifierCV(radii=radii, cv=3).fit(X, y)
+    mean, error = best.cv_results_["mean_loss"], best.cv_results_["standard_error"]
+    i = last_smallest(mean)
+    assert best.radius_ == radii[i]
+    assert simple.radius_ == max(radii[mean <= mean[i] + error[i]])
+    assert simple.radius_ > best.radius_
+    assert simple.n_features_selected_ < best.n_features_selected_
+
+
+def test_labels_are_drawn_by_predict_alone(study):
+    X, y = study
+    drawing = MinimaxRiskClassifier(deterministic=False, random_state=0)
+    drawn = MinimaxRiskClassifierCV(drawing, radii=TWO_RADII, cv=2).fit(X, y)
+    plain = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(X, y)
+    assert np.array_equal(drawn.cv_results_["fold_losses"], plain.cv_results_["fold_losses"])
+    assert np.array_equal(drawn.predict(X), drawn.estimator_.predict(X))
+    assert not np.array_equal(drawn.predict(X), plain.predict(X))
+
+
+# ---- the grid
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_the_default_grid_ends_where_nothing_is_learned(study, balanced):
+    X, y = study if balanced else (study[0][:45], study[1][:45])
+    radii = MinimaxRiskClassifierCV(cv=2).fit(X, y).cv_results_["radii"]
+    path = minimax_risk_path(X, y, [radii[0], 0.98 * radii[-1], radii[-1]])
+    assert len(radii) == 20
+    assert radii[0] == pytest.approx(radii[-1] / 100)
+    assert path.worst_case_error[2] == pytest.approx(0.5)
+    assert path.n_features[2] == 0
+    assert path.worst_case_error[1] < 0.5 - 1e-4
+    assert path.n_features[0] > 10
+
+
+def test_the_default_grid_of_three_classes(three_classes):
+    X, y = three_classes[0][:30, :5], three_classes[1][:30]
+    model = MinimaxRiskClassifierCV(cv=2).fit(X, y)
+    path = minimax_risk_path(X, y, model.cv_results_["radii"][[0, -1]])
+    assert path.worst_case_error[1] == pytest.approx(2 / 3)
+    assert path.n_features.tolist() == [5, 0]
+
+
+@pytest.mark.parametrize("column", [np.zeros(20), np.arange(20) % 2 - 0.5])
+def test_the_default_grid_where_nothing_varies(column):
+    """No column at all to learn from, and one that is the label itself, whose radius never grows."""
+    X, y = column[:, None], np.arange(20) % 2
+    model = MinimaxRiskClassifierCV(MinimaxRiskClassifier(fit_intercept=False), cv=2).fit(X, y)
+    assert model.cv_results_["radii"][-1] == 1.0
+
+
+# ---- the noise floor
+
+
+def test_noise_floor(study):
+    X, y = study
+    radii = [0.1, 1.0, 5.0]
+    options = {"radii": radii, "criterion": "noise-floor", "n_permutations": 2, "random_state": 3}
+    model = MinimaxRiskClassifierCV(**options).fit(X, y)
+    random, results = np.random.RandomState(3), model.noise_results_
+    for found in results["permuted_worst_case_errors"]:
+        order = random.permutation(60)
+        exact = [MinimaxRiskClassifier(radius=s).fit(X, y[order]).worst_case_error_ for s in radii]
+        np.testing.assert_allclose(found, exact, atol=1e-6)
+    exact = [MinimaxRiskClassifier(radius=s).fit(X, y).worst_case_error_ for s in radii]
+    np.testing.assert_allclose(results["worst_case_error"], exact, atol=1e-6)
+    distance = results["permuted_worst_case_errors"].mean(axis=0) - results["worst_case_error"]
+    assert np.array_equal(results["distance"], distance)
+    assert model.radius_ == radii[int(np.argmax(distance))]
+    assert radii[0] < model.radius_ < radii[-1]
+    assert not hasattr(model, "cv_results_")
+    model.set_params(criterion="cross-validation").fit(X, y)
+    assert not hasattr(model, "noise_results_")
+    assert hasattr(model, "cv_results_")
+
+
+def test_noise_floor_with_weights(study):
+    X, y = study
+    weights = 1.0 + np.arange(60) % 2
+    estimator = MinimaxRiskClassifier(class_weight="balanced")
+    options = {"radii": RADII, "criterion": "noise-floor", "n_permutations": 2, "random_state": 0}
+    model = MinimaxRiskClassifierCV(estimator, **options).fit(X, y, sample_weight=weights)
+    order = np.random.RandomState(0).permutation(60)
+    exact = clone(estimator).set_params(radius=1.7).fit(X, y[order], sample_weight=weights)
+    found = model.noise_results_["permuted_worst_case_errors"][0, 1]
+    assert found == pytest.approx(exact.worst_case_error_, abs=1e-6)
+
+
+# ---- folds
+
+
+def test_groups_stay_together(study):
+    X, y = study
+    y, groups = y[np.arange(60) // 4 * 4], np.arange(60) // 4
+    names = [f"patient {g}" for g in groups]
+    found = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, y, groups=names)
+    for splitter in (StratifiedGroupKFold(3), list(StratifiedGroupKFold(3).split(X, y, groups))):
+        same = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=splitter).fit(X, y, groups=groups)
+        assert np.array_equal(found.cv_results_["fold_losses"], same.cv_results_["fold_losses"])
+    plain = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, y)
+    assert not np.array_equal(found.cv_results_["fold_losses"], plain.cv_results_["fold_losses"])
+
+
+@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
+def test_the_radii_of_all_fits_count_groups(study, criterion):
+    """Copies of samples, as groups, are worth one each: on the way to the radius, and in the last fit."""
+    X, y = study
+    folds = list(StratifiedKFold(3).split(X, y))
+    of_copies = [
+        tuple(np.repeat(3 * rows, 3) + np.tile(np.arange(3), len(rows)) for rows in each) for each in folds
+    ]
+    options = {"criterion": criterion, "n_permutations": 3, "random_state": 0}
+    once = MinimaxRiskClassifierCV(cv=folds, **options).fit(X, y)
+    X_thrice, y_thrice, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(60), 3)
+    thrice = MinimaxRiskClassifierCV(cv=of_copies, **options).fit(X_thrice, y_thrice, groups=groups)
+    unaware = MinimaxRiskClassifierCV(cv=of_copies, **options).fit(X_thrice, y_thrice)
+    assert thrice.radius_ == pytest.approx(once.radius_)
+    np.testing.assert_allclose(thrice.estimator_.lambda_, once.estimator_.lambda_, atol=1e-12)
+    assert thrice.worst_case_error_ == pytest.approx(once.worst_case_error_, abs=1e-6)
+    assert verify(thrice.estimator_, X_thrice, y_thrice, groups=groups).valid
+    assert not verify(thrice.estimator_, X_thrice, y_thrice).valid
+    if criterion == "noise-floor":
+        found, expected = (each.noise_results_["permuted_worst_case_errors"] for each in (thrice, once))
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    else:
+        found, expected = (each.cv_results_["fold_losses"] for each in (thrice, once))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert (
+        unaware.estimator_.lambda_.max() < thrice.estimator_.lambda_.max() * unaware.radius_ / thrice.radius_
+    )
+
+
+def test_groups_are_routed(study):
+    X, y = study
+    y, groups = y[np.arange(60) // 4 * 4], np.arange(60) // 4
+    with config_context(enable_metadata_routing=True):
+        model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).set_fit_request(groups=True)
+        routed = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
+    scaled = StandardScaler().fit_transform(X)
+    plain = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(scaled, y, groups=groups)
+    np.testing.assert_array_equal(routed[-1].estimator_.lambda_, plain.estimator_.lambda_)
+
+
+def test_folds_of_any_kind(study):
+    X, y = study
+    splitter = KFold(2, shuffle=True, random_state=0)
+    folds = list(splitter.split(X))
+    masks = [(np.isin(np.arange(60), a), np.isin(np.arange(60), b)) for a, b in folds]
+    results = [
+        MinimaxRiskClassifierCV(radii=[1.7], cv=cv).fit(X, y).cv_results_["fold_losses"]
+        for cv in (splitter, folds, iter(folds), masks)
+    ]
+    assert all(np.array_equal(results[0], other) for other in results)
+    default = [MinimaxRiskClassifierCV(radii=[1.7], cv=cv).fit(X, y).cv_results_ for cv in (None, 5)]
+    assert np.array_equal(default[0]["fold_losses"], default[1]["fold_losses"])
+    one = ShuffleSplit(1, random_state=0)
+    single = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=one, rule="best").fit(X, y)
+    assert np.isnan(single.cv_results_["standard_error"]).all()
+
+
+def test_a_class_with_fewer_samples_than_folds(study):
+    """As in scikit-learn: a warning, and folds in which the class is not tested."""
+    X, y = study
+    few = np.where(np.arange(60) < 2, "rare", y)
+    with pytest.warns(UserWarning, match="least populated class in y has only 2 members, .* n_splits=3"):
+        found = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, few)
+    with pytest.warns(UserWarning, match="least populated class"):
+        folds = list(StratifiedKFold(3).split(X, few))
+    assert sum("rare" in few[test] for _, test in folds) == 2
+    losses, _ = one_by_one(MinimaxRiskClassifier(), X, few, folds, radii=TWO_RADII)
+    np.testing.assert_allclose(found.cv_results_["fold_losses"], losses, atol=1e-12)
+    assert found.classes_.tolist() == ["ill", "rare", "well"]
+
+
+def test_samples_of_no_weight_take_no_part(study):
+    X, y = study
+    more, labels = np.vstack([X, 50.0 + X[:7]]), np.append(y, y[:7])
+    weights = np.append(np.ones(60), np.zeros(7))
+    without = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, y, sample_weight=np.ones(60))
+    with_them = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(more, labels, sample_weight=weights)
+    assert np.array_equal(without.cv_results_["fold_losses"], with_them.cv_results_["fold_losses"])
+    assert with_them.worst_case_error_ == pytest.approx(without.worst_case_error_, abs=1e-6)
+    folds = [(np.append(a, [60, 61]), np.append(b, 66)) for a, b in StratifiedKFold(3).split(X, y)]
+    given = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=folds).fit(more, labels, sample_weight=weights)
+    assert np.array_equal(without.cv_results_["fold_losses"], given.cv_results_["fold_losses"])
+    # Groups of weight zero may mix labels.
+    groups = np.append(np.arange(60), np.full(7, 99))
+    grouped = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=GroupKFold(3)).fit(more, labels, weights, groups)
+    assert grouped.cv_results_["fold_losses"].shape == (3, 2)
+
+
+# ---- as an estimator
+
+
+@pytest.mark.usefixtures("eager_processes")
+@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
+def test_the_number_of_processes_does_not_matter(study, criterion):
+    X, y = study
+    options = {"radii": RADII, "criterion": criterion, "n_permutations": 5, "random_state": 0}
+    one, two = (MinimaxRiskClassifierCV(n_jobs=n, **options).fit(X, y) for n in (1, 2))
+    name = "cv_results_" if criterion == "cross-validation" else "noise_results_"
+    for key, value in getattr(one, name).items():
+        assert np.array_equal(value, getattr(two, name)[key]), key
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+def test_the_estimator_is_left_as_it_is(study):
+    X, y = study
+    estimator = MinimaxRiskClassifier(radius="bootstrap", verbose=0)
+    model = MinimaxRiskClassifierCV(estimator, radii=TWO_RADII, cv=2).fit(X, y)
+    assert estimator.radius == "bootstrap"
+    assert not hasattr(estimator, "coef_")
+    assert model.estimator_.radius == model.radius_
+    assert model.estimator_.coverage_ is None
+
+
+def test_clone_pickle_search_and_pipeline(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2)
+    fitted = clone(model).fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    search = GridSearchCV(model, {"rule": ["best", "one-se"], "estimator": [None]}, cv=2).fit(X, y)
+    assert set(search.cv_results_["param_rule"]) == {"best", "one-se"}
+    pipeline = make_pipeline(ClippedScaler(), clone(model)).fit(X, y)
+    assert pipeline.score(X, y) > 0.7
+    assert np.array_equal(fitted.decision_function(X), fitted.estimator_.decision_function(X))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert not hasattr(model, "coef_")
+
+
+def test_names_of_columns(study):
+    pandas = pytest.importorskip("pandas")
+    X, y = study
+    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(40)])
+    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(frame, y)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(frame)
+
+
+def test_the_warning_is_that_of_a_plain_number(study):
+    X, y = study
+    with pytest.warns(UninformativeRadiusWarning, match="a score and not a bound") as caught:
+        MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2).fit(X, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_a_bar_if_asked_for(study, capsys):
+    X, y = study
+    MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2, verbose=1).fit(X, y)
+    assert "folds: 100%" in capsys.readouterr().err
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"radii": []}, "radii must be a 1-D array of at least one number"),
+        ({"radii": [[1.0, 2.0]]}, r"got shape \(1, 2\)"),
+        ({"radii": ["a", "b"]}, "radii must be a 1-D array of at least one number"),
+        ({"radii": [0.0, 1.0]}, "radii must be positive and finite, got 0.0 at position 0"),
+        ({"radii": [-1.0, 1.0]}, "radii must be positive and finite, got -1.0"),
+        ({"radii": [1.0, np.nan]}, "radii must be positive and finite, got nan at position 1"),
+        ({"radii": [1.0, np.inf]}, "radii must be positive and finite, got inf"),
+        ({"radii": [1.0, 2.0, 0.5]}, "radii must ascend, but 0.5 at position 2 follows 2; pass np.unique"),
+        ({"radii": [1.0, 1.0]}, "radii must ascend, but 1 at position 1 follows 1"),
+        ({"radii": 1.0}, "'radii' parameter"),
+        ({"cv": 1}, "'cv' parameter"),
+        ({"cv": [([0.5], [1])]}, "positions of samples, got an array of shape .* type float64"),
+        ({"cv": [([0, 1, 60], [2])]}, "cv holds the position 60, but there are 60 samples"),
+        ({"cv": [([0, 1, -1], [2])]}, "cv holds the position -1"),
+        ({"cv": [(np.arange(40), [])]}, "positions of samples"),
+        ({"cv": [(np.arange(40), np.arange(0))]}, "leave samples to test on, but fold 0 has none"),
+        ({"cv": 40}, "cv=40 needs at least 40 samples of some class, but the largest class, '.*', has 3."),
+        ({"cv": ShuffleSplit(1)}, "rule='one-se' needs at least 2 folds"),
+        ({"rule": "1se"}, "'rule' parameter"),
+        ({"criterion": "aic"}, "'criterion' parameter"),
+        ({"scoring": "accurate"}, "'scoring' parameter"),
+        ({"n_permutations": 0}, "'n_permutations' parameter"),
+        (
+            {"estimator": LogisticRegression()},
+            "must be a MinimaxRiskClassifier or None, got LogisticRegression",
+        ),
+        ({"estimator": MinimaxRiskClassifier(tol=-1)}, "'tol' parameter"),
+        ({"estimator": MinimaxRiskClassifier(coding="both")}, "'coding' parameter"),
+    ],
+)
+def test_bad_parameters(study, changes, message):
+    X, y = study
+    with pytest.raises(ValueError, match=message):
+        MinimaxRiskClassifierCV(**{"radii": RADII, **changes}).fit(X, y)
+
+
+# scikit-learn's own word about a class that is smaller than the number of folds.
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+def test_bad_data(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3)
+    with pytest.raises(ValueError, match="those of class 'well' are all in fold 0"):
+        MinimaxRiskClassifierCV(radii=RADII, cv=[(y != "well", y == "well")] * 2).fit(X, y)
+    few = np.where(np.arange(60) < 2, "rare", y)
+    single = np.where(np.arange(60) < 1, "rare", y)
+    for cv in (3, StratifiedKFold(3)):
+        with pytest.raises(ValueError, match=r"'rare' has a single sample, .* criterion='noise-floor'"):
+            clone(model).set_params(cv=cv).fit(X, single)
+    groups = np.where(few == "rare", 0, 1 + np.arange(60) % 5 + 5 * (few == "well"))
+    with pytest.raises(ValueError, match="those of class 'rare' are all in fold"):
+        model.fit(X, few, groups=groups)
+    with pytest.raises(ValueError, match="one entry for each of the 60 samples"):
+        model.fit(X, y, groups=np.zeros(7))
+    with pytest.raises(ValueError, match="labels must be the same for all samples of a group"):
+        model.fit(X, y, groups=np.arange(60) // 4)
+    with pytest.raises(ValueError, match="must not be negative"):
+        model.fit(X, y, sample_weight=-np.ones(60))
+    fitted = clone(model).fit(X, y)
+    with pytest.raises(ValueError, match="a MinimaxRiskClassifierCV its estimator_"):
+        verify(fitted, X, y)
+    with pytest.raises(ValueError, match="must be a MinimaxRiskClassifier or a Pipeline"):
+        permutation_test(fitted, X, y, 3)
+
+
+def test_a_failed_fit_leaves_the_old_model(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="radii must ascend"):
+        model.set_params(radii=[2.0, 1.0]).fit(X[:, :5], y)
+    assert np.array_equal(model.predict(X), before)

@@ -1,0 +1,553 @@
+"""The same data in every container give the same model, and none is copied that is not to be copied."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    error_bound,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+    worst_case,
+)
+from minimaxrisk._utils.containers import StoredArray, Table, is_in_chunks, is_memory_map
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
+from minimaxrisk.estimators import fitting
+from minimaxrisk.exceptions import LargeFitWarning
+from minimaxrisk.features import implicit
+from minimaxrisk.features.dense import DenseFeatures, dense_features
+from minimaxrisk.features.implicit import ImplicitFeatures, implicit_features
+from minimaxrisk.samples.instances import distinct_instances
+from minimaxrisk.samples.validation import TrainingData, check_training_data
+
+N, D = 60, 900
+CONTAINERS = [
+    "float64 C",
+    "float64 F",
+    "float64 strided",
+    "float32 C",
+    "float32 F",
+    "memmap C",
+    "memmap F",
+    "memmap float32",
+    "zarr by columns",
+    "zarr by rows",
+    "zarr both",
+    "whole numbers",
+    "CSR",
+    "CSC",
+]
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Numbers that every kind of container holds exactly: multiples of 1/4, some of them zero."""
+    rng = np.random.default_rng(0)
+    y = np.arange(N) % 2
+    X = rng.normal(size=(N, D)) + 5.0 * rng.integers(-1, 2, D)
+    X[:, :6] += 1.5 * y[:, None]
+    X[rng.random((N, D)) < 0.2] = 0.0
+    X[:, 11], X[5] = 7.0, X[3]  # a constant column, equal rows
+    X = np.round(4.0 * X)
+    for shared in (X, y):
+        shared.setflags(write=False)  # a test that needs other values takes a copy
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def container(study, tmp_path_factory):
+    zarr = pytest.importorskip("zarr")
+    folder = tmp_path_factory.mktemp("containers")
+
+    def make(name, X=study[0]):
+        if name.startswith("memmap"):
+            dtype = np.float32 if name.endswith("32") else np.float64
+            path = folder / f"{name}-{X[0, 0]}.npy"
+            order = name.endswith("F")
+            made = np.lib.format.open_memmap(path, "w+", dtype, X.shape, fortran_order=order)
+            made[:] = X
+            made.flush()
+            return np.load(path, mmap_mode="r")
+        if name.startswith("zarr"):
+            chunks = {"columns": (N, 250), "rows": (17, D), "both": (33, 250)}[name.split()[-1]]
+            made = zarr.create_array({}, shape=X.shape, chunks=chunks, dtype="f4")
+            made[:] = X
+            return made
+        return {
+            "float64 C": lambda: np.ascontiguousarray(X),
+            "float64 F": lambda: np.asfortranarray(X),
+            "float64 strided": lambda: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+            "float32 C": lambda: X.astype(np.float32),
+            "float32 F": lambda: np.asfortranarray(X, dtype=np.float32),
+            "whole numbers": lambda: X.astype(np.int16),
+            "CSR": lambda: sparse.csr_array(X),
+            "CSC": lambda: sparse.csc_array(X),
+        }[name]()
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def expected(study):
+    return MinimaxRiskClassifier(copy=True).fit(*study)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """So that small data have many blocks."""
+    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ELEMENTS", 1500)
+    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ON_DISK", 2500)
+    monkeypatch.setattr("minimaxrisk._utils.containers.FEWEST_ROWS", 13)
+    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ON_DISK", 70)
+
+
+@pytest.fixture
+def no_copies(monkeypatch):
+    """Whoever copies dense data fails."""
+    monkeypatch.setattr(implicit, "dense_features", None)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_fit_is_the_same_without_a_copy(container, study, expected, small_blocks, no_copies, name):
+    X, model = container(name), MinimaxRiskClassifier(copy=False).fit(container(name), study[1])
+    assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-7)
+    assert np.array_equal(model.selected_features_, expected.selected_features_)
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-7)
+    assert model.optimality_gap_ < 1e-6
+    assert verify(model, X, study[1]).valid
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(study[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["memmap C", "memmap F", "zarr by columns", "zarr by rows", "float32 C"])
+def test_a_fit_is_the_same_with_a_copy(container, study, expected, small_blocks, name):
+    model = MinimaxRiskClassifier(copy=True).fit(container(name), study[1])
+    assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-9)
+    assert np.array_equal(model.selected_features_, expected.selected_features_)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize(
+    "options", [{"radius": "bootstrap"}, {"marginal": "empirical"}, {"standardize": False}]
+)
+def test_other_problems_are_the_same(container, study, small_blocks, coding, options):
+    X, y = np.random.default_rng(3).normal(size=(N, 60)).astype(np.float32), study[1]
+    X[:, :3] += y[:, None]
+    weights, groups = 1.0 + np.arange(N) % 3, np.arange(N) // 2 * 2 + y
+    fits = [
+        MinimaxRiskClassifier(copy=copy, coding=coding, **options).fit(data, y, weights, None, groups)
+        for copy, data in ((True, X), (False, np.asfortranarray(X, dtype=float)), (False, X))
+    ]
+    for model in fits[1:]:
+        assert model.worst_case_error_ == pytest.approx(fits[0].worst_case_error_, abs=1e-7)
+        np.testing.assert_allclose(model.lambda_, fits[0].lambda_, rtol=1e-9)
+
+
+def questions(features, rng, p_hat):
+    """Everything that a container can be asked."""
+    n, d = features.shape
+    v, mu = rng.normal(size=(3, n)), rng.normal(size=(3, d))
+    few, some = np.where(np.arange(d) % 9 == 0, mu, 0.0), np.array([d - 1, 0, 3, 40, 41, 3])
+    shares = sparse.csr_array(p_hat / p_hat.sum(axis=1, keepdims=True))
+    moments, averaged = features.class_moments([p_hat])[0], features.averaged(shares)
+    (of_means,) = averaged.class_moments([np.diag([0.4, 0.6])])
+    return [
+        features.correlate(v),
+        features.combine(mu),
+        features.combine(few),
+        features.means_of(np.abs, v),
+        features.means_of(np.cos, v),  # which is not zero at zero
+        features.columns(some),
+        averaged.columns(some),
+        averaged.correlate(v[:, :2]),
+        averaged.combine(few),
+        averaged.means_of(np.cos, v[:, :2]),
+        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).values,
+        averaged.averaged(sparse.csr_array([[0.5, 0.5]])).columns(some),
+        of_means.mean,
+        features.some_rows(np.array([4, 1]), after=mu[:2]).values,
+        moments.mean,
+        moments.variance,
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in CONTAINERS if not name.startswith("CS")])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_answers_are_those_of_the_copy(container, study, small_blocks, standardize, name):
+    X, y = container(name), study[1]
+    rng = np.random.default_rng(1)
+    weights = rng.integers(0, 3, N).astype(float)
+    data = check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights)
+    instances, table = distinct_instances(data), Table(StoredArray(X))
+    options = {"standardize": standardize, "fit_intercept": True}
+    copied, moments, scale = dense_features(table, instances, **options)
+    plain, plain_moments, plain_scale = implicit_features(table, instances, **options)
+    pairs = zip(
+        *(questions(one, np.random.default_rng(2), instances.p_hat) for one in (plain, copied)), strict=True
+    )
+    for found, wanted in [
+        *pairs,
+        (plain_moments.mean, moments.mean),
+        (plain_moments.variance, moments.variance),
+    ]:
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(plain_scale.scale, scale.scale, rtol=1e-13)
+    np.testing.assert_allclose(plain_scale.shift, scale.shift, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_far_from_zero_are_held_beside_the_data(study, small_blocks, no_copies, dtype):
+    X, y = study[0].astype(dtype), study[1]
+    X[:, 2] = 1e6 + np.round(X[:, 2])
+    X[:, 40] *= dtype(1e-30) if dtype == np.float32 else 1e-180
+    X[:, 41] = np.where(y, 1e30, -1e30)
+    if dtype == np.float64:
+        X[:, 42] = 1e-170 * X[:, 43]  # the squares of which are zero
+    data = check_training_data(MinimaxRiskClassifier(), X, y)
+    instances, table = distinct_instances(data), Table(StoredArray(X))
+    options = {"standardize": True, "fit_intercept": True}
+    plain, moments, scale = implicit_features(table, instances, **options)
+    held = [2, 40, 41, 42] if dtype == np.float64 else [2, 40, 41]
+    assert plain.held.indices.tolist() == [j for j in held if j != 41 or dtype == np.float32]
+    copied, copied_moments, copied_scale = dense_features(table, instances, **options)
+    pairs = zip(
+        *(questions(one, np.random.default_rng(2), instances.p_hat) for one in (plain, copied)), strict=True
+    )
+    for found, wanted in [
+        *pairs,
+        (moments.variance, copied_moments.variance),
+        (scale.scale, copied_scale.scale),
+    ]:
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10)
+
+
+def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):
+    X, y = study[0] + 1e7, study[1]
+    with pytest.raises(ValueError, match=r"copy=False cannot be had: .*subtract column means.*copy=True"):
+        MinimaxRiskClassifier(copy=False).fit(X, y)
+    monkeypatch.setattr(implicit, "LARGE", 0)
+    assert MinimaxRiskClassifier().fit(X, y).worst_case_error_ == pytest.approx(
+        MinimaxRiskClassifier(copy=True).fit(X, y).worst_case_error_, abs=1e-9
+    )
+    monkeypatch.setattr(implicit, "free_memory", lambda: 1000)
+    with pytest.raises(ValueError, match=r"a float64 copy of X, which they need, takes 0.00042 GB"):
+        MinimaxRiskClassifier().fit(X, y)
+
+
+def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
+    X, y = study
+    made = []
+    for name, kind in (("dense_features", DenseFeatures), ("implicit_features", ImplicitFeatures)):
+        original = getattr(implicit, name)
+        monkeypatch.setattr(
+            implicit,
+            name,
+            lambda *a, original=original, kind=kind, **k: (made.append(kind), original(*a, **k))[1],
+        )
+    for copy, large, kind in (
+        ("auto", X.size, DenseFeatures),
+        ("auto", (N - 1) * D - 1, ImplicitFeatures),  # a row is there twice
+        (True, 0, DenseFeatures),
+        (False, X.size, ImplicitFeatures),
+    ):
+        monkeypatch.setattr(implicit, "LARGE", large)
+        check = check_training_data(MinimaxRiskClassifier(), X, y)
+        implicit.features_of_table(
+            Table(StoredArray(X)), distinct_instances(check), standardize=True, fit_intercept=True, copy=copy
+        )
+        assert made.pop() is kind
+    monkeypatch.setattr(implicit, "free_memory", lambda: 1000)
+    with pytest.raises(
+        ValueError, match=r"a float64 copy of X takes .* GB, but 1e-06 GB of memory are free; use copy=False"
+    ):
+        MinimaxRiskClassifier(copy=True).fit(X, y)
+
+
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("name", ["memmap C", "memmap F", "zarr by rows", "zarr both"])
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_what_is_no_number_is_refused_with_its_place(container, study, small_blocks, name, copy, bad):
+    X = study[0].copy()
+    X[0, 0] = 100.0 + copy  # a file of its own
+    X[37, 561] = X[38, 2] = bad
+    weights = np.ones(N)
+    weights[37:39] = 0.0  # also where rows take no part
+    kind = "NaN" if np.isnan(bad) else "infinity"
+    with pytest.raises(ValueError, match=rf"X contains {kind} at row (37, column 561|38, column 2);"):
+        MinimaxRiskClassifier(copy=copy).fit(container(name, X), study[1], weights)
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_matrix])
+def test_the_place_is_told_of_data_in_memory_too(study, make):
+    X = study[0].copy()
+    X[37, 561] = np.nan
+    with pytest.raises(ValueError, match=r"contains NaN(.|\n)*at row 37, column 561"):
+        MinimaxRiskClassifier().fit(make(X), study[1])
+    model = MinimaxRiskClassifier().fit(study[0], study[1])
+    with pytest.raises(ValueError, match=r"contains NaN(.|\n)*at row 37, column 561"):
+        model.predict(make(X))
+
+
+def test_other_bad_input(container, study):
+    X, y = container("zarr both"), study[1]
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 59\]"):
+        MinimaxRiskClassifier().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="array of real numbers, got one of type complex64"):
+        MinimaxRiskClassifier().fit(container("memmap C").view(np.complex64)[:, :D], y)
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="X has 899 features, but MinimaxRiskClassifier is expecting 900"):
+        model.predict(container("memmap C")[:, 1:])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        model.predict(container("memmap C")[0])
+
+
+class Watched:
+    """An array in chunks that remembers which of its entries were read."""
+
+    def __init__(self, values, chunks):
+        self.values, self.chunks, self.shape, self.dtype = values, chunks, values.shape, values.dtype
+        self.seen = np.zeros(values.shape, dtype=bool)
+        self.largest = 0
+
+    def __getitem__(self, key):
+        self.seen[key] = True
+        self.largest = max(self.largest, self.values[key].size)
+        return self.values[key]
+
+
+def test_prediction_reads_only_columns_that_are_used(study, expected, small_blocks):
+    X = Watched(study[0].copy(), (10, 1))
+    assert np.array_equal(expected.predict(X), expected.predict(study[0]))
+    np.testing.assert_allclose(
+        expected.decision_function(X), expected.decision_function(study[0]), atol=1e-12
+    )
+    assert np.array_equal(np.flatnonzero(X.seen.any(axis=0)), expected.selected_features_)
+    assert X.largest <= 2500
+    X.values[3, expected.selected_features_[1]] = np.nan
+    with pytest.raises(ValueError, match=rf"NaN at row 3, column {expected.selected_features_[1]}"):
+        expected.predict(X)
+
+
+def test_an_ensemble_predicts_some_rows_at_a_time(study, small_blocks):
+    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0}
+    model = MinimaxRiskEnsembleClassifier(certify=False, **options).fit(*study)
+    X = Watched(study[0], (10, 1))
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, model.predict_proba(study[0]))
+    each = [rule.probabilities(study[0]) for rule in model.members_]
+    np.testing.assert_allclose(found.T, np.mean(each, axis=0), atol=1e-12)
+    assert np.array_equal(np.flatnonzero(X.seen.any(axis=0)), model.selected_features_)
+    assert X.largest <= 10
+
+
+def test_no_more_is_read_at_a_time_than_a_block(study, small_blocks, no_copies):
+    X = Watched(study[0], (13, 31))
+    MinimaxRiskClassifier(copy=False).fit(X, study[1])
+    assert X.seen.all()
+    assert X.largest <= 2500
+
+
+def test_rows_that_are_equal_are_found_with_few_entries_read(study):
+    X = Watched(np.vstack([study[0], study[0][:3]]), (3, 9))
+    X.values[:60, 0] = np.arange(60.0)
+    X.values[60:, 0] = np.arange(3.0)
+    data = check_training_data(MinimaxRiskClassifier(), X, np.append(study[1], study[1][:3]))
+    instances = distinct_instances(data)
+    assert instances.n_instances == 60
+    assert X.seen[:, 16:].sum(axis=1).astype(bool).tolist() == [*[True] * 3, *[False] * 57, *[True] * 3]
+
+
+def test_what_takes_many_fits(container, study):
+    plain, y = study[0][:, :300], study[1]
+    X, model = container("zarr by columns", plain), MinimaxRiskClassifier(copy=False)
+    expected = MinimaxRiskClassifier(copy=True).fit(plain, y)
+    found, wanted = (
+        minimax_risk_path(data, y, [0.5, 1.0], copy=copy) for data, copy in ((X, False), (plain, True))
+    )
+    np.testing.assert_allclose(found.worst_case_error, wanted.worst_case_error, atol=1e-7)
+    found, wanted = (
+        permutation_test(one, data, y, 2, random_state=0) for one, data in ((model, X), (expected, plain))
+    )
+    np.testing.assert_allclose(found.null_distribution, wanted.null_distribution, atol=2e-3)
+    found, wanted = (worst_case(expected, data, y) for data in (X, plain))
+    assert found.upper == pytest.approx(wanted.upper, abs=1e-6)
+    options = {"n_estimators": 2, "complementary": True, "subsample": 0.5, "random_state": 0}
+    ensemble = MinimaxRiskEnsembleClassifier(model, **options).fit(X, y)
+    plain_ensemble = MinimaxRiskEnsembleClassifier(**options).fit(plain, y)
+    np.testing.assert_allclose(ensemble.predict_proba(X), plain_ensemble.predict_proba(plain), atol=0.05)
+    assert verify(ensemble, X, y).valid
+    chosen = MinimaxRiskClassifierCV(model, radii=[0.5, 1.0], cv=2).fit(X, y)
+    assert (
+        chosen.estimator_.radius
+        == MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2).fit(plain, y).estimator_.radius
+    )
+
+
+@pytest.mark.parametrize("name", ["memmap C", "zarr by columns"])
+def test_what_reads_folds_into_memory(container, study, name):
+    X, (plain, y) = container(name), study
+    model = MinimaxRiskClassifier(copy=False, gap_tol=1e-2)
+    found, wanted = (
+        error_bound(model, data, y, method="holdout", random_state=0, test_size=0.3) for data in (X, plain)
+    )
+    assert found.value == wanted.value
+    found, wanted = (
+        permutation_test(model, data, y, 1, sample_weight=np.arange(N) % 3, random_state=0)
+        for data in (X, plain)
+    )
+    assert found.statistic == pytest.approx(wanted.statistic, abs=1e-2)
+
+
+@pytest.mark.slow
+def test_a_model_of_data_on_disk_is_a_model_file(container, study, expected, tmp_path):
+    pytest.importorskip("skops", reason="comes with the extra 'app'")
+    X, names = container("zarr both"), np.array([f"gene {j}" for j in range(D)], dtype=object)
+    model = MinimaxRiskClassifier(copy=False).fit(X, study[1])
+    digest = fingerprint(X, study[1], names)
+    assert digest == fingerprint(study[0], study[1], names)
+    save_model(SavedModel(model, names, "y", digest), tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops").classifier
+    assert loaded.copy is False
+    assert verify(loaded, X, study[1]).valid
+
+
+def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "large_data.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((N, 40), dtype=np.float32)
+    np.save("variants.npy", X)
+    names = {"y": study[1], "X_new": X}
+    exec(code, names)
+    assert names["verify"](names["model"], names["X"], names["y"]).valid
+
+
+def test_a_table_is_indexed_like_an_array(container, study):
+    plain, table = study[0], Table(StoredArray(container("zarr both")))
+    rows, columns, mixed = np.array([7, 3, 20]), np.array([1, 300, 801]), np.array([801, 1, 1])
+    assert np.array_equal(table[:, columns], plain[:, columns])
+    assert np.array_equal(table[:, mixed], plain[:, mixed])
+    assert np.array_equal(table[np.ix_(rows, columns)], plain[np.ix_(rows, columns)])
+    assert np.array_equal(table[np.arange(N)[::-1], columns[:1]], plain[::-1, 1:2])
+    assert np.array_equal(table[rows, 10:20], plain[rows, 10:20])
+    part = table[rows]
+    assert part.shape == (3, D)
+    assert len(part[1:]) == 2
+    assert np.array_equal(part[1:][:, columns], plain[rows[1:]][:, columns])
+    assert np.array_equal(table[5:9][:, columns], plain[5:9][:, columns])
+    np.testing.assert_allclose(part.product(columns, np.eye(3)), plain[rows][:, columns])
+
+
+def test_instances_without_labels(container, study):
+    X, y = study
+    more = container("memmap C")[:4]
+    model = MinimaxRiskClassifier()
+    found, wanted = (
+        model.fit(container("memmap C"), y, X_unlabeled=more),
+        MinimaxRiskClassifier().fit(X, y, None, X[:4]),
+    )
+    assert found.worst_case_error_ == pytest.approx(wanted.worst_case_error_, abs=1e-9)
+
+
+def test_kinds_of_arrays():
+    plain = np.zeros((3, 4))
+    assert not is_in_chunks(plain)
+    assert not is_memory_map(plain)
+    assert not is_in_chunks([[1.0]])
+    assert not is_in_chunks(sparse.csr_array(plain))
+    pandas = pytest.importorskip("pandas")
+    assert not is_in_chunks(pandas.DataFrame(plain))
+    assert is_in_chunks(Watched(plain, (1, 1)))
+    assert is_in_chunks(Watched(plain, None))
+    assert not is_in_chunks(Watched(plain, ((1, 2), (4,))))  # as arrays of dask
+
+
+def test_a_view_of_a_memory_map_is_one(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((3, 4)))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert is_memory_map(mapped)
+    assert is_memory_map(np.asarray(mapped)[1:])
+    assert not is_memory_map(mapped + 1.0)
+    assert not is_memory_map(mapped[[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "chunks", "says"),
+    [
+        (1000, 400_000, None, ""),
+        (1_000_000, 200, None, ""),
+        (
+            2000,
+            30_000_000,
+            (100, 1_000_000),
+            r"2000 x 30000000 entries takes about 5\.6 hours .* copy=True reads X once",
+        ),
+        (
+            100,
+            200_000_000,
+            None,
+            r"takes about \d+ GB of memory beside X, but 8 GB are free; leave out columns",
+        ),
+    ],
+)
+def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
+    """Arrays that take no memory; nothing of them is read."""
+    monkeypatch.setattr(fitting, "free_memory", lambda: 8e9)
+    X = np.broadcast_to(np.float32(0.0), (n, d))
+    table = Table(StoredArray(X if chunks is None else Watched(np.zeros((1, 1), np.float32), chunks)))
+    if chunks is not None:
+        table.stored.values.shape = (n, d)
+    data = TrainingData(table, np.arange(2), np.arange(n) % 2, np.ones(n))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitting.warn_about_work(data, "auto", "auto")
+    assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
+    assert re.search(says, " ".join(str(one.message) for one in caught))
+
+
+def test_a_fit_warns(study, monkeypatch):
+    monkeypatch.setattr(fitting, "LONG", 0.0)
+    with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:
+        MinimaxRiskClassifier().fit(*study)
+    assert caught[0].filename == __file__
+
+
+PEAK = """
+import numpy as np, sys
+from minimaxrisk import MinimaxRiskClassifier
+from experiments.harness.memory import peak_memory, reset_peak, resident_memory
+
+X = np.load(sys.argv[1])
+y = np.arange(len(X)) % 2
+for copy in (False, True):
+    MinimaxRiskClassifier(copy=copy).fit(X[:, :300], y)  # what is imported and allocated once
+    reset_peak()
+    before = resident_memory()
+    MinimaxRiskClassifier(copy=copy, gap_tol=0.1).fit(X, y)
+    print((peak_memory() - before) / X.nbytes)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak is that of the whole process")
+def test_peak_memory(tmp_path):
+    """In a process of its own, beside the size of the data (52 MB)."""
+    X = np.random.default_rng(0).standard_normal((130, 50_000))
+    X[::2, :20] += 2.0
+    np.save(tmp_path / "x.npy", X)
+
+    command = [sys.executable, "-W", "ignore", "-c", PEAK, str(tmp_path / "x.npy")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    without_copy, with_copy = map(float, printed.split())
+    assert without_copy < 0.3
+    assert 0.9 < with_copy < 1.2

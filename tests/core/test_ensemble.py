@@ -1,0 +1,748 @@
+"""The ensemble: its parts, its rule, its certified bound, its out-of-bag error, and what files keep of it."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from copy import copy, deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+from scipy.stats import beta
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import reference
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskSelector,
+    verify,
+    worst_case,
+)
+from minimaxrisk.app import storage
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.storage import SavedModel, load_model, save_model
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines import dispatch
+from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.guarantees.posed_fit import pose_as_fitted, training_data_of
+from minimaxrisk.guarantees.worst_case import features_to_start_with, largest_expected_loss
+from minimaxrisk.inspection import StabilityDisplay
+from minimaxrisk.problem.rule import AverageRule
+
+PAIRS = {"subsample": 0.5, "complementary": True}
+# So many that each sample is out of bag at some time.
+SINGLE = {"subsample": 0.6, "complementary": False, "n_estimators": 16}
+
+
+def ensemble(estimator=None, **parameters):
+    """Small, and of halves in pairs, which leave each sample out of bag."""
+    return MinimaxRiskEnsembleClassifier(
+        estimator, **{"n_estimators": 6, "random_state": 0, **PAIRS, **parameters}
+    )
+
+
+def study(n_samples=60, n_features=100, **parameters):
+    return make_expression(n_samples, n_features, **{"effect": 1.2, "random_state": 0, **parameters})
+
+
+@pytest.fixture
+def three_classes():
+    X, labels = reference.random_problem(np.random.default_rng(1), 30, 8, 3)
+    return X, np.array(["a", "b", "c"])[labels]
+
+
+def same_bits(a, b):
+    assert len(a.members_) == len(b.members_)
+    for one, other in zip(a.members_, b.members_, strict=True):
+        np.testing.assert_array_equal(one.columns, other.columns)
+        np.testing.assert_array_equal(one.coef, other.coef)
+        np.testing.assert_array_equal(one.intercept, other.intercept)
+        assert one.threshold == other.threshold
+    for name in ("worst_case_error_", "worst_case_error_lower_", "oob_error_", "oob_error_interval_"):
+        assert getattr(a, name) == getattr(b, name), name
+    for name in ("in_bag_", "oob_proba_", "selection_frequencies_", "worst_case_distribution_"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+def interval(model, n, rows=slice(None)):
+    """Clopper and Pearson's, for n reduced by the correction of Nadeau and Bengio."""
+    share = model.in_bag_[:, rows].mean()
+    n = n / (1 / (len(model.members_) * (1 - share)) + 1 / share)
+    k = model.oob_error_ * n
+    return beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k)
+
+
+# ---- the rule
+
+
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+def test_members_are_classifiers_on_their_parts(wide, marginal):
+    """At a vertex, but for coefficients that are cleared: the rules of the classifier itself."""
+    X, y = wide
+    estimator = MinimaxRiskClassifier("full-lp", radius=2.0, marginal=marginal)
+    model = ensemble(estimator, n_estimators=2).fit(X, y)
+    for seen, member in zip(model.in_bag_, model.members_, strict=True):
+        fitted = clone(estimator).fit(X[seen], y[seen])
+        size = np.abs(fitted.coef_) * X[seen].std(axis=0)
+        small = size < 0.1 * size.max(axis=1, keepdims=True)
+        np.testing.assert_allclose(member.full_coef, np.where(small, 0.0, fitted.coef_), atol=1e-9)
+        if not fitted.coef_[small].any():
+            np.testing.assert_allclose(member.probabilities(X).T, fitted.predict_proba(X), atol=1e-9)
+
+
+def test_the_rule_is_the_mean_of_the_members(three_classes):
+    X, y = three_classes
+    model = ensemble().fit(X, y)
+    mean = np.mean([member.probabilities(X).T for member in model.members_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-15)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(mean, axis=1)])
+    np.testing.assert_array_equal(model.decision_function(X), model.predict_proba(X))
+
+
+def test_decisions_of_two_classes(cancer):
+    X, y = cancer
+    model = ensemble(n_estimators=4).fit(X[:80], y[:80])
+    decision = model.decision_function(X)
+    np.testing.assert_allclose(decision, np.diff(model.predict_proba(X), axis=1)[:, 0])
+    np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
+
+
+def test_without_a_feature_the_first_class_wins():
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.repeat(["x", "y"], 10)
+    model = ensemble(MinimaxRiskClassifier(radius=50.0)).fit(X, y)
+    assert model.n_features_selected_ == 0
+    assert set(model.predict(X)) == {"x"}
+    assert model.worst_case_error_ == pytest.approx(0.5)
+    np.testing.assert_array_equal(model.decision_function(sparse.csr_array(X)), np.zeros(20))
+
+
+def test_averaging_lowers_the_error():
+    errors = []
+    for seed in range(6):
+        data = study(50, 300, effect=1.0, n_informative=15, random_state=seed)
+        X_new, y_new = data.law.sample(500, random_state=seed + 100)
+        pair = MinimaxRiskClassifier(), ensemble(**SINGLE, certify=False)
+        errors.append([np.mean(m.fit(data.data, data.target).predict(X_new) != y_new) for m in pair])
+    single, averaged = np.mean(errors, axis=0)
+    assert averaged < single - 0.01
+
+
+# ---- the parts
+
+
+@pytest.mark.parametrize("parameters", [PAIRS, SINGLE])
+def test_parts_keep_the_shares_of_the_classes(wide, parameters):
+    X, y = wide  # 14, 13 and 13 samples
+    model = ensemble(**parameters).fit(X, y)
+    expected = {0.5: [7, 6, 6], 0.6: [8, 7, 7]}[parameters["subsample"]]
+    for seen in model.in_bag_:
+        assert [int((y[seen] == label).sum()) for label in model.classes_] == expected
+    pairs = model.in_bag_[::2] & model.in_bag_[1::2]
+    assert pairs.any() != model.complementary
+
+
+def test_groups_stay_together_and_count_as_one(cancer):
+    X, y = cancer[0][:90], cancer[1][:90]
+    groups = np.empty(90, dtype=object)
+    for label in (0, 1):  # groups of different sizes, not side by side
+        rows = np.flatnonzero(y == label)
+        groups[rows] = [f"{label}-{i % 12 if i % 3 else 0}" for i in range(len(rows))]
+    model = ensemble().fit(X, y, groups=groups)
+    for name in set(groups):
+        seen = model.in_bag_[:, groups == name]
+        assert (seen == seen[:, :1]).all(), name
+    weight = pd.Series(np.ones(90)).groupby(groups).sum().to_numpy()
+    n = weight.sum() ** 2 / (weight**2).sum()
+    assert n < 45
+    np.testing.assert_allclose(
+        model.oob_error_interval_, interval(model, n, np.unique(groups, return_index=True)[1]), rtol=1e-9
+    )
+    assert verify(model, X, y, groups=groups).valid
+    assert any("oob_error_interval_" in problem for problem in verify(model, X, y).problems)
+
+
+def test_groups_of_one_are_no_groups(wide):
+    X, y = wide
+    same_bits(ensemble().fit(X, y), ensemble().fit(X, y, groups=[f"patient {i}" for i in range(40)]))
+
+
+# ---- the bound
+
+
+def largest_error_by_full_program(Phi, tau, lam, loss, masses=None):
+    """max sum w loss over distributions with moments in the box, by SciPy; loss is n x K."""
+    n, n_classes, m = Phi.shape
+    moments = Phi.reshape(n * n_classes, m).T
+    if masses is None:
+        equations, right = np.ones((1, n * n_classes)), np.ones(1)
+    else:
+        equations, right = np.kron(np.eye(n), np.ones((1, n_classes))), masses
+    found = linprog(
+        -loss.ravel(),
+        A_ub=np.vstack([moments, -moments]),
+        b_ub=np.concatenate([tau + lam, lam - tau]),
+        A_eq=equations,
+        b_eq=right,
+        method="highs",
+        options=reference.EXACT,
+    )
+    assert found.status == 0, found.message
+    return -found.fun
+
+
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+@pytest.mark.parametrize("radius", [0.5, 2.0])
+def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radius):
+    X, labels = reference.random_problem(np.random.default_rng(n_classes), 24, 6, n_classes)
+    estimator = MinimaxRiskClassifier(coding=coding, marginal=marginal, tol=1e-9, radius=0.7)
+    model = ensemble(estimator, radius=radius, n_estimators=2).fit(X, labels)
+    Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
+    tau, lam = reference.tau_and_lambda(Phi, labels, radius)
+    masses = np.full(24, 1 / 24) if marginal == "empirical" else None
+    largest = largest_error_by_full_program(Phi, tau, lam, 1.0 - model.predict_proba(X), masses)
+    assert model.worst_case_error_ == pytest.approx(largest, abs=1e-7)
+    assert model.worst_case_error_lower_ == pytest.approx(largest, abs=1e-7)
+    bounds = worst_case(model, X, labels, rule="randomized")
+    assert bounds.upper == pytest.approx(largest, abs=1e-7)
+    smallest = -largest_error_by_full_program(Phi, tau, lam, model.predict_proba(X) - 1.0, masses)
+    assert bounds.lower == pytest.approx(smallest, abs=1e-7)
+    wrong = (np.argmax(model.predict_proba(X), axis=1)[:, None] != np.arange(n_classes)).astype(float)
+    of_predict = worst_case(model, X, labels, rule="predict")
+    assert of_predict.upper == pytest.approx(
+        largest_error_by_full_program(Phi, tau, lam, wrong, masses), abs=1e-7
+    )
+    assert of_predict.upper <= 2.0 * model.worst_case_error_ + 1e-7
+
+    members = [
+        largest_error_by_full_program(Phi, tau, lam, 1.0 - member.probabilities(X).T, masses)
+        for member in model.members_
+    ]
+    assert model.worst_case_error_ <= np.mean(members) + 1e-7
+    assert (
+        model.worst_case_error_
+        >= clone(estimator).set_params(radius=radius).fit(X, labels).worst_case_error_lower_ - 1e-9
+    )
+
+
+def test_the_start_of_the_program_does_not_matter(wide):
+    X, y = wide
+    model = ensemble(MinimaxRiskClassifier(tol=1e-9)).fit(X, y)
+    data = training_data_of(model, X, y)
+    problem, fitted = pose_as_fitted(model, data).problem, AverageRule(model.members_)
+    start = features_to_start_with(fitted, problem)
+    assert 0 < len(start) <= 4 * 40 * 3
+    loss = 1.0 - fitted.probabilities(X[pose_as_fitted(model, data).instances.rows])
+    again = largest_expected_loss(problem, loss, start=start[:0], n_max=20, epsilon=1e-9)
+    assert again.upper == pytest.approx(model.worst_case_error_, abs=1e-8)
+
+
+def test_the_radius_of_the_set_is_not_that_of_the_members():
+    data = study(60, 80)
+    model = ensemble(MinimaxRiskClassifier(radius=1.0), radius="bonferroni").fit(data.data, data.target)
+    plain = ensemble(MinimaxRiskClassifier(radius=1.0)).fit(data.data, data.target)
+    for one, other in zip(model.members_, plain.members_, strict=True):
+        np.testing.assert_array_equal(one.coef, other.coef)
+    classifier = MinimaxRiskClassifier(radius="bonferroni").fit(data.data, data.target)
+    for name in ("radius_", "coverage_", "coverage_remarks_", "coding_"):
+        assert getattr(model, name) == getattr(classifier, name), name
+    np.testing.assert_array_equal(model.tau_, classifier.tau_)
+    np.testing.assert_array_equal(model.lambda_, classifier.lambda_)
+    assert plain.worst_case_error_ < classifier.worst_case_error_ <= model.worst_case_error_ + 1e-9
+    assert plain.coverage_ is None
+    given = ensemble(radius=classifier.lambda_).fit(data.data, data.target)
+    assert given.radius_ is None
+    assert given.worst_case_error_ == pytest.approx(model.worst_case_error_, abs=1e-6)
+    assert verify(given, data.data, data.target).valid
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_estimator_says_how_columns_enter(three_classes, standardize, fit_intercept):
+    X, y = three_classes
+    estimator = MinimaxRiskClassifier(standardize=standardize, fit_intercept=fit_intercept)
+    model = ensemble(estimator).fit(X, y)
+    assert model.lambda_.shape == (3, 8 + fit_intercept)
+    certificate = verify(model, X, y)
+    assert certificate.valid, certificate.problems
+    assert certificate.upper - certificate.lower < 1e-3
+
+
+def test_no_certificate_unless_asked_for(wide):
+    X, y = wide
+    model = ensemble().fit(X, y)
+    probabilities = model.predict_proba(X)
+    model.set_params(certify=False).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), probabilities)
+    assert not [name for name in vars(model) if "worst_case" in name or name in ("lambda_", "coverage_")]
+    for function in (verify, worst_case):
+        with pytest.raises(ValueError, match="fitted with certify=False: fit it with certify=True"):
+            function(model, X, y)
+
+
+# ---- verification
+
+OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
+# What is said of the others begins with their names.
+FOUND_BY = {
+    "classes_": "the labels are",
+    "estimator_": "worst_case_error_",
+    "in_bag_": "oob_proba_",
+    "members_": "feature_importances_",
+    "radius_seed_": "worst_case_error_",
+    "worst_case_proof_": "worst_case_error_",
+}
+
+
+def changed_a_little(value):  # noqa: PLR0911
+    """Something of the same kind that is not the same."""
+    if value is None:
+        return 0.5
+    if isinstance(value, str):
+        return "signed" if value == "one-hot" else "one-hot"
+    if isinstance(value, tuple):
+        return (value[0] + 1e-6, value[1]) if value and isinstance(value[0], float) else (*value, "by hand")
+    if isinstance(value, list):
+        return [replace(value[0], coef=value[0].coef * (1.0 + 1e-6)), *value[1:]]
+    if isinstance(value, MinimaxRiskClassifier):
+        return clone(value).set_params(radius=1.2345)
+    if hasattr(value, "meinshausen_buhlmann"):
+        return replace(value, shah_samworth=value.shah_samworth * 0.999)
+    if hasattr(value, "columns"):
+        return replace(value, intercept=value.intercept + 1e-6)
+    if np.ndim(value) == 0:
+        return value + 1 if isinstance(value, int) else value * (1.0 - 1e-6) - 1e-7
+    other = np.array(value)[::-1]
+    return other + 1 if other.dtype.kind in "fi" else other
+
+
+@pytest.mark.parametrize("radius", [None, "bootstrap"])
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+@pytest.mark.parametrize("parts", [PAIRS, SINGLE])
+def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal, parts):
+    data = make_expression(40, 60, n_informative=5, effect=2.0, correlation=0.9, random_state=0)
+    X, y = data.data, data.target
+    estimator = MinimaxRiskClassifier(marginal=marginal, random_state=3)
+    model = ensemble(estimator, radius=radius, **parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        model.fit(X, y)
+    certificate = verify(model, X, y)
+    assert certificate.valid, certificate.problems
+    assert (certificate.lower, certificate.upper) == pytest.approx(
+        (model.worst_case_error_lower_, model.worst_case_error_), abs=1e-9
+    )
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    assert {"members_", "oob_error_", "coverage_", "worst_case_proof_", "estimator_"} <= fitted
+    # The seed matters to the draws of a bootstrap alone.
+    for name in sorted(fitted - OF_THE_COLUMNS - ({"radius_seed_"} if radius is None else set())):
+        other = copy(model)
+        setattr(other, name, changed_a_little(getattr(model, name)))
+        certificate = verify(other, X, y)
+        assert not certificate.valid, name
+        begins = f"{FOUND_BY.get(name, name)} "
+        assert any(problem.startswith(begins) for problem in certificate.problems), certificate.problems
+
+
+def test_numbers_that_are_none_and_other_data(three_classes):
+    X, y = three_classes
+    model = ensemble().fit(X, y)
+    assert verify(model, X, y).valid
+    assert not verify(model, X[::-1], y).valid
+    assert not verify(model, X, y, sample_weight=np.arange(1.0, 31.0)).valid
+    assert "the labels are" in verify(model, X, np.where(y == "a", "z", y)).problems[0]
+    broken = deepcopy(model)
+    broken.members_[0].coef[:] = np.nan
+    assert verify(broken, X, y).problems[0] == "the coefficients in members_ are not finite"
+    broken = deepcopy(model)
+    broken.worst_case_proof_.coef[:] = np.inf
+    assert "worst_case_proof_ is not finite" in verify(broken, X, y).problems
+    broken = deepcopy(model)
+    broken.worst_case_proof_ = replace(
+        model.worst_case_proof_, threshold=model.worst_case_proof_.threshold - 1e-6
+    )
+    (problem,) = verify(broken, X, y).problems
+    assert problem.startswith("the threshold of worst_case_proof_ is")
+    broken = deepcopy(model)
+    broken.in_bag_ = model.in_bag_[:, :-1]
+    assert any("in_bag_ has shape (6, 29)" in problem for problem in verify(broken, X, y).problems)
+
+
+def test_a_better_bound_than_the_proof_is_refused(three_classes):
+    X, y = three_classes
+    model = ensemble().fit(X, y)
+    model.worst_case_error_ -= 1e-6
+    assert any("worst_case_error_ is" in problem for problem in verify(model, X, y).problems)
+
+
+def test_radii_of_an_ensemble_count_groups(three_classes):
+    """Every sample three times over, as a group, is the sample alone."""
+    X, y = three_classes
+    alone = ensemble().fit(X, y)
+    copies = [np.repeat(values, 3, axis=0) for values in (X, y, np.arange(len(y)))]
+    together = ensemble().fit(*copies[:2], groups=copies[2])
+    np.testing.assert_allclose(together.lambda_, alone.lambda_, atol=1e-12)
+    assert together.worst_case_error_ == pytest.approx(alone.worst_case_error_, abs=1e-3)
+    assert any("lambda_" in problem for problem in verify(together, *copies[:2]).problems)
+
+
+# ---- out of bag
+
+
+@pytest.mark.parametrize("parts", [PAIRS, SINGLE])
+def test_out_of_bag_by_brute_force(wide, parts):
+    X, y = wide
+    model = ensemble(**parts).fit(X, y)
+    each = np.array([member.probabilities(X).T for member in model.members_])
+    for i in range(40):
+        unseen = ~model.in_bag_[:, i]
+        np.testing.assert_allclose(model.oob_proba_[i], each[unseen, i].mean(axis=0), atol=1e-14)
+    wrong = model.classes_[np.argmax(model.oob_proba_, axis=1)] != y
+    assert model.oob_error_ == pytest.approx(wrong.mean())
+    np.testing.assert_allclose(model.oob_error_interval_, interval(model, 40), rtol=1e-9)
+    assert model.oob_error_interval_[0] < model.oob_error_ < model.oob_error_interval_[1]
+
+
+def test_samples_that_all_members_have_seen(wide):
+    X, y = wide
+    with pytest.warns(UserWarning, match=r"\d+ samples were seen by all members, .* not in oob_error_"):
+        model = ensemble(n_estimators=2, subsample=0.9, complementary=False).fit(X, y)
+    unjudged = np.isnan(model.oob_proba_).all(axis=1)
+    np.testing.assert_array_equal(unjudged, model.in_bag_.all(axis=0))
+    judged = ~unjudged
+    wrong = model.classes_[np.argmax(model.oob_proba_[judged], axis=1)] != y[judged]
+    assert 0 < judged.sum() < 40
+    assert model.oob_error_ == pytest.approx(wrong.mean())
+    assert verify(model, X, y).valid
+
+
+def test_the_out_of_bag_error_is_near_the_true_one():
+    """Over studies: nearly always within two standard errors, and not systematically below."""
+    differences, near = [], 0
+    for seed in range(12):
+        data = study(50, 60, effect=1.0, n_informative=8, random_state=seed)
+        parts = {"subsample": 0.7, "complementary": False, "n_estimators": 30}
+        model = ensemble(**parts, certify=False).fit(data.data, data.target)
+        X_new, y_new = data.law.sample(1000, random_state=seed + 500)
+        truth = np.mean(model.predict(X_new) != y_new)
+        differences.append(model.oob_error_ - truth)
+        near += abs(differences[-1]) <= 2 * np.sqrt(truth * (1 - truth) / 50)
+    assert near >= 10
+    assert -0.03 < np.mean(differences) < 0.05
+
+
+# ---- selections
+
+
+def test_frequencies_are_those_of_the_members(wide):
+    X, y = wide
+    model = ensemble(threshold=0.7, n_estimators=10).fit(X, y)
+    uses = np.array([member.full_coef.any(axis=0) for member in model.members_])
+    np.testing.assert_allclose(model.selection_frequencies_, uses.mean(axis=0))
+    np.testing.assert_array_equal(model.n_selected_per_subsample_, uses.sum(axis=1))
+    np.testing.assert_array_equal(model.selected_features_, np.flatnonzero(uses.any(axis=0)))
+    assert model.false_selection_bounds_.threshold == 0.7
+    q = model.average_selected_
+    assert model.false_selection_bounds_.meinshausen_buhlmann == pytest.approx(q**2 / 0.4 / 300)
+    importance = np.mean([np.abs(member.full_coef).sum(axis=0) for member in model.members_], axis=0)
+    np.testing.assert_allclose(model.feature_importances_, importance * X.std(axis=0), rtol=1e-9)
+
+
+def test_selections_resemble_those_of_the_selector():
+    """The same halves; the members stop before the vertex at which the selector's classifiers are."""
+    data = study(80, 150, n_informative=6, effect=1.5, correlation=0.0)
+    model = ensemble(n_estimators=20).fit(data.data, data.target)
+    selector = MinimaxRiskSelector(stability=True, n_subsamples=20, random_state=0)
+    selector.fit(data.data, data.target)
+    assert np.corrcoef(model.selection_frequencies_, selector.selection_frequencies_)[0, 1] > 0.9
+    # They clear small coefficients, of which a vertex has some.
+    assert 6 < model.average_selected_ < selector.average_selected_
+
+
+def test_bounds_on_false_selections_need_pairs(wide, pyplot):
+    X, y = wide
+    model = ensemble().fit(X, y)
+    StabilityDisplay.from_estimator(model).plot()
+    model.set_params(**SINGLE).fit(X, y)
+    assert not hasattr(model, "false_selection_bounds_")
+    with pytest.raises(TypeError, match="without false_selection_bounds_"):
+        StabilityDisplay.from_estimator(model)
+
+
+# ---- input
+
+
+def test_logarithms_of_nothing_come_with_a_warning(wide):
+    model = ensemble(n_estimators=2).fit(*wide)
+    h = model.predict_proba(wide[0])
+    assert (h == 0.0).any()
+    with pytest.warns(UserWarning, match="exactly 0"):
+        found = model.predict_log_proba(wide[0])
+    np.testing.assert_array_equal(np.exp(found) > 0.0, h > 0.0)
+
+
+def test_weights_of_zero_are_no_rows(wide):
+    X, y = wide
+    weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0 + np.arange(40) % 3)
+    used = weights > 0
+    model = ensemble().fit(X, y, sample_weight=weights)
+    alone = ensemble().fit(X[used], y[used], sample_weight=weights[used])
+    for one, other in zip(model.members_, alone.members_, strict=True):
+        np.testing.assert_array_equal(one.coef, other.coef)
+    assert (model.worst_case_error_, model.oob_error_) == (alone.worst_case_error_, alone.oob_error_)
+    assert not model.in_bag_[:, ~used].any()
+    assert verify(model, X, y, sample_weight=weights).valid
+
+
+def test_a_weight_of_two_is_the_row_twice_in_one_group(wide):
+    X, y = wide
+    counts = 1 + np.arange(40) % 3
+    weighted = ensemble().fit(X, y, sample_weight=counts, groups=np.arange(40))
+    rows = np.repeat(np.arange(40), counts)
+    repeated = ensemble().fit(X[rows], y[rows], groups=rows)
+    for one, other in zip(weighted.members_, repeated.members_, strict=True):
+        np.testing.assert_allclose(one.coef, other.coef, atol=1e-8)
+    assert weighted.worst_case_error_ == pytest.approx(repeated.worst_case_error_, abs=1e-8)
+    assert weighted.oob_error_ == pytest.approx(repeated.oob_error_)
+    np.testing.assert_allclose(weighted.oob_error_interval_, repeated.oob_error_interval_)
+
+
+def test_kinds_of_input(wide):
+    X, y = wide
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense = ensemble(MinimaxRiskClassifier(tol=1e-7)).fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
+    named = ensemble(MinimaxRiskClassifier(tol=1e-7)).fit(frame, y)
+    same_bits(dense, named)
+    assert named.feature_names_in_[0] == "gene 0"
+    for kind in (sparse.csr_array, sparse.csc_matrix):
+        other = ensemble(MinimaxRiskClassifier(tol=1e-7)).fit(kind(X), y)
+        np.testing.assert_allclose(other.predict_proba(kind(X)), dense.predict_proba(X), atol=0.05)
+        np.testing.assert_allclose(other.predict_proba(kind(X)), other.predict_proba(X), atol=1e-12)
+        assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=0.01)
+        assert verify(other, kind(X), y).valid
+
+
+def test_class_weights_are_those_of_the_estimator(wide):
+    X, y = wide
+    rare = np.concatenate([np.flatnonzero(y != "gamma"), np.flatnonzero(y == "gamma")[:4]])
+    X, y = X[rare], y[rare]
+    balanced = ensemble(MinimaxRiskClassifier(class_weight="balanced")).fit(X, y)
+    plain = ensemble().fit(X, y)
+    assert (balanced.predict_proba(X) != plain.predict_proba(X)).any()
+    wrong = balanced.classes_[np.argmax(balanced.oob_proba_, axis=1)] != y
+    per_class = [wrong[y == label].mean() for label in balanced.classes_]
+    assert balanced.oob_error_ == pytest.approx(np.mean(per_class))
+    assert verify(balanced, X, y).valid
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_estimators": 0}, r"The 'n_estimators' parameter .* in the range \[1, inf\). Got 0"),
+        ({"n_estimators": 7}, "n_estimators must be even, since halves .* got 7. Use 8."),
+        ({"subsample": 0.0}, r"The 'subsample' parameter .* in the range \(0.0, 1.0\). Got 0.0"),
+        ({"subsample": 1.0}, "The 'subsample' parameter"),
+        ({"subsample": 0.7}, "complementary=True needs subsample=0.5.* got 0.7"),
+        ({"threshold": 0.5}, "The 'threshold' parameter"),
+        ({"radius": -1.0}, "The 'radius' parameter"),
+        ({"radius": "large"}, "The 'radius' parameter"),
+        ({"gap_tol": -1e-3}, "The 'gap_tol' parameter"),
+        ({"estimator": StandardScaler()}, "The 'estimator' parameter .*MinimaxRiskClassifier"),
+        (
+            {"estimator": MinimaxRiskClassifier(radius=-1.0)},
+            "The 'radius' parameter of MinimaxRiskClassifier",
+        ),
+        ({"estimator": MinimaxRiskClassifier(coding="signed")}, "coding='signed' needs exactly 2 classes"),
+        ({"radius": [1.0, 2.0]}, "radius as an array of lambda must hold numbers"),
+        ({"certify": "yes"}, "The 'certify' parameter"),
+    ],
+)
+def test_parameters(parameters, message, wide):
+    with pytest.raises(ValueError, match=message):
+        ensemble(**parameters).fit(*wide)
+
+
+@pytest.mark.parametrize("parts", [PAIRS, SINGLE])
+def test_a_class_with_one_member(wide, parts):
+    X, y = wide
+    rows = [*np.flatnonzero(y != "gamma"), 39]
+    message = (
+        "an ensemble needs at least 2 samples of every class, .* class 'gamma' has 1; .*, or fit a Minimax"
+    )
+    with pytest.raises(ValueError, match=message):
+        ensemble(**parts).fit(X[rows], y[rows])
+    with pytest.raises(ValueError, match=r"at least 2 groups of every class.* class 'alpha' has 1"):
+        ensemble(**parts).fit(X, y, groups=np.where(y == "alpha", -1, np.arange(40)))
+
+
+def test_groups_that_make_no_sense(wide):
+    X, y = wide
+    with pytest.raises(ValueError, match=r"labels must be the same for all samples of a group.* 0 and 39"):
+        ensemble().fit(X, y, groups=[*range(39), 0])
+    with pytest.raises(ValueError, match="groups must be 1-D with one entry for each of the 40 samples"):
+        ensemble().fit(X, y, groups=np.arange(39))
+    with pytest.raises(ValueError, match="groups has no entry at position 3"):
+        ensemble().fit(X, y, groups=[None if i == 3 else i for i in range(40)])
+
+
+def test_a_failed_fit_leaves_the_old_model(wide):
+    X, y = wide
+    model = ensemble().fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="at least 2"):
+        model.fit(X[:, :5], np.where(np.arange(40) == 0, "alone", y))
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_warnings_are_those_of_the_set(wide):
+    X, y = wide
+    with pytest.warns(
+        UninformativeRadiusWarning, match="300 features, 40 samples and the plain number 1"
+    ) as w:
+        ensemble().fit(X, y)
+    assert w[0].filename == __file__
+    assert len(w) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ensemble(certify=False).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UninformativeRadiusWarning)
+        warnings.simplefilter("ignore", CoverageWarning)
+        ensemble(radius="bonferroni").fit(X, y)
+
+
+# ---- as an estimator
+
+
+@pytest.mark.usefixtures("eager_processes")
+def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
+    X, y = wide
+    one = ensemble(n_jobs=1).fit(X, y)
+    same_bits(one, ensemble(n_jobs=2).fit(X, y))
+    same_bits(one, clone(one).fit(X, y))
+    other = ensemble(random_state=1).fit(X, y)
+    assert (one.in_bag_ != other.in_bag_).any()
+
+
+def test_pipelines_searches_and_copies(wide):
+    X, y = wide
+    pipeline = make_pipeline(StandardScaler(), ensemble(n_estimators=4, certify=False))
+    search = GridSearchCV(
+        pipeline, {"minimaxriskensembleclassifier__n_estimators": [2, 4]}, cv=2, error_score="raise"
+    )
+    search.fit(X, y)
+    assert search.score(X, y) > 0.9
+    nested = ensemble(MinimaxRiskClassifier(), n_estimators=4, certify=False)
+    data = study(n_informative=20)
+    inner = GridSearchCV(nested, {"estimator__radius": [0.5, 50.0]}, cv=2).fit(data.data, data.target)
+    assert inner.best_params_ == {"estimator__radius": 0.5}
+    assert len(cross_val_score(nested, X, y, cv=2)) == 2
+    assert clone(nested).get_params()["estimator__radius"] == 1.0
+
+
+def test_verbose_shows_how_far_it_is(wide, capsys):
+    ensemble(verbose=1).fit(*wide)
+    assert "6/6" in capsys.readouterr().err
+    ensemble().fit(*wide)
+    assert not capsys.readouterr().err
+
+
+def test_pickles_are_small_and_whole():
+    data = study(60, 3000)
+    X, y = data.data, data.target
+    model = ensemble(n_estimators=20).fit(X, y)
+    content = pickle.dumps(model)
+    assert len(content) < X.nbytes / 4
+    same_bits(model, pickle.loads(content))
+    assert verify(pickle.loads(content), X, y).valid
+
+
+@pytest.mark.parametrize("parameters", [PAIRS, {"certify": False}, {"radius": "bootstrap"}])
+def test_model_files(wide, tmp_path, parameters):
+    pytest.importorskip("skops", reason="model files need skops")
+    X, y = wide
+    names = np.array([f"gene {j}" for j in range(300)], dtype=object)
+    estimator = MinimaxRiskClassifier(callback=print) if "radius" in parameters else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)
+        model = ensemble(estimator, **parameters).fit(X, y)
+    saved = SavedModel(model, names, "kind", storage(X, y, names))
+    save_model(saved, tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops").classifier
+    assert estimator is None or model.estimator.callback is print
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    if model.certify:
+        same_bits(model, again)
+        assert verify(again, X, y).valid
+
+
+# ---- where the solver has trouble
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_rare_columns_are_constant_on_many_parts(coding, container):
+    """They are zero there and no second intercept, whatever they are elsewhere."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = np.column_stack([(rng.random((40, 30)) < 0.05).astype(float), y + rng.standard_normal(40)])
+    model = ensemble(MinimaxRiskClassifier(coding=coding)).fit(container(X), y)
+    for seen, member in zip(model.in_bag_, model.members_, strict=True):
+        assert not set(np.flatnonzero(X[seen].std(axis=0) == 0.0)) & set(member.columns)
+    assert verify(model, container(X), y).valid
+    assert model.oob_error_ < 0.5
+
+
+def test_where_the_interior_point_gets_stuck_members_are_exact(wide, monkeypatch):
+    X, y = wide
+    exact = ensemble(gap_tol=1e-6, n_estimators=4).fit(X, y)
+    monkeypatch.setattr(dispatch, "interior_approach", lambda problem, settings: None)
+    model = ensemble(n_estimators=4).fit(X, y)
+    near = [member.probabilities(X) for member in exact.members_]
+    for one, other in zip(model.members_, near, strict=True):
+        np.testing.assert_allclose(one.probabilities(X), other, atol=0.05)
+
+
+def test_an_interrupt_leaves_the_old_model(wide, monkeypatch):
+    X, y = wide
+    model = ensemble().fit(X, y)
+    before = model.predict_proba(X)
+
+    def interrupted(problem, settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dispatch, "interior_approach", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[::-1], y[::-1])
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+# ---- the command line
+
+
+def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
+    pytest.importorskip("skops", reason="model files need skops")
+    data = study(30, 20)
+    names = np.array([f"gene_{j}" for j in range(20)], dtype=object)
+    table = pd.DataFrame(data.data, columns=names).assign(kind=np.where(data.target, "ill", "well"))
+    table.to_csv(tmp_path / "genes.csv", index=False)
+    X, y = data.data, table["kind"].to_numpy()
+    model = ensemble(radius="bonferroni").fit(X, y)
+    saved = SavedModel(model, names, "kind", storage(X, y, names))
+    path, genes = str(tmp_path / "model.skops"), str(tmp_path / "genes.csv")
+    save_model(saved, path)
+    assert main(["verify", path, genes]) == 0
+    assert "<= worst-case error <=" in capsys.readouterr().out
+    assert main(["predict", path, genes]) == 0
+    assert capsys.readouterr().out.count("\n") == 31
+    assert main(["report", path, genes]) == 2
+    assert "holds an ensemble; a report is about a single" in capsys.readouterr().err

@@ -1,0 +1,242 @@
+"""Samples that are not independent: the radii count groups, everything else samples."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    compare,
+    error_bound,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+    worst_case,
+)
+from problems import by_radii
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning"),
+]
+
+
+def patients(rng, n_patients, d, n_classes=2, *, sizes=None, within=0.3):
+    """Rows, labels and patients; rows of a patient are close to each other."""
+    sizes = rng.integers(1, 5, n_patients) if sizes is None else np.full(n_patients, sizes)
+    label = np.arange(n_patients) % n_classes
+    centre = rng.standard_normal((n_patients, d)) + 1.5 * (label[:, None] == np.arange(d) % n_classes)
+    group = np.repeat(np.arange(n_patients), sizes)
+    X = centre[group] + within * rng.standard_normal((len(group), d))
+    return X, label[group], group
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_standard_errors_are_those_of_weighted_sums_over_groups(container, n_classes, coding, is_weighted):
+    rng = np.random.default_rng(n_classes)
+    X, y, group = patients(rng, 15, 4, n_classes)
+    X = np.where(rng.random(X.shape) < 0.3, 0.0, X)
+    weight = rng.uniform(0.2, 3.0, len(y)) if is_weighted else np.ones(len(y))
+    model = MinimaxRiskClassifier(radius=0.7, coding=coding)
+    model.fit(container(X), y, sample_weight=weight if is_weighted else None, groups=group)
+
+    p = weight / weight.sum()
+    centred = X - p @ X
+    psi = np.column_stack([np.ones(len(y)), centred / np.sqrt(p @ centred**2)])
+    codes = np.eye(n_classes) if coding == "one-hot" else np.array([[1.0, -1.0]])
+    for code, tau, lam in zip(codes, model.tau_, model.lambda_, strict=True):
+        Z = code[y][:, None] * psi
+        assert np.allclose(p @ Z, tau, atol=1e-12)
+        sums = np.stack([p[group == g] @ (Z - tau)[group == g] for g in range(15)])
+        assert np.allclose(lam, 0.7 * np.sqrt((sums**2).sum(axis=0)), atol=1e-9)
+
+
+def test_copies_of_a_sample_are_worth_one():
+    rng = np.random.default_rng(0)
+    X, y, group = patients(rng, 30, 5, sizes=1)
+    for radius in (1.0, "bonferroni", "bootstrap"):
+        once = MinimaxRiskClassifier(radius=radius).fit(X, y)
+        alone = MinimaxRiskClassifier(radius=radius).fit(X, y, groups=group)
+        thrice = MinimaxRiskClassifier(radius=radius).fit(
+            np.repeat(X, 3, axis=0), np.repeat(y, 3), groups=np.repeat(group, 3)
+        )
+        unaware = MinimaxRiskClassifier(radius=radius).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+        assert alone.worst_case_error_ == pytest.approx(once.worst_case_error_, abs=1e-10)
+        assert thrice.worst_case_error_ == pytest.approx(once.worst_case_error_, abs=1e-10)
+        assert np.allclose(thrice.lambda_, once.lambda_, atol=1e-12)
+        assert unaware.worst_case_error_ < once.worst_case_error_ - 0.01
+
+
+def test_neither_names_nor_order_of_groups_matter():
+    rng = np.random.default_rng(1)
+    X, y, group = patients(rng, 20, 5)
+    order = rng.permutation(len(y))
+    model = MinimaxRiskClassifier(radius="bootstrap")
+    first = model.fit(X, y, groups=group).lambda_
+    names = np.array([f"patient {g * 7 % 20}" for g in group])
+    again = model.fit(X[order], y[order], groups=names[order]).lambda_
+    assert np.array_equal(first, again)
+
+
+def test_what_was_fitted_with_groups_is_verified_with_them():
+    rng = np.random.default_rng(2)
+    X, y, group = patients(rng, 24, 6)
+    model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=group)
+    assert verify(model, X, y, groups=group).valid
+    assert "lambda_" in str(verify(model, X, y).problems)
+    bounds = worst_case(model, X, y, rule="randomized", groups=group)
+    assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
+    path = minimax_risk_path(X, y, [0.5, 2.0], groups=group)
+    for s, upper in zip(path.radii, path.worst_case_error, strict=True):
+        fitted = MinimaxRiskClassifier(radius=s).fit(X, y, groups=group)
+        assert upper == pytest.approx(fitted.worst_case_error_, abs=1e-7)
+
+
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
+    """Every row repeated under its group: folds that tore groups apart would find no excess at all."""
+    rng = np.random.default_rng(3)
+    X, y, group = patients(rng, 24, 40, sizes=1)
+    apart = MinimaxRiskClassifier(radius=0.2, marginal=marginal).fit(X, y)
+    together = MinimaxRiskClassifier(radius=0.2, marginal=marginal)
+    copies = (np.repeat(X, 3, axis=0), np.repeat(y, 3), None, None, np.repeat(group, 3))
+    together.fit(*copies)
+    expected = by_radii(apart, rule=rule, data=(X, y), n_folds=4)
+    found = by_radii(together, rule=rule, data=copies, n_folds=4)
+    assert expected.exceedance.upper > 0.01
+    assert found.exceedance.n_instances == 24
+    assert found.value == pytest.approx(expected.value, abs=1e-5)
+    with pytest.raises(ValueError, match="X and y must be the data"):
+        by_radii(together, rule=rule, data=copies[:2])
+
+
+def test_the_permutation_test_counts_groups_as_fit_does():
+    rng = np.random.default_rng(4)
+    X, y, group = patients(rng, 20, 5)
+    estimator = MinimaxRiskClassifier(radius=1.0)
+    expected = estimator.fit(X, y, groups=group).worst_case_error_
+    plain = permutation_test(estimator, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
+    assert plain.statistic == pytest.approx(expected, abs=1e-6)
+    piped = make_pipeline(StandardScaler(), estimator)
+    again = permutation_test(piped, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
+    assert np.allclose(plain.null_distribution, again.null_distribution, atol=1e-6)
+
+
+class Spy(MinimaxRiskClassifier):
+    """Writes down the rows and the groups that each fit gets."""
+
+    fits: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None, X_unlabeled=None, groups=None):
+        Spy.fits.append((len(y), None if groups is None else len(np.unique(groups))))
+        return super().fit(X, y, sample_weight, X_unlabeled, groups)
+
+
+@pytest.mark.parametrize("is_routing", [False, True])
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
+    rng = np.random.default_rng(6)
+    X, y, group = patients(rng, 20, 5, sizes=3)
+    estimator = make_pipeline(StandardScaler(), Spy()) if is_piped else Spy()
+    with config_context(enable_metadata_routing=is_routing):
+        Spy.fits.clear()
+        compare({"spy": estimator}, X, y, cv=2, groups=group)
+        assert Spy.fits == [(30, 10), (30, 10)]
+        Spy.fits.clear()
+        error_bound(estimator, X, y, method="holdout", groups=group, random_state=0)
+        assert Spy.fits == [(30, 10)]
+    # A fit refuses groups with two labels; a hold-out can keep them together all the same.
+    Spy.fits.clear()
+    mixed = np.arange(60) % 20
+    assert error_bound(estimator, X, y, method="holdout", groups=mixed, random_state=0).n_test == 10
+    assert Spy.fits == [(30, None)]
+
+
+def test_a_search_that_requests_groups_gets_them():
+    rng = np.random.default_rng(6)
+    X, y, group = patients(rng, 20, 5, sizes=3)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(Spy().set_fit_request(groups=True), {"radius": [1.0]}, cv=GroupKFold(2))
+        Spy.fits.clear()
+        compare({"search": search}, X, y, cv=2, groups=group)
+    assert Spy.fits == [(15, 5), (15, 5), (30, 10)] * 2
+
+
+@pytest.mark.parametrize("is_stable", [False, True])
+def test_selectors_keep_groups_together(is_stable):
+    """Copies as groups select what the samples themselves do."""
+    rng = np.random.default_rng(7)
+    X, y, group = patients(rng, 30, 12, sizes=1)
+    selector = MinimaxRiskSelector(max_features=4, stability=is_stable, n_subsamples=6, random_state=0)
+    once = selector.fit(X, y).get_support()
+    copies = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    thrice = selector.fit(*copies, groups=np.repeat(group, 3)).get_support()
+    assert np.array_equal(once, thrice)
+    assert verify(selector.estimator_, *copies, groups=np.repeat(group, 3)).valid
+
+
+def test_radii_of_groups_hold_the_true_means():
+    """95% of 200 studies of 20 patients; without groups hardly any of 30."""
+    hits = {True: 0, False: 0}
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        label = rng.permutation(np.arange(20) % 2)
+        group = np.repeat(np.arange(20), 4)
+        X = rng.standard_normal((20, 30))[group] + 0.2 * rng.standard_normal((80, 30))
+        for known in hits if seed < 30 else [True]:
+            model = MinimaxRiskClassifier(radius="bonferroni", standardize=False, gap_tol=1.0)
+            model.fit(X, label[group], groups=group if known else None)
+            hits[known] += bool((np.abs(model.tau_) <= model.lambda_)[0, 1:].all())
+    assert stats.binomtest(hits[True], 200, 0.95, alternative="less").pvalue > 1e-3
+    assert hits[False] < 15
+
+
+@pytest.mark.filterwarnings("error::minimaxrisk.exceptions.CoverageWarning")
+def test_groups_alone_are_no_reason_to_doubt():
+    rng = np.random.default_rng(5)
+    X, y, group = patients(rng, 100, 10, sizes=3)
+    assert MinimaxRiskClassifier(radius="bonferroni").fit(X, y, groups=group).coverage_remarks_ == ()
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.arange(9), r"groups must be 1-D with one entry for each of the 10 samples, got shape \(9,\)"),
+        (np.zeros((10, 1)), r"groups must be 1-D"),
+        (np.ones(10), "at least 2 groups apart, but all samples are in one"),
+        ([*range(9), None], "groups has no entry at position 9"),
+        ([0, 1, 2, 3, 4, 5, 6, 7, 8, 0], "labels must be the same for all samples of a group, but those at "),
+        (np.arange(10) % 2 * 2 // 3, "but all samples are in one"),
+    ],
+)
+def test_groups_that_cannot_be(groups, message):
+    X, y = np.random.default_rng(0).standard_normal((10, 3)), np.arange(10) % 2
+    with pytest.raises(ValueError, match=message):
+        MinimaxRiskClassifier().fit(X, y, groups=groups)
+
+
+def test_labels_that_differ_within_a_group_are_found_at_their_positions():
+    X, y = np.random.default_rng(0).standard_normal((6, 3)), np.array([0, 0, 1, 1, 0, 1])
+    weight = np.array([0.0, 1, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="positions 2 and 4 differ"):
+        MinimaxRiskClassifier().fit(X, y, sample_weight=weight, groups=[9, 1, 2, 3, 2, 4])
+    # A sample of weight zero takes no part.
+    MinimaxRiskClassifier().fit(X, y, sample_weight=weight, groups=[2, 1, 2, 3, 1, 4])
+
+
+def test_too_few_groups_for_a_level():
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), np.repeat([0, 1], 6)
+    with pytest.raises(ValueError, match="needs at least 3 samples"):
+        MinimaxRiskClassifier(radius="bonferroni").fit(X, y, groups=y)

@@ -1,0 +1,570 @@
+"""The displays show the numbers that they were made from."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from scipy import sparse
+from scipy.stats import binom
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+
+from minimaxrisk import (
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskSelector,
+    minimax_risk_path,
+    permutation_test,
+)
+from minimaxrisk.analysis import PermutationTestResult
+from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
+from minimaxrisk.guarantees import FalseSelectionBounds
+from minimaxrisk.inspection import (
+    BoundPathDisplay,
+    ErrorComparisonDisplay,
+    PermutationTestDisplay,
+    RadiusChoiceDisplay,
+    SelectedFeaturesDisplay,
+    SelectedValuesDisplay,
+    StabilityDisplay,
+    WorstCaseDistributionDisplay,
+)
+
+NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
+FROM_ESTIMATOR = [
+    BoundPathDisplay.from_estimator,
+    RadiusChoiceDisplay.from_estimator,
+    SelectedFeaturesDisplay.from_estimator,
+    StabilityDisplay.from_estimator,
+    lambda model: WorstCaseDistributionDisplay.from_estimator(model, [0, 1]),
+    lambda model: SelectedValuesDisplay.from_estimator(model, np.eye(2), [0, 1]),
+    lambda model: ErrorComparisonDisplay.from_estimator(model, np.eye(2), [0, 1]),
+]
+
+
+@pytest.fixture
+def selector():
+    """With frequencies that are easy to recognise."""
+    labels = np.arange(20) % 2
+    selector = MinimaxRiskSelector(stability=True, n_subsamples=10, random_state=0)
+    selector.fit(np.random.default_rng(0).standard_normal((20, 6)) + labels[:, None], labels)
+    selector.selection_frequencies_ = np.array([0.1, 0.9, 0.0, 0.6, 0.3, 1.0])
+    selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, 1.25, 0.5)
+    return selector
+
+
+@pytest.fixture
+def permutations():
+    floor = {0.01: 0.355, 0.05: 0.365}
+    return PermutationTestResult(0.3, 0.0025, null_distribution=NULL, noise_floor=floor, gap_tol=1e-3)
+
+
+@pytest.fixture
+def path():
+    return SimpleNamespace(
+        radii=np.array([2.0, 0.5, 1.0]),
+        worst_case_error=np.array([0.4, 0.1, 0.2]),
+        lower=np.array([0.39, 0.09, 0.19]),
+        n_features=np.array([3, 30, 12]),
+    )
+
+
+def test_what_the_library_returns_can_be_shown(pyplot, wide):
+    X, y = wide
+    test = permutation_test(MinimaxRiskClassifier(), X, y, 5, random_state=0)
+    shown = PermutationTestDisplay.from_result(test).plot()
+    assert shown.statistic == test.statistic
+    assert sum(bar.get_height() for bar in shown.bars_) == 5
+    path = minimax_risk_path(X, y, [2.0, 1.0])
+    line = BoundPathDisplay.from_result(path).plot().upper_line_
+    assert line.get_ydata().tolist() == path.worst_case_error[::-1].tolist()
+
+
+def widths(bars):
+    return np.array([bar.get_width() for bar in bars])
+
+
+def heights(bars):
+    return np.array([bar.get_height() for bar in bars])
+
+
+def row_names(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_permutation_test(pyplot, permutations):
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    assert heights(display.bars_).sum() == len(NULL)
+    assert display.bars_[0].get_x() == pytest.approx(NULL.min())
+    first = display.bars_[0]
+    inside = first.get_x() + first.get_width() > NULL
+    assert first.get_height() == inside.sum()
+    np.testing.assert_array_equal(display.statistic_line_.get_xdata(), [0.3, 0.3])
+    np.testing.assert_array_equal(display.noise_floor_line_.get_xdata(), [0.365, 0.365])
+    assert display.noise_floor_line_.get_linestyle() == "--"
+    assert "p = 0.0025" in display.ax_.get_title(loc="left")
+
+
+def test_permutations_that_all_score_the_same(pyplot, permutations):
+    permutations = replace(permutations, null_distribution=np.full(99, 0.5))
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    assert heights(display.bars_).sum() == 99
+    assert widths(display.bars_).sum() == pytest.approx(0.01)
+
+
+def test_permutation_test_without_the_quantile(pyplot, permutations):
+    permutations = replace(permutations, noise_floor={0.5: 0.4})
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    assert display.noise_floor_line_ is None
+    assert len(display.ax_.lines) == 1
+
+
+def test_path_over_radii_is_sorted(pyplot, path):
+    display = BoundPathDisplay.from_result(path).plot()
+    np.testing.assert_array_equal(display.upper_line_.get_xydata(), [[0.5, 0.1], [1.0, 0.2], [2.0, 0.4]])
+    np.testing.assert_array_equal(display.lower_line_.get_ydata(), [0.09, 0.19, 0.39])
+    np.testing.assert_array_equal(display.n_features_line_.get_xydata(), [[0.5, 30], [1.0, 12], [2.0, 3]])
+    assert "radius" in display.ax_.get_xlabel()
+    assert display.n_features_ax_.get_ylabel() == "selected features"
+
+
+def test_the_choice_of_a_radius(pyplot):
+    results = {
+        "radii": np.array([0.5, 1.0, 2.0, 4.0]),
+        "mean_loss": np.array([0.3, 0.2, 0.2, 0.24]),
+        "standard_error": np.array([0.02, 0.03, 0.05, 0.04]),
+        "n_features": np.array([[20, 9, 4, 1], [22, 11, 4, 0]]),
+    }
+    model = SimpleNamespace(cv_results_=results, radius_=4.0, scoring=None)
+    display = RadiusChoiceDisplay.from_estimator(model).plot()
+    np.testing.assert_array_equal(
+        display.loss_line_.get_xydata(), np.column_stack([results["radii"], results["mean_loss"]])
+    )
+    band = display.band_.get_paths()[0].vertices
+    assert [0.5, 0.28] in band.round(9).tolist()
+    assert [2.0, 0.25] in band.round(9).tolist()
+    # Of two smallest ones that of the larger radius counts, as for the rule.
+    np.testing.assert_allclose(display.limit_line_.get_ydata(), 0.25)
+    np.testing.assert_array_equal(display.n_features_line_.get_ydata(), [21, 10, 4, 0.5])
+    np.testing.assert_array_equal(display.radius_line_.get_xdata(), [4.0, 4.0])
+    assert display.ax_.get_xscale() == "log"
+    # Numbers at 1, 2 and 5, which do not touch, and none between them.
+    display.figure_.canvas.draw()
+    shown = {label.get_text() for label in display.ax_.get_xticklabels()}
+    assert {"0.5", "1", "2"} <= shown
+    assert not any(label.get_text() for label in display.ax_.get_xticklabels(minor=True))
+    assert display.ax_.get_ylim()[0] == 0.0
+    assert "Error on left-out samples" in display.ax_.get_title(loc="left")
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc_ovr"])
+def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
+    """Without a standard error, and of scores, which are negative as losses."""
+    splitter = StratifiedShuffleSplit(1, test_size=0.5, random_state=0)
+    model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=splitter, rule="best", scoring=scoring).fit(*wide)
+    display = RadiusChoiceDisplay.from_estimator(model).plot()
+    display.figure_.canvas.draw()
+    assert np.isnan(display.standard_error).all()
+    assert ("minus the score" in display.ax_.get_ylabel()) == (scoring is not None)
+    model.set_params(criterion="noise-floor", n_permutations=2).fit(*wide)
+    with pytest.raises(TypeError, match="fitted with criterion='cross-validation'"):
+        RadiusChoiceDisplay.from_estimator(model)
+    search = SimpleNamespace(cv_results_={"mean_test_score": [0.5]}, radius_=1.0)
+    with pytest.raises(TypeError, match="whose cv_results_ have no mean_loss"):
+        RadiusChoiceDisplay.from_estimator(search)
+
+
+@pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])
+def test_path_over_iterations(pyplot, wide, solver):
+    model = MinimaxRiskClassifier(solver).fit(*wide)
+    display = BoundPathDisplay.from_estimator(model).plot()
+    np.testing.assert_array_equal(display.upper_line_.get_xdata(), np.arange(1, model.n_iter_ + 1))
+    for line, name in [
+        (display.upper_line_, "upper"),
+        (display.lower_line_, "lower"),
+        (display.n_features_line_, "n_features"),
+    ]:
+        np.testing.assert_array_equal(line.get_ydata(), [record[name] for record in model.history_])
+    assert display.ax_.get_xlabel() == "iteration"
+    assert "Φ" in display.n_features_ax_.get_ylabel()
+
+
+def test_selection_frequencies(pyplot, selector):
+    display = StabilityDisplay.from_estimator(selector).plot()
+    # Column 2 was never selected.
+    np.testing.assert_array_equal(widths(display.bars_), [1.0, 0.9, 0.6, 0.3, 0.1])
+    assert row_names(display.ax_) == ["column 5", "column 1", "column 3", "column 4", "column 0"]
+    colours = [bar.get_facecolor() for bar in display.bars_]
+    assert len(set(colours[:3])) == 1
+    assert len(set(colours[3:])) == 1
+    assert colours[0] != colours[3]
+    np.testing.assert_array_equal(display.threshold_line_.get_xdata(), [0.6, 0.6])
+    title = display.ax_.get_title(loc="left")
+    assert "3 of 6 features" in title
+    assert "at most 1.25 (Meinshausen" in title
+    assert "at most 0.5 (Shah" in title
+
+
+def test_fewer_frequencies_with_names_and_without_a_bound(pyplot, selector):
+    selector.feature_names_in_ = np.array(list("abcdef"), dtype=object)
+    selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, np.inf, 0.5)
+    display = StabilityDisplay.from_estimator(selector, max_features=2).plot()
+    assert row_names(display.ax_) == ["f", "b"]
+    given = StabilityDisplay.from_estimator(selector, max_features=2, feature_names=list("uvwxyz"))
+    assert given.names == ["z", "v"]
+    with pytest.raises(ValueError, match="feature_names must hold 6 names, got 1"):
+        StabilityDisplay.from_estimator(selector, feature_names=["u"])
+    assert "no bound (Meinshausen" in display.ax_.get_title(loc="left")
+    assert "3 of 6 features" in display.ax_.get_title(loc="left")
+
+
+@pytest.mark.parametrize("estimator", [MinimaxRiskClassifier(), L1SVMClassifier()])
+def test_coefficients_of_two_classes(pyplot, cancer, estimator):
+    X, y = cancer
+    model = estimator.fit(X, y)
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=8).plot()
+    top = np.argsort(-model.feature_importances_, kind="stable")[:8]
+    standardised = model.coef_[0, top] * X[:, top].std(axis=0)
+    left, right = map(widths, display.bars_)
+    np.testing.assert_allclose(left + right, standardised, rtol=1e-9)
+    assert (left <= 0).all()
+    assert (right >= 0).all()
+    assert (left * right == 0).all()
+    assert row_names(display.ax_) == [f"column {j}" for j in top]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1"]
+    assert f"8 most important of {model.n_features_selected_}" in display.ax_.get_title(loc="left")
+
+
+def test_coefficients_of_more_classes_fill_the_bar(pyplot, wide):
+    X, y = wide
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
+    model = MinimaxRiskClassifier().fit(frame, y)
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=5).plot()
+    top = np.argsort(-model.feature_importances_, kind="stable")[:5]
+    drawn = np.array([widths(bars) for bars in display.bars_])
+    np.testing.assert_allclose(drawn, model.coef_[:, top] * X[:, top].std(axis=0), rtol=1e-9)
+    assert row_names(display.ax_) == [f"gene {j}" for j in top]
+    ends = np.array(
+        [[[bar.get_x(), bar.get_x() + bar.get_width()] for bar in bars] for bars in display.bars_]
+    )
+    length = ends.max(axis=(0, 2)) - ends.min(axis=(0, 2))
+    # No piece hides another one.
+    np.testing.assert_allclose(length, model.feature_importances_[top], rtol=1e-9)
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["alpha", "beta", "gamma"]
+
+
+def test_more_classes_than_colours(pyplot):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), 8)
+    X = rng.standard_normal((72, 9)) + 3 * np.eye(9)[y]
+    display = SelectedFeaturesDisplay.from_estimator(MinimaxRiskClassifier().fit(X, y)).plot()
+    styles = {(bars[0].get_facecolor(), bars[0].get_hatch()) for bars in display.bars_}
+    assert len(styles) == 9
+
+
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_nothing_selected(pyplot, cancer):
+    model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
+    display = SelectedFeaturesDisplay.from_estimator(model).plot()
+    assert display.ax_.get_title(loc="left") == "Selected features: 0"
+    assert display.ax_.get_legend() is None
+
+
+def test_worst_case_of_each_sample(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    display = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=10).plot()
+    mass = model.worst_case_distribution_
+    own = mass[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    other = mass.sum(axis=1) - own
+    rows = [int(label.get_text()) for label in display.ax_.get_xticklabels()]
+    np.testing.assert_allclose(heights(display.other_bars_), other[rows], atol=1e-15)
+    np.testing.assert_allclose(heights(display.own_bars_), own[rows], atol=1e-15)
+    np.testing.assert_allclose([bar.get_y() for bar in display.own_bars_], other[rows], atol=1e-15)
+    assert len(rows) == 10
+    in_doubt = other >= own - 1e-9
+    assert 0 < in_doubt.sum() == display.n_ambiguous < 10
+    # Those in doubt first, and the most mass on other labels first in each part.
+    assert (np.diff(in_doubt[rows].astype(int)) <= 0).all()
+    assert in_doubt[rows].sum() == in_doubt.sum()
+    assert (np.diff(other[rows])[np.diff(in_doubt[rows].astype(int)) == 0] <= 1e-9).all()
+    assert other[rows][~in_doubt[rows]].min() >= np.delete(other, rows).max() - 1e-9
+    assert f"own: {other.sum():.1%}" in display.ax_.get_title(loc="left")
+    assert "left out" not in display.ax_.get_title(loc="left")
+
+
+def test_samples_without_mass_on_other_labels_are_not_drawn(pyplot):
+    model = MinimaxRiskClassifier()
+    model.classes_ = np.array(["no", "yes"])
+    model.worst_case_distribution_ = np.array([[0.4, 0.0], [0.1, 0.1], [0.0, 0.0], [0.3, 0.1]])
+    # The third one had weight zero, and a label of its own.
+    display = WorstCaseDistributionDisplay.from_estimator(model, ["no", "yes", "maybe", "yes"])
+    np.testing.assert_array_equal(display.samples, [3, 1])
+    np.testing.assert_array_equal(display.other_mass, [0.3, 0.1])
+    np.testing.assert_array_equal(display.own_mass, [0.1, 0.1])
+    assert display.n_ambiguous == 2
+    assert display.total_other_mass == pytest.approx(0.4)
+
+
+def test_instances_without_a_label_are_left_out_and_said_so(pyplot, cancer):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X[:100], y[:100], X_unlabeled=X[100:130])
+    display = WorstCaseDistributionDisplay.from_estimator(model, y[:100]).plot()
+    assert display.samples.max() < 100
+    assert display.unlabeled_mass == pytest.approx(model.worst_case_distribution_[100:].sum())
+    assert "left out: 30 rows without a label" in display.ax_.get_title(loc="left")
+
+
+def test_names_that_are_given(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    genes, patients = [f"g{j}" for j in range(300)], [f"p{i}" for i in range(40)]
+    top = np.argsort(-model.feature_importances_, kind="stable")[:3]
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=3, feature_names=genes)
+    assert display.names == [f"g{j}" for j in top]
+    worst = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=5, sample_names=patients).plot()
+    assert [label.get_text() for label in worst.ax_.get_xticklabels()] == [f"p{i}" for i in worst.samples]
+    with pytest.raises(ValueError, match="feature_names must hold 300 names, got 40"):
+        SelectedFeaturesDisplay.from_estimator(model, feature_names=patients)
+    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
+        WorstCaseDistributionDisplay.from_estimator(model, y, sample_names=genes)
+    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
+        SelectedValuesDisplay.from_estimator(model, X, y, sample_names=genes)
+
+
+def test_counts_of_the_histogram(permutations, pyplot):
+    display = PermutationTestDisplay.from_result(permutations).plot()
+    counts, edges = display.histogram()
+    np.testing.assert_array_equal(heights(display.bars_), counts)
+    assert edges[0] == NULL.min()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_values_of_selected_features(pyplot, wide, make):
+    X, y = wide
+    shuffled = np.random.default_rng(0).permutation(40)
+    X, y = X[shuffled], y[shuffled]
+    model = MinimaxRiskClassifier().fit(X, y)
+    display = SelectedValuesDisplay.from_estimator(model, make(X), y, max_features=7).plot()
+    top = np.argsort(-model.feature_importances_, kind="stable")[:7]
+    order = np.argsort(y, kind="stable")
+    expected = ((X - X.mean(axis=0)) / X.std(axis=0))[order][:, top].T
+    np.testing.assert_allclose(display.image_.get_array(), expected, atol=1e-12)
+    assert row_names(display.ax_) == [f"column {j}" for j in top]
+    assert display.sample_names[0] == f"row {order[0]}"
+    assert [line.get_xdata()[0] for line in display.border_lines_] == [13.5, 26.5]
+    classes = [label.get_text() for label in display.ax_.get_xticklabels()]
+    assert classes == ["alpha", "beta", "gamma"]
+    title = display.ax_.get_title(loc="left")
+    assert title == f"the 7 most important of {model.n_features_selected_} selected features, 40 samples"
+
+
+def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    display = SelectedValuesDisplay.from_estimator(model, X, y, max_samples=10).plot()
+    assert len(set(display.samples)) == 10
+    assert np.bincount(display.labels).min() >= 3
+    assert "10 of 40 samples" in display.ax_.get_title(loc="left")
+    assert display.values.shape == (len(display.names), 10)
+
+
+@pytest.mark.parametrize("wrong", [2, "1"])
+def test_labels_that_the_model_has_not_learned_are_not_drawn(wrong):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    y = np.arange(20) % 2
+    model = MinimaxRiskClassifier().fit(X, y)
+    labels = y.astype(type(wrong)).astype(object)
+    labels[3] = wrong
+    at = 3 if isinstance(wrong, int) else 0
+    for display in (SelectedValuesDisplay, ErrorComparisonDisplay):
+        with pytest.raises(ValueError, match=rf"y must hold labels of the model.*\[0, 1\].*at position {at}"):
+            display.from_estimator(model, X, labels)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_values_where_nothing_is_selected(pyplot, cancer):
+    model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
+    display = SelectedValuesDisplay.from_estimator(model, *cancer)
+    assert display.values.shape == (0, 200)
+    assert display.plot().ax_.get_title(loc="left").startswith("0 selected features")
+
+
+@pytest.mark.usefixtures("eager_processes")
+def test_cross_validated_error_by_hand(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(radius=2.0, deterministic=False).fit(X, y)
+    result = cross_validated_error(model, X, y, n_folds=4, random_state=1)
+    folds = StratifiedKFold(4, shuffle=True, random_state=1).split(X, y)
+    for k, (train, test) in enumerate(folds):
+        fresh = MinimaxRiskClassifier(radius=2.0).fit(X[train], y[train])
+        own = np.searchsorted(fresh.classes_, y[test])
+        assert result.fold_errors[1, k] == np.mean(fresh.predict(X[test]) != y[test])
+        probability = fresh.predict_proba(X[test])[np.arange(len(test)), own]
+        assert result.fold_errors[0, k] == pytest.approx(1 - probability.mean())
+        np.testing.assert_array_equal(fresh.classes_[result.predicted[test]], fresh.predict(X[test]))
+        np.testing.assert_array_equal(result.stated[test], fresh.predict_proba(X[test]).max(axis=1))
+    assert result.n_wrong == np.sum(model.classes_[result.predicted] != y)
+    assert result.recall(1) == np.mean(result.predicted[y == "beta"] == 1)
+    np.testing.assert_allclose(result.fold_deviations, result.fold_errors.std(axis=1, ddof=1))
+    uneven = cross_validated_error(model, X, y, n_folds=3)
+    assert uneven.errors[0] == pytest.approx(1 - uneven.own_probability.mean())
+    assert uneven.errors[1] == uneven.n_wrong / 40 != uneven.fold_errors[1].mean()
+    with parallel_config("threading"):  # processes, which take seconds to start, do it in tests of the report
+        again = cross_validated_error(model, X, y, n_folds=4, random_state=1, n_jobs=2)
+    np.testing.assert_array_equal(again.fold_errors, result.fold_errors)
+
+
+@pytest.mark.parametrize("n_wrong", [0, 3, 20])
+def test_approximate_interval_is_clopper_and_pearsons(n_wrong):
+    """At its ends so many mistakes or more, so many or fewer, have half of the remaining probability."""
+    own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
+    result = CrossValidatedError(np.zeros((2, 2)), np.ones(20), predicted, own, np.ones(20))
+    low, high = result.approximate_interval(0.9)
+    assert (low == 0.0) == (n_wrong == 0)
+    assert (high == 1.0) == (n_wrong == 20)
+    if n_wrong > 0:
+        assert binom.sf(n_wrong - 1, 20, low) == pytest.approx(0.05)
+    if n_wrong < 20:
+        assert binom.cdf(n_wrong, 20, high) == pytest.approx(0.05)
+
+
+def test_predictions_by_the_probability_stated_for_them():
+    stated = np.array([1.0, 1.0, 1.0 - 1e-12, 0.9, 0.9 - 1e-12, 0.75, 0.6, 0.5, 0.4])
+    is_right = np.array([1, 0, 1, 1, 1, 0, 0, 1, 0])
+    own = np.zeros(9, dtype=int)
+    result = CrossValidatedError(np.zeros((2, 2)), np.ones(9), 1 - is_right, own, stated)
+    bands = result.by_stated_probability()
+    assert [(one.low, one.high) for one in bands] == [(1, None), (0.9, 1), (0.75, 0.9), (0.5, 0.75), (0, 0.5)]
+    assert [(one.n_samples, one.n_right) for one in bands] == [(2, 1), (2, 2), (2, 1), (2, 1), (1, 0)]
+    np.testing.assert_allclose([one.mean_stated for one in bands], [1.0, 0.95, 0.825, 0.55, 0.4], atol=1e-9)
+    sure = CrossValidatedError(np.zeros((2, 2)), np.ones(9), own, own, np.ones(9)).by_stated_probability()
+    assert [one.n_samples for one in sure] == [9, 0, 0, 0, 0]
+    assert sure[1].mean_stated is None
+
+
+def test_folds_are_no_more_than_the_smallest_class_has_samples(wide):
+    X, y = wide
+    keep = np.concatenate([np.arange(27), [30, 31, 32]])
+    model = MinimaxRiskClassifier(radius=2.0).fit(X[keep], y[keep])
+    assert cross_validated_error(model, X[keep], y[keep]).n_folds == 3
+    with pytest.raises(ValueError, match="n_folds must be an integer of at least 2, got 1"):
+        cross_validated_error(model, X[keep], y[keep], n_folds=1)
+    keep = keep[:-2]
+    model.fit(X[keep], y[keep])
+    with pytest.raises(ValueError, match="at least two samples of every class"):
+        cross_validated_error(model, X[keep], y[keep])
+
+
+def test_errors_beside_the_worst_case(pyplot, wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(radius=2.0).fit(X, y)
+    display = ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=4).plot()
+    result = cross_validated_error(model, X, y, n_folds=4)
+    np.testing.assert_array_equal(display.fold_errors, result.fold_errors)
+    np.testing.assert_allclose(display.worst_case_line_.get_xdata(), model.worst_case_error_)
+    largest = np.unique(y, return_counts=True)[1].max()
+    np.testing.assert_allclose(display.majority_line_.get_xdata(), 1 - largest / len(y))
+    np.testing.assert_allclose(display.mean_points_[0].get_xdata(), result.errors)
+    drawn = [points.get_offsets()[:, 0] for points in display.fold_points_]
+    np.testing.assert_allclose(drawn, result.fold_errors)
+    assert "4-fold" in display.ax_.get_title(loc="left")
+
+
+def test_given_axes_are_drawn_on(pyplot, cancer, selector, permutations, path):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X, y)
+    displays = [
+        PermutationTestDisplay.from_result(permutations),
+        BoundPathDisplay.from_result(path),
+        StabilityDisplay.from_estimator(selector),
+        SelectedFeaturesDisplay.from_estimator(model),
+        WorstCaseDistributionDisplay.from_estimator(model, y),
+        SelectedValuesDisplay.from_estimator(model, X, y),
+        ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=2),
+    ]
+    figure, axes = pyplot.subplots(1, len(displays))
+    for display, ax in zip(displays, axes, strict=True):
+        assert display.plot(ax) is display
+        assert display.ax_ is ax
+        assert display.figure_ is figure
+    assert len(pyplot.get_fignums()) == 1
+    assert displays[0].plot().figure_ is not figure
+
+
+@pytest.mark.parametrize("make", FROM_ESTIMATOR)
+def test_models_must_be_fitted(make):
+    with pytest.raises(NotFittedError, match="MinimaxRiskClassifier instance is not fitted yet"):
+        make(MinimaxRiskClassifier())
+
+
+@pytest.mark.parametrize("make", FROM_ESTIMATOR)
+def test_models_of_another_kind_are_refused(make, cancer):
+    other = LogisticRegression(max_iter=10_000).fit(cancer[0][:, :2], cancer[1])
+    with pytest.raises(TypeError, match=r"must be a .*MinimaxRisk.* got LogisticRegression without \w+"):
+        make(other)
+    with pytest.raises(TypeError, match=r"must be a .*MinimaxRisk.* got dict without \w+"):
+        make({})
+
+
+def test_a_selector_without_stability_is_refused(cancer):
+    selector = MinimaxRiskSelector().fit(*cancer)
+    with pytest.raises(TypeError, match="selector must be a MinimaxRiskSelector fitted with stability=True"):
+        StabilityDisplay.from_estimator(selector)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (PermutationTestDisplay.from_result, "result must be a result of minimaxrisk.permutation_test"),
+        (BoundPathDisplay.from_result, "path must be a path of bounds over radii"),
+    ],
+)
+def test_results_of_another_kind_are_refused(make, match):
+    with pytest.raises(TypeError, match=match):
+        make({})
+
+
+@pytest.mark.parametrize("value", [0, 2.5, "all"])
+def test_number_of_bars(cancer, selector, value):
+    X, y = cancer
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=f"max_features must be an integer of at least 1.* got {value!r}"):
+        SelectedFeaturesDisplay.from_estimator(model, max_features=value)
+    with pytest.raises(ValueError, match="max_features must be"):
+        StabilityDisplay.from_estimator(selector, max_features=value)
+    with pytest.raises(ValueError, match="max_samples must be"):
+        WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=value)
+
+
+def test_labels_must_be_those_of_the_fit(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"y must hold the labels .* which has 40 rows; got 41 labels"):
+        WorstCaseDistributionDisplay.from_estimator(model, np.append(y, "beta"))
+    with pytest.raises(ValueError, match=r"y must hold the labels .* got 0 labels"):
+        WorstCaseDistributionDisplay.from_estimator(model, [])
+    with pytest.raises(ValueError, match=r"its classes_ are \['alpha'.* got 'delta' at position 0"):
+        WorstCaseDistributionDisplay.from_estimator(model, np.where(y == "alpha", "delta", y))
+    with pytest.raises(ValueError, match="got 1 at position 0"):
+        WorstCaseDistributionDisplay.from_estimator(model, np.ones(40, dtype=int))
+
+
+def test_without_matplotlib(monkeypatch, path):
+    display = BoundPathDisplay.from_result(path)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'matplotlib.*pip install "minimaxrisk\[plot\]"'):
+        display.plot()

@@ -1,0 +1,212 @@
+"""Known masses of the instances: the adversary changes labels and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path, permutation_test, verify, worst_case
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.problem.problem import lower_bound, upper_bound
+from problems import by_radii, excess_on, problem_of
+
+SOLVERS = ("interior-point", "constraint-generation", "full-lp")
+
+
+def some_data(seed, n, d, n_classes, *, ties=False):
+    rng = np.random.default_rng(seed)
+    X, labels = reference.random_problem(rng, n, d, n_classes)
+    if ties:
+        X = np.round(X)
+    weights = rng.integers(1, 4, n).astype(float)
+    return X, labels, weights
+
+
+problems_at_random = given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(8, 24),
+    d=st.integers(1, 12),
+    n_classes=st.integers(2, 6),
+    coding=st.sampled_from(["auto", "one-hot"]),
+    radius=st.sampled_from([0.1, 0.5, 1.0, 2.0, 5.0]),
+    ties=st.booleans(),
+)
+
+
+def check_risk(seed, n, d, n_classes, coding, radius, ties):
+    X, labels, weights = some_data(seed, n, d, n_classes, ties=ties)
+    options = {"coding": coding, "radius": radius, "weights": weights}
+    problem, instances = problem_of(X, labels, n_classes, marginal_is_known=True, **options)
+    Psi = reference.scaled_columns(X, weights)
+    Phi = reference.phi_vectors(Psi, n_classes, problem.coding.name)
+    tau, lam = reference.tau_and_lambda(Phi, labels, radius, weights)
+    masses = np.bincount(instances.instance_of_row, weights / weights.sum())
+    Phi = Phi[instances.rows]
+    primal, _ = reference.known_minimax_risk(Phi, tau, lam, masses)
+    dual = reference.known_worst_case(Phi, tau, lam, masses)
+    for solver in SOLVERS:
+        solution = solve_minimax_risk(problem, EngineSettings(solver, epsilon=1e-9, gap_tol=1e-8))
+        assert solution.upper == pytest.approx(primal, abs=1e-7)
+        assert solution.upper == pytest.approx(dual, abs=1e-7)
+        # Both bounds follow from the pair alone.
+        again = upper_bound(problem, problem.objective, solution.mu)
+        assert again == pytest.approx(solution.upper, abs=1e-12)
+        inside = lower_bound(problem, problem.objective, solution.distribution)
+        assert inside.bound == pytest.approx(solution.lower, abs=1e-12)
+        assert solution.lower <= solution.upper + 1e-12
+        np.testing.assert_allclose(solution.distribution.sum(axis=0), masses, atol=1e-12)
+    # The set is a part of the one in which instances may change too.
+    free, _ = problem_of(X, labels, n_classes, **options)
+    assert solution.upper <= solve_minimax_risk(free, EngineSettings("auto")).upper + 1e-7
+
+
+@settings(max_examples=25)
+@problems_at_random
+# All six labels share an instance, which few random problems ask for.
+@example(seed=0, n=12, d=2, n_classes=6, coding="auto", radius=5.0, ties=False)
+def test_risk_is_that_of_two_other_formulations(**drawn):
+    check_risk(**drawn)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@problems_at_random
+def test_risk_is_that_of_two_other_formulations_again_and_again(**drawn):
+    check_risk(**drawn)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_a_single_feature_by_hand(coding):
+    """One feature that equals the label and a radius that leaves half of it: a quarter of the labels flip."""
+    y = np.repeat([0, 1], 4)
+    X = np.where(y == 0, 1.0, -1.0)[:, None]
+    # E Phi = 1 for the signed coding; labels that flip with probability q have 1 - 2 q, which is 1 - lambda.
+    lam = 0.5 if coding == "signed" else 0.25
+    model = MinimaxRiskClassifier(
+        marginal="empirical", coding=coding, radius=[lam], standardize=False, fit_intercept=False
+    ).fit(X, y)
+    assert model.worst_case_error_ == pytest.approx(0.25, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def study():
+    return make_expression(80, 300, n_informative=10, effect=1.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(study):
+    return MinimaxRiskClassifier(marginal="empirical", radius="bootstrap").fit(study.data, study.target)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_solvers_agree_and_certificates_hold(study, coding, as_sparse):
+    X = sparse.csr_array(np.where(np.abs(study.data) > 0.5, study.data, 0.0)) if as_sparse else study.data
+    found = []
+    for solver in SOLVERS:
+        model = MinimaxRiskClassifier(solver=solver, marginal="empirical", coding=coding, tol=1e-9)
+        model.fit(X, study.target)
+        assert verify(model, X, study.target).valid
+        assert model.optimality_gap_ < 1e-7
+        found.append(model.worst_case_error_)
+    assert np.ptp(found) < 1e-7
+
+
+def test_the_rule_has_probabilities_that_the_thresholds_make(study, fitted):
+    scores = fitted.decision_function(study.data)
+    h = fitted.predict_proba(study.data)
+    np.testing.assert_allclose(h.sum(axis=1), 1.0, atol=1e-12)
+    # Two classes: (s - phi)_+ with s = (-f, f) is f + 1/2 between its ends.
+    np.testing.assert_allclose(h[:, 1], np.clip(scores + 0.5, 0.0, 1.0), atol=1e-12)
+    phi = np.maximum(np.abs(scores), 0.5) - 1.0
+    assert fitted.threshold_ == pytest.approx(phi.mean(), abs=1e-12)
+    assert excess_on(fitted, 100.0 * study.data) == 0.0
+
+
+def test_no_distribution_with_these_instances_is_worse(study, fitted):
+    """The largest error of the rule over the set, by a linear program of its own, is R*."""
+    bounds = worst_case(fitted, study.data, study.target, rule="randomized")
+    assert bounds.upper == pytest.approx(fitted.worst_case_error_, abs=1e-6)
+    free = MinimaxRiskClassifier(radius=fitted.radius_).fit(study.data, study.target)
+    assert fitted.worst_case_error_ < free.worst_case_error_
+    arg_max = worst_case(fitted, study.data, study.target, rule="predict")
+    assert arg_max.lower <= arg_max.upper <= 2 * fitted.worst_case_error_ + 1e-9
+
+
+def test_a_distribution_that_moves_instances_is_no_certificate(study, fitted):
+    w = fitted.worst_case_distribution_.copy()
+    w[0], w[1] = w[0] + w[1], 0.0
+    other = MinimaxRiskClassifier(**fitted.get_params()).fit(study.data, study.target)
+    other.worst_case_distribution_ = w
+    problems = verify(other, study.data, study.target).problems
+    assert any("moves mass from one sample to another" in problem for problem in problems)
+
+
+def test_path_and_permutation_test_take_it(study):
+    X, y = study.data, study.target
+    path = minimax_risk_path(X, y, [0.5, 1.0, 2.0], marginal="empirical")
+    fits = [
+        MinimaxRiskClassifier(marginal="empirical", radius=s).fit(X, y).worst_case_error_ for s in path.radii
+    ]
+    np.testing.assert_allclose(path.worst_case_error, fits, atol=1e-7)
+    test = permutation_test(MinimaxRiskClassifier(marginal="empirical"), X, y, 19, random_state=0)
+    assert test.statistic == pytest.approx(fits[1], abs=2e-3)
+    assert test.pvalue == 0.05
+
+
+def test_the_guaranteed_error_holds_for_new_instances(study, fitted):
+    X_new, y_new = study.law.sample(3000, random_state=3)
+    for rule in ("randomized", "predict"):
+        bound = by_radii(fitted, X_new, rule=rule, data=(study.data, study.target))
+        wrong = 1.0 - fitted.predict_proba(X_new)[np.arange(len(y_new)), y_new]
+        if rule == "predict":
+            wrong = fitted.predict(X_new) != y_new
+        assert wrong.mean() <= bound.value
+        assert bound.confidence == 0.9
+        # The mean over the new instances, with its limit, instead of that over the training instances.
+        assert 0.0 < bound.exceedance.mean < bound.exceedance.upper
+    free = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
+    assert by_radii(fitted, X_new).value < by_radii(free, X_new).value
+
+
+def test_the_parts_of_the_guaranteed_error_are_those_of_the_formula(study, fitted):
+    """E max(1/2, |f|) - tau'mu + lambda'|mu| with the mean over the new instances."""
+    X_new, _ = study.law.sample(500, random_state=4)
+    bound = by_radii(fitted, X_new)
+    mu = (
+        np.concatenate(
+            [
+                [fitted.intercept_[0] + fitted.coef_[0] @ study.data.mean(axis=0)],
+                fitted.coef_[0] * study.data.std(axis=0),
+            ]
+        )
+        * -1.0
+    )
+    fixed = fitted.lambda_[0] @ np.abs(mu) - fitted.tau_[0] @ mu
+    new = np.maximum(0.5, np.abs(fitted.decision_function(X_new)))
+    assert fitted.worst_case_error_ + bound.exceedance.mean == pytest.approx(fixed + new.mean(), abs=1e-9)
+
+
+def test_unlabelled_instances_are_refused(study):
+    with pytest.raises(ValueError, match="X_unlabeled must be None with marginal='empirical'"):
+        MinimaxRiskClassifier(marginal="empirical").fit(study.data, study.target, X_unlabeled=study.data)
+
+
+def test_other_names_are_refused(study):
+    with pytest.raises(ValueError, match="The 'marginal' parameter"):
+        MinimaxRiskClassifier(marginal="known").fit(study.data, study.target)
+
+
+def test_the_statement_says_that_labels_alone_may_change(study, fitted):
+    X_new, _ = study.law.sample(50, random_state=5)
+    statement = by_radii(fitted, X_new).statement
+    assert "standard errors if labels alone may change, and " in statement
+    assert "judged by 50 new ones" in statement
+    crossed = by_radii(fitted, data=(study.data, study.target)).statement
+    assert "judged by 80 left out in cross-fitting" in crossed

@@ -1,0 +1,447 @@
+"""The path over the radius: the same as separate fits, and certified in between."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
+from minimaxrisk.engines.radius_path import radii as engine
+from minimaxrisk.engines.radius_path.homotopy import Envelope, HomotopyError
+
+RADII = np.geomspace(0.2, 6.0, 4)
+
+
+def fits(X, y, radii, weights=None, **options):
+    return [MinimaxRiskClassifier(radius=s, gap_tol=1e-9, **options).fit(X, y, weights) for s in radii]
+
+
+def risks(models):
+    return np.array([model.worst_case_error_ for model in models])
+
+
+def check_against_fits(path, models):
+    assert np.abs(path.worst_case_error - risks(models)).max() <= 1e-7
+    assert (path.worst_case_error - path.lower).max() <= 1e-7
+    assert (path.lower <= path.worst_case_error).all()
+    assert (path.lower <= risks(models) + 1e-12).all()
+    assert path.classes.tolist() == models[0].classes_.tolist()
+
+
+def random_data(seed, n=30, d=40, n_classes=2):
+    return reference.random_problem(np.random.default_rng(seed), n, d, n_classes)
+
+
+@pytest.fixture
+def never_afresh(monkeypatch):
+    """Fail where the vertex was not followed all the way."""
+
+    def refuse(family, radius):
+        raise AssertionError(f"radius {radius} was solved from scratch")
+
+    monkeypatch.setattr(engine, "solve_afresh", refuse)
+
+
+@pytest.fixture
+def always_afresh(monkeypatch):
+    """As if no vertex could be followed."""
+
+    def fail(*arguments, **options):
+        raise HomotopyError("on purpose")
+
+    monkeypatch.setattr(engine._Follower, "_follow", fail)
+
+
+@pytest.fixture
+def times_afresh(monkeypatch):
+    """The radii that were solved from scratch."""
+    radii, real = [], engine.solve_afresh
+
+    def count(family, radius):
+        radii.append(radius)
+        return real(family, radius)
+
+    monkeypatch.setattr(engine, "solve_afresh", count)
+    return radii
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize(("standardize", "fit_intercept"), [(True, True), (False, True), (False, False)])
+def test_two_classes_are_as_separate_fits(coding, standardize, fit_intercept):
+    X, y = random_data(0)
+    options = {"coding": coding, "standardize": standardize, "fit_intercept": fit_intercept}
+    path = minimax_risk_path(X, y, RADII, **options)
+    check_against_fits(path, fits(X, y, RADII, **options))
+
+
+def test_coefficients_are_those_of_separate_fits(never_afresh, wide):
+    X, labels = wide
+    y = labels == "alpha"
+    path, models = minimax_risk_path(X, y, RADII), fits(X, y, RADII)
+    check_against_fits(path, models)
+    assert path.coefs.shape == (len(RADII), 1, X.shape[1])
+    assert path.intercepts.shape == (len(RADII), 1)
+    for i, model in enumerate(models):
+        # The optimum is unique.
+        assert np.allclose(path.coefs[i], model.coef_, atol=1e-7)
+        assert np.allclose(path.intercepts[i], model.intercept_, atol=1e-7)
+        assert path.thresholds[i] == pytest.approx(model.threshold_, abs=1e-7)
+        assert path.selected_features[i].tolist() == model.selected_features_.tolist()
+        assert path.n_features[i] == model.n_features_selected_
+
+
+def test_several_classes(wide):
+    X, y = wide
+    path = minimax_risk_path(X, y, RADII)
+    check_against_fits(path, fits(X, y, RADII))
+    assert path.coefs.shape == (len(RADII), 3, X.shape[1])
+
+
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_more_classes_than_sets_are_enumerated_for():
+    X, y = random_data(1, n=30, d=10, n_classes=8)
+    check_against_fits(minimax_risk_path(X, y, RADII[::2]), fits(X, y, RADII[::2]))
+
+
+def test_more_samples_than_features(cancer):
+    X, y = cancer
+    check_against_fits(minimax_risk_path(X, y, [0.5, 1.0, 3.0]), fits(X, y, [0.5, 1.0, 3.0]))
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_sparse_and_tied_values(coding):
+    rng = np.random.default_rng(3)
+    X, y = random_data(3, d=60)
+    X = np.where(rng.random(X.shape) < 0.2, np.round(X), 0.0)
+    path = minimax_risk_path(sparse.csr_matrix(X), y, RADII, coding=coding)
+    check_against_fits(path, fits(sparse.csr_matrix(X), y, RADII, coding=coding))
+    assert path.worst_case_error == pytest.approx(
+        minimax_risk_path(X, y, RADII, coding=coding).worst_case_error, abs=1e-9
+    )
+
+
+def test_weights_of_samples_and_classes():
+    X, y = random_data(4)
+    weights = np.random.default_rng(4).integers(0, 4, len(y))
+    path = minimax_risk_path(X, y, RADII, weights, class_weight="balanced")
+    check_against_fits(path, fits(X, y, RADII, weights, class_weight="balanced"))
+    repeated = minimax_risk_path(np.repeat(X, weights, axis=0), np.repeat(y, weights), RADII)
+    assert repeated.worst_case_error == pytest.approx(
+        minimax_risk_path(X, y, RADII, weights).worst_case_error, abs=1e-9
+    )
+
+
+def test_constant_and_repeated_columns_in_a_data_frame():
+    X, y = random_data(5, d=6)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(one=1.0, zero=0.0, copy_of_a=X[:, 0])
+    path = minimax_risk_path(frame, y, RADII)
+    check_against_fits(path, fits(frame, y, RADII))
+    assert not path.coefs[:, :, 6:8].any()
+
+
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_features_that_equal_the_label():
+    # Radii of zero, which every radius leaves at their smallest value.
+    X, y = random_data(6, d=5, n_classes=3)
+    X[:, 0] = y == 0
+    models = fits(X, y, RADII, solver="constraint-generation", tol=1e-9)
+    check_against_fits(minimax_risk_path(X, y, RADII), models)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_reference_linear_program(n_classes):
+    X, y = random_data(7, n=20, d=6, n_classes=n_classes)
+    path = minimax_risk_path(X, y, RADII)
+    Phi = reference.phi_vectors(
+        reference.scaled_columns(X), n_classes, "signed" if n_classes == 2 else "one-hot"
+    )
+    for s, upper, lower in zip(RADII, path.worst_case_error, path.lower, strict=True):
+        expected, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, y, s))
+        assert upper == pytest.approx(expected, abs=1e-7)
+        assert lower == pytest.approx(expected, abs=1e-7)
+
+
+def test_order_and_repetition_are_those_of_the_caller():
+    X, y = random_data(8)
+    mixed = [2.0, 0.5, 5.0, 0.5, 1.0]
+    path, ascending = minimax_risk_path(X, y, mixed), minimax_risk_path(X, y, [0.5, 1.0, 2.0, 5.0])
+    assert path.radii.tolist() == mixed
+    order = [2, 0, 3, 0, 1]
+    assert np.array_equal(path.worst_case_error, ascending.worst_case_error[order])
+    assert np.array_equal(path.lower, ascending.lower[order])
+    assert np.array_equal(path.coefs, ascending.coefs[order])
+    assert np.array_equal(path.n_features, ascending.n_features[order])
+
+
+def test_one_radius():
+    X, y = random_data(8)
+    path = minimax_risk_path(X, y, [1])
+    check_against_fits(path, fits(X, y, [1.0]))
+    assert path.bounds(1.0) == (path.lower[0], path.worst_case_error[0])
+    assert minimax_risk_path(X, y, [1], breakpoints=True).breakpoints.size == 0
+
+
+def test_nothing_is_selected_where_the_radius_is_large():
+    X, y = random_data(9, n_classes=3)
+    path = minimax_risk_path(X, y, [50.0, 100.0])
+    assert path.n_features.tolist() == [0, 0]
+    assert path.worst_case_error == pytest.approx([2 / 3, 2 / 3])
+
+
+def test_concave_and_never_falling(wide):
+    X, y = wide
+    s = np.linspace(0.3, 5.0, 8)
+    value = minimax_risk_path(X, y, s).worst_case_error
+    assert (np.diff(value) >= -1e-9).all()
+    assert (np.diff(value, 2) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("breakpoints", [False, True])
+def test_bounds_hold_between_the_radii(n_classes, breakpoints):
+    X, y = random_data(10, n_classes=n_classes)
+    path = minimax_risk_path(X, y, [0.3, 1.0, 4.0], breakpoints=breakpoints)
+    between = np.random.default_rng(0).uniform(0.3, 4.0, 4)
+    lower, upper = path.bounds(between)
+    models = fits(X, y, between)
+    assert (lower <= risks(models) + 1e-12).all()
+    assert (upper >= [model.worst_case_error_lower_ - 1e-12 for model in models]).all()
+    width = upper - lower
+    assert (width <= 1e-8).all() if breakpoints else (width > 1e-4).any()
+    assert path.bounds(between[0]) == (lower[0], upper[0])
+    assert path.bounds(between.reshape(2, 2))[0].shape == (2, 2)
+
+
+def brute_force_breakpoints(X, y, low, high):
+    """Where the slope changes, by bisection with the reference program's own coefficients."""
+    Phi = reference.phi_vectors(reference.scaled_columns(X), 2, "signed")
+    unit = reference.tau_and_lambda(Phi, y, 1.0)[1]
+
+    def tangent(s):
+        value, mu = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, y, s))
+        slope = float(unit @ np.abs(mu))
+        return value - slope * s, slope
+
+    found = []
+
+    def search(left, right):
+        if abs(left[1] - right[1]) < 1e-7:
+            return
+        s = (right[0] - left[0]) / (left[1] - right[1])
+        middle = tangent(s)
+        if middle[0] + middle[1] * s > left[0] + left[1] * s - 1e-10:
+            found.append(s)
+            return
+        search(left, middle)
+        search(middle, right)
+
+    search(tangent(low), tangent(high))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_breakpoints_against_brute_force(never_afresh, seed):
+    X, y = random_data(seed, n=14, d=5)
+    path = minimax_risk_path(X, y, [0.3, 4.0], breakpoints=True)
+    expected = brute_force_breakpoints(X, y, 0.3, 4.0)
+    assert len(expected) >= 5
+    assert path.breakpoints == pytest.approx(expected, abs=1e-6)
+    assert path.breakpoint_errors == pytest.approx(path.bounds(path.breakpoints)[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_breakpoints_without_following_the_vertex(always_afresh, monkeypatch, n_classes):
+    X, y = random_data(13, n=16, d=5, n_classes=n_classes)
+    tangents_alone = minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True)
+    lower, upper = tangents_alone.bounds(np.linspace(0.5, 3.0, 50))
+    assert (upper - lower).max() <= 1e-7
+    monkeypatch.undo()
+    followed = minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True)
+    assert followed.bounds(np.linspace(0.5, 3.0, 50))[1] == pytest.approx(upper, abs=1e-7)
+    # Tangents do not tell apart breakpoints between which R* changes its slope by nearly nothing.
+    distance = np.abs(tangents_alone.breakpoints[:, None] - followed.breakpoints[None]).min(axis=1)
+    assert distance.max() <= 1e-4
+
+
+def test_goes_on_from_the_vertex_of_a_radius_solved_afresh(monkeypatch, times_afresh):
+    X, y = random_data(3, n=25, d=40, n_classes=2)
+    expected = minimax_risk_path(X, y, [0.5, 1.0, 2.0], breakpoints=True)
+    assert times_afresh == []
+    monkeypatch.setattr(engine._Follower, "_starts_from_nothing", lambda self: False)
+    path = minimax_risk_path(X, y, [0.5, 1.0, 2.0], breakpoints=True)
+    assert times_afresh == [2.0]
+    assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
+    assert path.breakpoints == pytest.approx(expected.breakpoints, abs=1e-6)
+
+
+def test_a_way_that_is_too_long_is_cut_short(monkeypatch, times_afresh):
+    """The first radius is solved afresh where the way to it has too many pivots, and followed from there."""
+    X, y = random_data(4, n=25, d=40, n_classes=2)
+    expected = minimax_risk_path(X, y, [0.5, 0.51, 0.52])
+    assert times_afresh == []
+    monkeypatch.setattr(engine, "FEW_PIVOTS", 10)
+    monkeypatch.setattr(engine, "PIVOTS_PER_INSTANCE", 0)
+    path = minimax_risk_path(X, y, [0.5, 0.51, 0.52])
+    assert times_afresh == [0.52]
+    assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
+
+
+def test_lower_bounds_where_radii_meet_their_smallest_value():
+    # Chords would need a concave R*; steps need only that it never falls.
+    nodes = {"radii": np.array([1.0, 2.0]), "lower": np.array([0.1, 0.3])}
+    lines = {"at_smallest": np.array([0.1, 0.2]), "at_largest": np.array([0.4, 0.3])}
+    asked = np.array([1.0, 1.5, 2.0])
+    assert Envelope(**nodes, **lines, is_concave=True).bounds(asked)[0] == pytest.approx([0.1, 0.2, 0.3])
+    assert Envelope(**nodes, **lines, is_concave=False).bounds(asked)[0] == pytest.approx([0.1, 0.1, 0.3])
+    place, value = Envelope(**nodes, **lines, is_concave=True).breakpoints()
+    assert (place, value) == (pytest.approx([1.5]), pytest.approx([0.25]))
+
+
+def test_lower_bounds_hold_where_the_radii_pass_their_smallest_value():
+    """Below s = 1e-9 sqrt(n) R* stands still, so that it is not concave and a chord would be above it."""
+    X, y = random_data(0, n=12, d=30)
+    turn = 1e-9 * np.sqrt(12)
+    path = minimax_risk_path(X, y, [0.2 * turn, 20.0 * turn])
+    between = np.array([0.5, 0.9, 2.0, 5.0]) * turn
+    upper = risks(fits(X, y, between))
+    chords = np.interp(between, path.radii, path.lower)
+    assert (chords > upper + 1e-10).all()
+    assert (path.bounds(between)[0] <= upper + 1e-12).all()
+
+
+def test_a_gap_is_closed_from_scratch(monkeypatch):
+    X, y = random_data(14)
+    expected = minimax_risk_path(X, y, RADII)
+    monkeypatch.setattr(engine, "_is_accurate", lambda solved: False)
+    again = minimax_risk_path(X, y, RADII)
+    assert again.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-9)
+
+
+def test_a_gap_that_stays_is_told(always_afresh, monkeypatch):
+    X, y = random_data(14)
+    real = engine.interior_point
+
+    def cut_short(problem, settings, **options):
+        return real(problem, replace(settings, max_iter=3), **options)
+
+    monkeypatch.setattr(engine, "interior_point", cut_short)
+    with pytest.warns(ConvergenceWarning, match="the bounds on R\\* are still .* apart; they are valid"):
+        path = minimax_risk_path(X, y, [0.5, 1.0, 2.0])
+    exact = risks(fits(X, y, path.radii))
+    assert (path.lower <= exact).all()
+    assert (exact <= path.worst_case_error).all()
+
+
+def test_fewer_passes_than_separate_fits(wide):
+    X, labels = wide
+    y = labels == "alpha"
+    radii = np.geomspace(0.2, 6.0, 9)
+    path, models = minimax_risk_path(X, y, radii), fits(X, y, radii)
+    assert path.n_passes < sum(model.n_passes_ for model in models) / 2
+
+
+def test_in_words():
+    X, y = random_data(15)
+    path = minimax_risk_path(X, y, [2.0, 1.0])
+    lines = str(path).splitlines()
+    assert lines[0] == f"s = 2: R* = {path.worst_case_error[0]:.4f}, {path.n_features[0]} features"
+    assert len(lines) == 2
+    single = str(minimax_risk_path(X[:, :1] + 3 * y[:, None], y, [0.5]))
+    assert single.endswith(", 1 feature")
+    assert "rules" not in repr(path)
+
+
+def test_radii_from_one_end_of_the_numbers_to_the_other(monkeypatch):
+    monkeypatch.setattr(engine, "SHRINKAGE", 1e-6)  # or there are ten thousand parts on the way
+    X, y = random_data(15)
+    path = minimax_risk_path(X, y, [1e-300, 1e300])
+    assert path.worst_case_error[0] <= path.worst_case_error[1] == 0.5
+    with pytest.raises(ValueError, match="radius must be a number or an array of numbers, got 'a'"):
+        path.bounds("a")
+
+
+def test_verbose(caplog):
+    X, y = random_data(15)
+    with caplog.at_level(logging.INFO, logger="minimaxrisk"):
+        minimax_risk_path(X, y, [1.0, 2.0], verbose=1)
+    assert [line.split(":")[0] for line in caplog.messages] == ["radius 2", "radius 1"]
+
+
+def test_control_c(always_afresh, monkeypatch):
+    X, y = random_data(15)
+    real = engine.interior_point
+
+    def interrupted(*arguments, **options):
+        solution = real(*arguments, **options)
+        solution.interrupted = True
+        return solution
+
+    monkeypatch.setattr(engine, "interior_point", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        minimax_risk_path(X, y, [1.0])
+
+
+@pytest.mark.parametrize(
+    ("radii", "message"),
+    [
+        ([], r"radii must be a 1-D array of at least one number, got shape \(0,\)"),
+        (1.0, r"radii must be a 1-D array .* got shape \(\)"),
+        ([[1.0, 2.0]], r"got shape \(1, 2\)"),
+        (["1"], r"radii must be a 1-D array .* pass a list of factors"),
+        ([1.0, 0.0], "radii must be positive and finite, got 0.0 at position 1; leave it out"),
+        ([-1], "got -1.0 at position 0"),
+        ([1.0, np.nan], "got nan at position 1"),
+        ([np.inf], "got inf at position 0"),
+    ],
+)
+def test_bad_radii(radii, message):
+    X, y = random_data(16)
+    with pytest.raises(ValueError, match=message):
+        minimax_risk_path(X, y, radii)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coding": "binary"}, "The 'coding' parameter"),
+        ({"standardize": "yes"}, "The 'standardize' parameter"),
+        ({"class_weight": {0: -1.0}}, "class_weight must be positive"),
+        ({"sample_weight": [-1.0] + [1.0] * 29}, "sample_weight must not be negative"),
+    ],
+)
+def test_bad_options(options, message):
+    X, y = random_data(16)
+    with pytest.raises(ValueError, match=message):
+        minimax_risk_path(X, y, [1.0], **options)
+
+
+@pytest.mark.parametrize("asked", [0.9, 3.1, np.nan, [1.5, 7.0]])
+def test_bounds_outside_the_path(asked):
+    X, y = random_data(16)
+    path = minimax_risk_path(X, y, [1.0, 3.0])
+    with pytest.raises(ValueError, match=r"radius must lie between .* 1 and 3, got .* reaches further"):
+        path.bounds(asked)
+
+
+@pytest.mark.parametrize("name", ["Colon", "Leukemia"])
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_real_data(real_data, never_afresh, name):
+    X, y = real_data(name)
+    radii = np.geomspace(0.5, 5.0, 3)
+    check_against_fits(minimax_risk_path(X, y, radii), fits(X, y, radii))

@@ -1,0 +1,392 @@
+"""The permutation test: against refits from the definition, its error rates, groups, weights, processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from scipy import sparse, stats
+from sklearn import config_context
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from minimaxrisk import MinimaxRiskClassifier, permutation_test
+from minimaxrisk._utils import parallel
+from minimaxrisk._utils.parallel import parallel_map, progress_bar
+from minimaxrisk.analysis import permutation_test as permutation_module
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
+
+
+@pytest.fixture
+def noise():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((30, 80)), np.arange(30) % 2
+
+
+def labellings(y, n, seed):
+    """The permuted labels, drawn as the test draws them."""
+    random = np.random.RandomState(seed)
+    return [y[random.permutation(len(y))] for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"coding": "one-hot"},
+        {"radius": "bonferroni", "standardize": False},
+        {"solver": "constraint-generation", "fit_intercept": False},
+        {"class_weight": "balanced"},
+        {"class_weight": {0: 1.0, 1: 2.0}},
+    ],
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_null_values_are_those_of_fits_on_permuted_labels(noise, options, container):
+    X, y = noise
+    X = container(np.where(np.abs(X) < 0.5, 0.0, X))
+    weights = 1.0 + np.arange(30) % 3
+    estimator = MinimaxRiskClassifier(**options)
+    result = permutation_test(estimator, X, y, 3, sample_weight=weights, random_state=3)
+    for value, labels in zip(result.null_distribution, labellings(y, 3, 3), strict=True):
+        exact = MinimaxRiskClassifier(**options).fit(X, labels, sample_weight=weights)
+        assert exact.worst_case_error_lower_ - 1e-9 <= value <= exact.worst_case_error_ + 1e-3
+    observed = MinimaxRiskClassifier(**options).fit(X, y, sample_weight=weights)
+    assert observed.worst_case_error_ - 1e-9 <= result.statistic <= observed.worst_case_error_ + 1e-3
+
+
+def test_several_classes(wide):
+    X, y = wide
+    result = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
+    assert result.pvalue == 0.05
+    assert result.statistic < result.noise_floor[0.01]
+    for value, labels in zip(result.null_distribution[:3], labellings(y, 3, 0), strict=True):
+        assert MinimaxRiskClassifier().fit(X, labels).worst_case_error_ == pytest.approx(value, abs=1.1e-3)
+
+
+def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
+    X, y = noise
+    result = permutation_test(MinimaxRiskClassifier(), X, y, 40, random_state=1)
+    smaller = np.sum(result.null_distribution <= result.statistic)
+    assert result.pvalue == (1 + smaller) / 41
+    for probability, value in result.noise_floor.items():
+        assert value == np.quantile(result.null_distribution, probability)
+    assert str(result).endswith(f"p = {result.pvalue:.3g}")
+    first = replace(result, pvalue=1 / 41)
+    assert str(first).endswith("p = 0.0244, the smallest possible with 40 permutations")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_labellings_that_are_alike_by_symmetry_are_ties(seed):
+    """Each sample is the last one with its values moved on by a column, and one sample is of another class.
+
+    Which one makes no difference to R* but for the order in which numbers are added up, and rounding must
+    not tell the observed labelling from the others.
+    """
+    row = np.random.default_rng(seed).standard_normal(9)
+    X = np.array([np.roll(row, i) for i in range(9)])
+    y = (np.arange(9) == 0).astype(int)
+    result = permutation_test(MinimaxRiskClassifier(radius=0.3), X, y, 30, random_state=0)
+    assert result.null_distribution == pytest.approx(np.full(30, result.statistic), abs=1e-12)
+    assert result.pvalue == 1.0
+
+
+def test_a_radius_at_which_nothing_is_selected_shows_nothing(noise):
+    X, y = noise
+    result = permutation_test(MinimaxRiskClassifier(radius=10.0), X, y, 9, random_state=0)
+    assert result.pvalue == 1.0
+    assert result.statistic == 0.5
+
+
+def test_pvalues_are_uniform_without_signal():
+    """A small version of the experiment on noise floors; 60 tests of 19 permutations."""
+    pvalues = []
+    for seed in range(60):
+        study = make_expression(24, 40, n_informative=0, random_state=seed)
+        test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 19, random_state=seed)
+        pvalues.append(test.pvalue)
+    assert stats.kstest(np.array(pvalues) - 0.025, "uniform").pvalue > 0.01
+
+
+def test_strata_keep_differences_between_batches_out():
+    """Batches differ in their features and in their share of cases; within them labels are noise."""
+    rng = np.random.default_rng(5)
+    batch = np.repeat([0, 1], 20)
+    y = (rng.random(40) < np.where(batch == 0, 0.2, 0.8)).astype(int)
+    X = rng.standard_normal((40, 100)) + 3.0 * batch[:, None] * (np.arange(100) < 50)
+    estimator = MinimaxRiskClassifier()
+    assert permutation_test(estimator, X, y, 49, random_state=0).pvalue <= 0.04
+    assert permutation_test(estimator, X, y, 49, strata=batch, random_state=0).pvalue > 0.1
+
+
+def test_labels_stay_within_their_stratum(noise):
+    X, _ = noise
+    strata = np.repeat(["a", "b", "c"], 10)
+    y = np.array([0] * 10 + [1] * 10 + [0, 1] * 5)
+    seen = []
+
+    class Spy(MinimaxRiskClassifier):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(y)
+            return super().fit(X, y, sample_weight)
+
+    permutation_test(Spy(), X, y, 6, strata=strata, random_state=0)
+    for labels in seen:
+        assert np.array_equal(labels[:20], y[:20])
+        assert labels[20:].sum() == 5
+    assert len({tuple(labels) for labels in seen}) > 3
+
+
+def test_samples_of_weight_zero_take_no_part(noise):
+    X, y = noise
+    weights = np.ones(30)
+    weights[25:] = 0.0
+    X_more = X.copy()
+    X_more[25:] = 100.0
+    estimator = MinimaxRiskClassifier()
+    with_them = permutation_test(estimator, X_more, y, 5, sample_weight=weights, random_state=0)
+    without = permutation_test(estimator, X[:25], y[:25], 5, random_state=0)
+    assert np.array_equal(with_them.null_distribution, without.null_distribution)
+
+
+def test_strata_may_have_names_of_any_kind(noise):
+    X, y = noise
+    mixed = [("a", 1, None.__class__, 2.5, "b")[i % 5] for i in range(30)]
+    plain = permutation_test(MinimaxRiskClassifier(), X, y, 4, strata=np.arange(30) % 5, random_state=0)
+    named = permutation_test(MinimaxRiskClassifier(), X, y, 4, strata=mixed, random_state=0)
+    assert np.array_equal(plain.null_distribution, named.null_distribution)
+
+
+@pytest.mark.parametrize("form", ["coo", "bsr"])
+def test_weights_with_other_sparse_formats(noise, form):
+    X, y = noise
+    weights = np.arange(30) % 3
+    dense = permutation_test(MinimaxRiskClassifier(), X, y, 3, sample_weight=weights, random_state=0)
+    other = sparse.csr_array(X).asformat(form)
+    result = permutation_test(MinimaxRiskClassifier(), other, y, 3, sample_weight=weights, random_state=0)
+    assert np.allclose(dense.null_distribution, result.null_distribution, atol=1e-3)
+
+
+def test_weights_of_a_pipeline_under_metadata_routing(noise):
+    X, y = noise
+    weights = 1.0 + np.arange(30) % 3
+    pipeline = make_pipeline(SelectKBest(k=10), MinimaxRiskClassifier())
+    plain = permutation_test(pipeline, X, y, 3, sample_weight=weights, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        routed = permutation_test(pipeline, X, y, 3, sample_weight=weights, random_state=0)
+    assert np.array_equal(plain.null_distribution, routed.null_distribution)
+
+
+def test_threads_leave_the_filters_of_warnings_alone(noise, monkeypatch):
+    """Filters belong to the whole process. Threads that change them for a while can leave them changed.
+
+    scikit-learn does so when it checks X and y: the filters may differ afterwards, but not because of us.
+    """
+    X, y = noise
+    pipeline = make_pipeline(MinimaxRiskClassifier())
+    changed_by = set()
+
+    def told(change):
+        def changing(*args, **kwargs):
+            changed_by.add(sys._getframe(1).f_globals["__name__"])
+            return change(*args, **kwargs)
+
+        return changing
+
+    monkeypatch.setattr(warnings.catch_warnings, "__enter__", told(warnings.catch_warnings.__enter__))
+    for name in ("simplefilter", "filterwarnings", "resetwarnings"):
+        monkeypatch.setattr(warnings, name, told(getattr(warnings, name)))
+    with ThreadPoolExecutor(4) as threads:
+        jobs = [threads.submit(permutation_test, pipeline, X, y, 4) for _ in range(4)]
+        assert all(0.0 < job.result().pvalue <= 1.0 for job in jobs)
+    assert not [module for module in changed_by if module.startswith("minimaxrisk")]
+    with pytest.warns(UninformativeRadiusWarning):
+        MinimaxRiskClassifier().fit(X, y)
+
+
+def test_selection_inside_a_pipeline_is_part_of_what_is_tested(noise):
+    """Columns chosen by their labels before the test would make noise look like signal."""
+    X, y = noise
+    pipeline = make_pipeline(SelectKBest(k=10), MinimaxRiskClassifier())
+    result = permutation_test(pipeline, X, y, 5, random_state=2, sample_weight=np.ones(30))
+    for value, labels in zip(result.null_distribution, labellings(y, 5, 2), strict=True):
+        chosen = SelectKBest(k=10).fit_transform(X, labels)
+        exact = MinimaxRiskClassifier().fit(chosen, labels).worst_case_error_
+        assert exact - 1e-9 <= value <= exact + 1e-3
+
+
+@pytest.mark.usefixtures("eager_processes")
+def test_the_number_of_processes_does_not_matter(noise):
+    X, y = noise
+    fitted = MinimaxRiskClassifier().fit(X, y)
+    coef = fitted.coef_.copy()
+    one = permutation_test(fitted, X, y, 30, random_state=0, n_jobs=1)
+    two = permutation_test(fitted, X, y, 30, random_state=0, n_jobs=2)
+    assert np.array_equal(one.null_distribution, two.null_distribution)
+    assert np.array_equal(fitted.coef_, coef)
+
+
+def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
+    X, y = noise
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        permutation_test(MinimaxRiskClassifier(), X, y, 3)
+        permutation_test(make_pipeline(MinimaxRiskClassifier(max_iter=2)), X, y, 3, verbose=1)
+    assert "permutations: 100%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_permutations": 0}, "n_permutations must be a positive integer, got 0"),
+        ({"n_permutations": 2.5}, "n_permutations must be a positive integer, got 2.5"),
+        ({"gap_tol": 0.0}, "gap_tol must be positive, got 0.0"),
+        ({"groups": np.zeros(7)}, r"one entry for each of the 30 samples, got shape \(7,\)"),
+        ({"groups": [None] + ["a"] * 29}, "groups has no entry at position 0"),
+        ({"groups": ["a", np.nan] * 15}, "groups has no entry at position 1"),
+        ({"groups": "a"}, r"groups must be 1-D .* got shape \(\)"),
+        ({"n_jobs": "2"}, "n_jobs must be an integer or None, got '2'"),
+        ({"gap_tol": "small"}, "gap_tol must be positive, got 'small'"),
+        ({"strata": np.arange(30)}, "each of the 30 strata holds one class only"),
+        ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
+        ({"y": np.zeros(30)}, "at least 2 classes"),
+        ({"estimator": LogisticRegression()}, "must be a MinimaxRiskClassifier or a Pipeline"),
+        ({"estimator": MinimaxRiskClassifier(radius=-1)}, "radius"),
+        ({"sample_weight": -np.ones(30)}, "must not be negative"),
+    ],
+)
+def test_bad_input(noise, changes, message):
+    X, y = noise
+    arguments = {"estimator": MinimaxRiskClassifier(), "X": X, "y": y, "n_permutations": 3} | changes
+    with pytest.raises(ValueError, match=message):
+        permutation_test(**arguments)
+
+
+# By value, so that processes need not import this module.
+square, process = (lambda x: x * x), (lambda _: os.getpid())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.usefixtures("eager_processes")
+def test_work_of_several_processes_keeps_its_order(n_jobs):
+    done = []
+    assert parallel_map(square, range(50), n_jobs=n_jobs, progress=done.append) == [x * x for x in range(50)]
+    assert sum(done) == 50
+    assert parallel_map(square, [], n_jobs=n_jobs) == []
+
+
+def test_processes_are_started_only_for_work_that_is_worth_it(monkeypatch):
+    monkeypatch.setattr(parallel, "START_UP", 60.0)
+    assert set(parallel_map(process, range(20), n_jobs=2)) == {os.getpid()}
+    # The first item tells how long the rest will take.
+    monkeypatch.setattr(parallel, "START_UP", 0.0)
+    first, *others = parallel_map(process, range(20), n_jobs=2)
+    assert first == os.getpid()
+    assert os.getpid() not in others
+
+
+@pytest.mark.usefixtures("eager_processes")
+def test_the_callers_choice_of_a_joblib_backend_is_honoured():
+    with parallel_config(backend="threading", n_jobs=2):
+        assert set(parallel_map(process, range(20))) == {os.getpid()}
+
+
+def test_bar_is_silent_unless_asked_for(capsys):
+    with progress_bar(2, "things", verbose=0) as advance:
+        advance(2)
+    assert capsys.readouterr().err == ""
+
+
+def test_processes_need_no_main_guard_and_pass_on_errors(tmp_path):
+    """A plain script without ``if __name__ == "__main__"`` runs its processes once, not in a circle.
+
+    An error ends the processes, which other tests would have to start again: so it is raised here.
+    """
+    script = tmp_path / "study.py"
+    script.write_text(
+        "from minimaxrisk._utils import parallel\n"
+        "parallel.START_UP = -1.0\n"
+        "squares = parallel.parallel_map(lambda x: x * x, range(40), n_jobs=2)\n"
+        "print('sum', sum(squares))\n"
+        "for n_jobs in (1, 2):\n"
+        "    try:\n"
+        "        parallel.parallel_map(lambda x: 1 // (x - 7), range(10), n_jobs=n_jobs)\n"
+        "    except ZeroDivisionError as error:\n"
+        "        print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, env=os.environ, timeout=120
+    )
+    assert ran.stdout.splitlines() == ["sum 20540", *["integer division or modulo by zero"] * 2]
+
+
+def replicated(seed, n_patients=20, n_each=3, d=30):
+    """Measurements of patients: noise that all measurements of a patient share, and a little of their own."""
+    rng = np.random.default_rng(seed)
+    patients = np.repeat(np.arange(n_patients), n_each)
+    X = rng.standard_normal((n_patients, d))[patients] + 0.3 * rng.standard_normal((len(patients), d))
+    return X, (np.arange(n_patients) % 2)[patients], patients
+
+
+def test_labels_move_from_patient_to_patient():
+    X, y, patients = replicated(0)
+    sample = permutation_module._Sample.check(X, y, patients, None, None)
+    for order in sample.permutations(20, 0):
+        labels = y[order]
+        assert all(len(set(labels[patients == one])) == 1 for one in range(20))
+        assert np.bincount(labels[::3]).tolist() == [10, 10]
+    batch = np.arange(60) // 30
+    within = permutation_module._Sample.check(X, y, patients, batch, None)
+    for order in within.permutations(5, 0):
+        assert (batch[order] == batch).all()
+
+
+def test_groups_of_noise_are_not_taken_for_a_signal():
+    """Permuted one by one they are: the labels of a patient's copies then contradict each other."""
+    small = {"one by one": 0, "by patient": 0}
+    for seed in range(20):
+        X, y, patients = replicated(seed)
+        for name, groups in (("one by one", None), ("by patient", patients)):
+            test = permutation_test(
+                MinimaxRiskClassifier(), X, y, 19, groups=groups, random_state=seed, gap_tol=1e-2
+            )
+            small[name] += test.pvalue <= 0.05
+    assert small["by patient"] <= 4
+    assert small["one by one"] >= 15
+
+
+def test_weights_that_depend_on_the_label_are_told_of():
+    X, y, _ = replicated(0)
+    lopsided = np.where(y == y[0], 2.0, 1.0)
+    with pytest.warns(UserWarning, match="sample_weight depends on the label"):
+        permutation_test(MinimaxRiskClassifier(), X, y, 3, sample_weight=lopsided, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mixed = lopsided.copy()
+        mixed[0] += 1.0
+        for weights in (np.full(len(y), 2.0), mixed):
+            permutation_test(MinimaxRiskClassifier(), X, y, 3, sample_weight=weights, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"groups": np.zeros(5)}, "groups must be 1-D with one entry for each of the 60 samples"),
+        ({"groups": np.zeros(60)}, "labels must be the same for all samples of a group"),
+        ({"strata": np.arange(60)}, "strata must be the same for all samples of a group"),
+        ({"strata": np.zeros(5)}, "strata must be 1-D with one entry for each of the 60 samples"),
+        ({"groups": [None] * 60}, "groups has no entry at position 0"),
+    ],
+)
+def test_groups_that_make_no_sense(arguments, message):
+    X, y, patients = replicated(0)
+    with pytest.raises(ValueError, match=message):
+        permutation_test(MinimaxRiskClassifier(), X, y, 3, **({"groups": patients} | arguments))

@@ -1,0 +1,470 @@
+"""Rules for the radii: factors against their definitions, coverage on laws with known means, warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.base import clone
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.problem.pose import pose
+from minimaxrisk.problem.problem import build_features
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
+from minimaxrisk.uncertainty.radius import Radii
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
+from problems import distinct_instances
+
+
+@pytest.fixture
+def study():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    return rng.standard_normal((40, 150)) + y[:, None] * (np.arange(150) < 5) * 1.5, y
+
+
+def components(X, y, coding):
+    """Phi(x_i, y_i) from the definition (n x m)."""
+    n_classes = len(np.unique(y))
+    Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
+    return Phi[np.arange(len(y)), y]
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_bonferroni_is_student_at_the_level_of_each_component(study, coding):
+    X, y = study
+    model = MinimaxRiskClassifier(radius="bonferroni", coding=coding, confidence=0.9).fit(X, y)
+    m = 150 if coding == "signed" else 300
+    assert model.radius_ == pytest.approx(student((1.0 - features_level(0.9)) / (2 * m), X, y))
+    assert verify(model, X, y).valid
+
+
+def test_bonferroni_counts_components_that_vary(study):
+    X, y = study
+    padded = np.hstack([X, np.ones((len(y), 50))])
+    fitted = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+    assert MinimaxRiskClassifier(radius="bonferroni").fit(padded, y).radius_ == fitted.radius_
+
+
+def bootstrap_maxima(Z, n_draws, rng):
+    """Draws of the largest studentised sum with normal multipliers, from the definition."""
+    centred = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    return np.abs(rng.standard_normal((n_draws, len(Z))) @ centred / np.sqrt(len(Z))).max(axis=1)
+
+
+def student(tail, X, y):
+    """Student's factor with the degrees of freedom that centring and unequal variances leave."""
+    n, inner = len(y), X / X.std(axis=0)
+    parts = np.array([np.mean(y == k) * inner[y == k].var(axis=0) for k in (0, 1)])
+    own = np.array([[np.sum(y == k) - 1.0] for k in (0, 1)])
+    welch = np.median(parts.sum(axis=0) ** 2 / (parts**2 / own).sum(axis=0))
+    return stats.t.isf(tail, min(n - 2, welch)) * np.sqrt(n / (n - 2))
+
+
+def features_level(confidence):
+    """A tenth of what is left to one is the intercept's."""
+    return 1.0 - 0.9 * (1.0 - confidence)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, container):
+    X, y = study
+    draws = 20_000
+    model = MinimaxRiskClassifier(radius="bootstrap", coding=coding, n_bootstrap=draws).fit(container(X), y)
+    Z = components(X, y, coding)
+    q = np.quantile(bootstrap_maxima(Z, draws, np.random.default_rng(5)), features_level(0.95))
+    expected = student(stats.norm.sf(q), X, y)
+    # Two quantiles of 20,000 draws each; their standard error is about 0.01.
+    assert model.radius_ == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize(("n_draws", "confidence"), [(66, 0.95), (200, 0.9), (1000, 0.95)])
+def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
+    study, monkeypatch, n_draws, confidence
+):
+    """The k-th smallest draw is above it when at most k - 1 are below: a binomial probability."""
+    X, y = study
+    X = X + 20.0 * X[:, :1]  # correlated, or the union bound would take over
+    drawn, real = [], MultiplierBootstrap._maxima
+    monkeypatch.setattr(
+        MultiplierBootstrap, "_maxima", lambda rule, sample: drawn.append(real(rule, sample)) or drawn[-1]
+    )
+    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=n_draws, confidence=confidence).fit(X, y)
+    level = features_level(confidence)
+    (k, *_) = (k for k in range(1, n_draws + 1) if stats.binom.cdf(k - 1, n_draws, level) >= 0.95)
+    q = sorted(drawn[0])[k - 1]
+    assert model.radius_ == pytest.approx(student(stats.norm.sf(q), X, y), rel=1e-9)
+
+
+def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
+    X, y = study
+    X = X + 2.0 * X[:, :1]
+    times = np.where(np.arange(40) % 5 == 0, 12, 1)
+    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20_000).fit(X, y, sample_weight=times)
+    rows = np.repeat(np.arange(40), times)
+    Z = components(X[rows], y[rows], "signed")
+    q = np.quantile(bootstrap_maxima(Z, 20_000, np.random.default_rng(5)), features_level(0.95))
+    expected = student(stats.norm.sf(q), X[rows], y[rows])
+    # Were the weights no part of the draws, it would be 3.7 instead of 3.1.
+    assert model.radius_ == pytest.approx(expected, abs=0.1)
+
+
+def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
+    X, y = study
+    X = X + 2.0 * X[:, :1]  # correlated, or the union bound would take over
+    estimator = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=400)
+    factor = estimator.fit(X, y).radius_
+    assert clone(estimator).fit(X, y).radius_ == factor
+    assert clone(estimator).fit(sparse.csr_array(X), y).radius_ == pytest.approx(factor, abs=1e-9)
+    assert clone(estimator).set_params(random_state=1).fit(X, y).radius_ != factor
+    seeded = [clone(estimator).set_params(random_state=1).fit(X, y).radius_ for _ in range(2)]
+    assert seeded[0] == seeded[1]
+
+
+def test_bootstrap_draws_no_global_random_numbers(study):
+    X, y = study
+    np.random.seed(3)  # noqa: NPY002  that nobody else uses it is the point
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20).fit(X, y)
+    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
+    X, y = study
+    times = np.arange(len(y)) % 3
+    once = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=60).fit(X, y, sample_weight=times)
+    rows = np.repeat(np.arange(len(y)), times)
+    twice = clone(once).fit(X[rows], y[rows])
+    assert once.radius_ == twice.radius_
+    assert np.array_equal(once.coef_, twice.coef_)
+
+
+def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, monkeypatch):
+    X, y = study
+    whole = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
+    monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
+    pieces = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
+    assert pieces == pytest.approx(whole, abs=1e-12)
+
+
+def test_bootstrap_radius_is_at_most_that_of_the_union_bound(study):
+    X, y = study
+    union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y).radius_
+    # Too few draws for a level tell nothing about it.
+    assert MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=58).fit(X, y).radius_ == union
+    strict = MinimaxRiskClassifier(radius="bootstrap", confidence=0.999).fit(X, y)
+    assert strict.radius_ == MinimaxRiskClassifier(radius="bonferroni", confidence=0.999).fit(X, y).radius_
+    # The largest of 59 draws is usually far above the quantile, and more than is needed.
+    few = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=59)
+    found = [clone(few).set_params(random_state=seed).fit(X, y).radius_ for seed in range(5)]
+    assert max(found) == union
+    many = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=4000).fit(X, y).radius_
+    assert union - 0.2 < many < union
+
+
+def test_correlated_features_need_a_smaller_radius():
+    study = make_expression(60, 400, correlation=0.95, module_size=100, random_state=0)
+    bootstrap = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
+    union = MinimaxRiskClassifier(radius="bonferroni").fit(study.data, study.target)
+    assert bootstrap.radius_ < union.radius_ - 0.3
+    assert bootstrap.worst_case_error_ <= union.worst_case_error_
+    stricter = MinimaxRiskClassifier(radius="bootstrap", confidence=0.99).fit(study.data, study.target)
+    assert stricter.radius_ > bootstrap.radius_
+
+
+def test_bootstrap_covers_the_true_means_of_a_normal_law():
+    """At 80%, so that few data sets tell: 60 of them, binomial standard error 5%."""
+    study = make_expression(50, 200, n_informative=10, effect=1.0, random_state=1)
+    covered = []
+    for seed in range(60):
+        X, y = study.law.sample(50, random_state=seed)
+        model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.8, n_bootstrap=200).fit(X, y)
+        inner = (study.law.class_means - X.mean(axis=0)) / X.std(axis=0)
+        truth = np.concatenate([[0.0], (inner[0] - inner[1]) / 2])  # both classes have probability 1/2
+        covered.append((np.abs(truth - model.tau_[0]) <= model.lambda_[0]).all())
+    assert 0.66 <= np.mean(covered) <= 0.95
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_an_array_of_lambda_gives_the_model_it_was_taken_from(study, standardize, coding):
+    X, y = study
+    options = {"standardize": standardize, "coding": coding}
+    model = MinimaxRiskClassifier(radius=1.7, **options).fit(X * 3.0 + 1.0, y)
+    again = MinimaxRiskClassifier(radius=model.lambda_, **options).fit(X * 3.0 + 1.0, y)
+    assert again.radius_ is None
+    assert again.worst_case_error_ == pytest.approx(model.worst_case_error_, abs=1e-12)
+    assert np.allclose(again.lambda_, model.lambda_, rtol=1e-14)
+    assert verify(again, X * 3.0 + 1.0, y).valid
+
+
+def test_one_row_of_lambda_serves_all_classes(wide):
+    X, y = wide
+    row = np.full(301, 0.2)
+    one = MinimaxRiskClassifier(radius=row).fit(X, y)
+    each = MinimaxRiskClassifier(radius=np.tile(row, (3, 1))).fit(X, y)
+    assert one.worst_case_error_ == each.worst_case_error_
+    assert (one.lambda_ == 0.2).all()
+    labels = np.searchsorted(one.classes_, y)
+    Phi = reference.phi_vectors(reference.scaled_columns(X), 3, "one-hot")
+    tau, _ = reference.tau_and_lambda(Phi, labels, 1.0)
+    value, _ = reference.minimax_risk(Phi, tau, np.full(903, 0.2))
+    assert one.worst_case_error_ == pytest.approx(value, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("radius", "message"),
+    [
+        (np.ones(150), r"the intercept first: shape \(151,\), or \(1, 151\).* got shape \(150,\)"),
+        (np.ones((2, 151)), r"got shape \(2, 151\)"),
+        (np.full(151, -1.0), "not negative, got -1.0"),
+        (np.full(151, np.nan), "finite and not negative, got nan"),
+        (["a"] * 151, "must hold numbers"),
+        (0.0, "radius"),
+        (np.array(-1.0), "an array without dimensions"),
+        (np.array("bootstrap"), "an array without dimensions"),
+        ("bayes", "radius"),
+    ],
+)
+def test_a_radius_that_makes_no_sense_is_refused(study, radius, message):
+    X, y = study
+    with pytest.raises(ValueError, match=message):
+        MinimaxRiskClassifier(radius=radius).fit(X, y)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1])
+def test_confidence_is_a_probability(study, confidence):
+    X, y = study
+    with pytest.raises(ValueError, match="confidence"):
+        MinimaxRiskClassifier(radius="bootstrap", confidence=confidence).fit(X, y)
+
+
+def test_number_of_draws_is_positive(study):
+    X, y = study
+    with pytest.raises(ValueError, match="n_bootstrap"):
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=0).fit(X, y)
+
+
+@pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
+def test_weights_that_count_too_few_samples_are_refused(study, radius):
+    X, y = study
+    estimator = MinimaxRiskClassifier(radius=radius, weight_kind="counts")
+    with pytest.raises(ValueError, match=r"needs at least 3 samples .* these are worth 1;"):
+        estimator.fit(X, y, sample_weight=np.full(40, 1 / 40))
+
+
+def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
+    """The variance of a weighted sum, whatever the scale; class weights are no counts either."""
+    X, y = study
+    w = np.random.default_rng(0).exponential(size=40)
+    expected = weighted_radii(X, y, w)
+    for scale in (1.0, 1e-3, 40.0):
+        model = MinimaxRiskClassifier(radius=2.0).fit(X, y, sample_weight=scale * w)
+        np.testing.assert_allclose(model.lambda_[0, 1:], 2.0 * expected, rtol=1e-9)
+    whole = np.array([1.0, 3.0] * 20)
+    counted = MinimaxRiskClassifier(radius=2.0).fit(X, y, sample_weight=whole)
+    np.testing.assert_allclose(counted.lambda_[0, 1:], 2.0 * counted_radii(X, y, whole), rtol=1e-9)
+    told = MinimaxRiskClassifier(radius=2.0, weight_kind="importance").fit(X, y, sample_weight=whole)
+    np.testing.assert_allclose(told.lambda_[0, 1:], 2.0 * weighted_radii(X, y, whole), rtol=1e-9)
+    lopsided = MinimaxRiskClassifier(radius=2.0, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
+    by_class = np.where(y == 1, 3.0, 1.0)
+    np.testing.assert_allclose(lopsided.lambda_[0, 1:], 2.0 * weighted_radii(X, y, by_class), rtol=1e-9)
+
+
+def test_whole_numbers_that_may_be_no_counts_come_with_a_warning(study):
+    X, y = study
+    survey = np.random.default_rng(0).integers(500, 3000, 40)
+    with pytest.warns(CoverageWarning, match=r"40 rows count as .* pass weight_kind='importance'"):
+        MinimaxRiskClassifier(radius="bonferroni").fit(X, y, sample_weight=survey)
+    for kind in ("counts", "importance"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CoverageWarning)
+            MinimaxRiskClassifier(radius=5.0, weight_kind=kind).fit(X, y, sample_weight=survey)
+
+
+def weighted_radii(X, y, w):
+    """Standard errors of sums over samples with these weights."""
+    p = w / w.sum()
+    inner = (X - p @ X) / np.sqrt(p @ (X - p @ X) ** 2)
+    Z = np.where(y == 0, 1.0, -1.0)[:, None] * inner
+    return np.sqrt(p**2 @ (Z - p @ Z) ** 2)
+
+
+def counted_radii(X, y, w):
+    """The same of as many samples as the weights say."""
+    rows = np.repeat(np.arange(len(y)), w.astype(int))
+    return weighted_radii(X[rows], y[rows], np.ones(len(rows)))
+
+
+@pytest.mark.parametrize(("coding", "n_blocks"), [("signed", 1), ("one-hot", 2)])
+def test_the_intercept_has_the_limits_of_a_frequency(coding, n_blocks):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [11, 29])
+    model = MinimaxRiskClassifier(radius="bonferroni", coding=coding).fit(rng.standard_normal((40, 60)), y)
+    tail = 0.005 / (2 * n_blocks)
+    for block, hits in enumerate([11, 29][:n_blocks]):
+        # The frequencies at which so many hits or more, or fewer, have just that probability.
+        limits = model.tau_[block, 0] + np.array([-1.0, 1.0]) * model.lambda_[block, 0]
+        low, high = (limits + 1.0) / 2.0 if coding == "signed" else limits
+        tails = [stats.binom.sf(hits - 1, 40, max(low, 0.0)), stats.binom.cdf(hits, 40, min(high, 1.0))]
+        assert max(tails) == pytest.approx(tail, rel=1e-6)
+    # Without an intercept all of delta is left to the features.
+    without = MinimaxRiskClassifier(radius="bonferroni", fit_intercept=False)
+    assert without.fit(rng.standard_normal((40, 60)), y).lambda_.shape[1] == 60
+
+
+def coverage_warnings(X, y, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50, **options).fit(X, y)
+    return [str(w.message) for w in caught if issubclass(w.category, CoverageWarning)]
+
+
+def test_warnings_where_assumptions_fail():
+    rng = np.random.default_rng(2)
+    y = np.arange(80) % 2
+    normal = rng.standard_normal((80, 500))
+    assert coverage_warnings(normal, y) == []
+    assert coverage_warnings(normal, y, coding="one-hot") == []
+    assert "heavy tails" in coverage_warnings(np.exp(1.5 * normal), y)[0]
+    assert "too skewed" in coverage_warnings(np.exp(1.5 * normal), y, coding="one-hot")[0]
+    rare = (rng.random((80, 500)) < 0.02).astype(float)
+    assert "do not vary within a class" in coverage_warnings(rare, y)[0]
+    assert "rarely one" in coverage_warnings(rare, y)[1]
+    # A feature that is zero on a class has no spread there.
+    some = np.where((y == 0)[:, None] & (np.arange(500) < 3), 0.0, normal)
+    for options in ({}, {"standardize": False}, {"coding": "one-hot"}):
+        assert coverage_warnings(some, y, **options)[0].startswith("3 features do not vary within a class")
+
+
+@pytest.mark.parametrize(("share", "is_heavy"), [(1 / 8, False), (1 / 11, True)])
+def test_tails_are_heavy_from_those_of_the_exponential_law_on(share, is_heavy):
+    """Symmetric columns, zero but for a share of ones and minus ones, have the kurtosis 1 / share."""
+    rng = np.random.default_rng(0)
+    n = 880
+    column = np.zeros(n)
+    column[: round(share * n)] = np.tile([1.0, -1.0], round(share * n) // 2)
+    X = np.column_stack([rng.permutation(column) for _ in range(10)])
+    assert np.mean(X**4, axis=0) / np.mean(X**2, axis=0) ** 2 == pytest.approx(np.full(10, 1 / share))
+    told = coverage_warnings(X, np.arange(n) % 2)
+    assert [message.startswith("the features have heavy tails") for message in told] == [True] * is_heavy
+
+
+@pytest.mark.parametrize("radius", ["bonferroni", "bootstrap"])
+def test_a_named_radius_where_no_component_varies(radius):
+    X, y = np.full((10, 3), 7.0), np.arange(10) % 2
+    model = MinimaxRiskClassifier(radius=radius, fit_intercept=False).fit(X, y)
+    assert model.worst_case_error_ == 0.5
+    assert np.isfinite(model.radius_)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_typical_skewness_from_the_definition(coding):
+    """Third moments about the mean of two halves of the sample, for components whose mean is not zero."""
+    rng = np.random.default_rng(6)
+    y = np.repeat([0, 1], [30, 12])
+    X = rng.gamma(2.0, size=(42, 25)) + 2.0 * y[:, None]
+    data = TrainingData(X, np.arange(2), y, np.ones(42))
+    seen = []
+
+    class Spy(Multiple):
+        def radii(self, sample):
+            seen.append(sample)
+            return super().radii(sample)
+
+    posed = pose(data, coding=coding, rule=Spy(1.0), standardize=False, fit_intercept=False)
+    order = posed.instances.rows
+    scaled = X[order] / np.sqrt(np.mean(X**2, axis=0))
+    Z = reference.phi_vectors(scaled, 2, coding)[np.arange(42), y[order]]
+    cubes = (Z - Z.mean(axis=0)) ** 3 / Z.std(axis=0) ** 3
+    expected = np.sqrt(np.mean(cubes[::2].mean(axis=0) * cubes[1::2].mean(axis=0)))
+    assert typical_skewness(seen[0]) == pytest.approx(expected, rel=1e-9)
+    assert mean_kurtosis(seen[0]) == pytest.approx(np.mean(np.mean(scaled**4, axis=0)), rel=1e-9)
+
+
+def test_draws_are_held_in_pieces_when_there_are_many_samples(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((300, 3)), np.arange(300) % 2
+    held = []
+    real = np.random.Generator.standard_normal
+
+    class Counting(np.random.Generator):
+        def standard_normal(self, size):
+            held.append(size)
+            return real(self, size)
+
+    monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Counting(np.random.PCG64(seed)))
+    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y)
+    assert held == [(10, 300)] * 10
+
+
+def test_warning_about_a_plain_number(study, cancer):
+    X, y = study
+    with pytest.warns(
+        UninformativeRadiusWarning, match="150 features, 40 samples .*permutation_test"
+    ) as caught:
+        MinimaxRiskClassifier().fit(X, y)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
+        union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+        MinimaxRiskClassifier(radius=union.radius_).fit(X, y)
+        MinimaxRiskSelector().fit(X, y)
+        MinimaxRiskClassifier(radius=np.ones(151)).fit(X, y)
+    # Also where there are more samples than features.
+    with pytest.warns(UninformativeRadiusWarning, match="30 features, 569 samples"):
+        MinimaxRiskClassifier().fit(*cancer)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_a_number_covers_only_from_the_union_bound_on(study, coding):
+    X, y = study
+    union = MinimaxRiskClassifier(radius="bonferroni", coding=coding).fit(X, y).radius_
+    with pytest.warns(UninformativeRadiusWarning):
+        MinimaxRiskClassifier(radius=0.999 * union, coding=coding).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MinimaxRiskClassifier(radius=1.001 * union, coding=coding).fit(X, y)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_means_of_functions_and_moments_of_other_labels(container, fit_intercept):
+    """What the rules ask of a feature matrix, against the columns that it returns."""
+    rng = np.random.default_rng(4)
+    X = np.where(rng.random((30, 20)) < 0.5, 0.0, rng.standard_normal((30, 20)) + 1.0)
+    labels = np.arange(30) % 3
+    instances = distinct_instances(container(X), labels, rng.random(30) + 0.1, 3)
+    features, moments, _ = build_features(
+        container(X), instances, standardize=True, fit_intercept=fit_intercept
+    )
+    Psi = features.columns(np.arange(20 + fit_intercept))
+    weights = rng.random((2, 30))
+    assert np.allclose(features.means_of(np.abs, weights), weights @ np.abs(Psi))
+    assert np.allclose(features.means_of(np.square, weights), weights @ Psi**2)
+    (again,) = features.class_moments([instances.p_hat])
+    assert np.allclose(again.mean, moments.mean)
+    assert np.allclose(again.variance, moments.variance)
+    other = rng.permutation(instances.p_hat, axis=1)
+    for k, share in enumerate(other / other.sum(axis=1, keepdims=True)):
+        (permuted,) = features.class_moments([other])
+        assert np.allclose(permuted.mean[k], share @ Psi)
+        assert np.allclose(permuted.variance[k], share @ (Psi - share @ Psi) ** 2, atol=1e-14)
+
+
+def test_radii_that_cover_have_a_factor():
+    lam = np.ones((1, 3))
+    assert Radii(lam, None).factor is None
+    with pytest.raises(
+        ValueError, match=r"must be s sigma/sqrt\(n\) with a factor s, got None; .* largest ratio"
+    ):
+        Radii(lam, None, covers=True)

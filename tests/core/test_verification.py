@@ -1,0 +1,341 @@
+"""What verify finds in a model of which one thing is wrong, and what it lets pass as rounding."""
+
+from __future__ import annotations
+
+from copy import copy, deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, verify
+from minimaxrisk.guarantees import verification
+from minimaxrisk.guarantees.verification import _agree, _comparable, _confirm
+from minimaxrisk.problem.problem import FeasiblePoint
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, labels = reference.random_problem(np.random.default_rng(1), 30, 8, 3)
+    return X, np.array(["a", "b", "c"])[labels]
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return MinimaxRiskClassifier("constraint-generation").fit(*data)
+
+
+@pytest.fixture(scope="module")
+def known(data):
+    return MinimaxRiskClassifier(marginal="empirical", fit_intercept=False, standardize=False).fit(*data)
+
+
+def some_ensemble(data, *, complementary=True, **options):
+    parts = {"subsample": 0.5, "complementary": complementary, "n_estimators": 8 if complementary else 20}
+    return MinimaxRiskEnsembleClassifier(MinimaxRiskClassifier(**options), random_state=0, **parts).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def together(data):
+    return some_ensemble(data)
+
+
+@pytest.fixture(scope="module")
+def known_together(data):
+    return some_ensemble(
+        data, marginal="empirical", fit_intercept=False, standardize=False, complementary=False
+    )
+
+
+@pytest.fixture(params=["fitted", "known", "together", "known_together"])
+def model(request):
+    return copy(request.getfixturevalue(request.param))
+
+
+def test_nothing_is_wrong(data, model):
+    certificate = verify(model, *data)
+    assert certificate.problems == ()
+    assert certificate.valid
+    assert certificate.upper == pytest.approx(model.worst_case_error_, abs=1e-9)
+    assert certificate.lower == pytest.approx(model.worst_case_error_lower_, abs=1e-9)
+    assert certificate.gap == certificate.upper - certificate.lower
+
+
+def test_other_labels(data, model):
+    X, y = data
+    certificate = verify(model, X, np.where(y == "a", "z", y))
+    assert certificate.valid is False
+    assert np.isnan([certificate.lower, certificate.upper, certificate.gap]).all()
+    (problem,) = certificate.problems
+    assert problem == "the labels are ['b', 'c', 'z'], the model knows ['a', 'b', 'c']"
+
+
+def test_all_that_fit_was_given_is_needed(data):
+    X, y = data
+    given = {
+        "sample_weight": np.arange(30) % 3 + 1.0,
+        "X_unlabeled": X[:4] + 1.0,
+        "groups": np.unique(y, return_inverse=True)[1] * 30 + np.arange(30) // 3,
+    }
+    model = MinimaxRiskClassifier().fit(X, y, **given)
+    assert verify(model, X, y, **given).valid
+    for name in given:
+        assert not verify(model, X, y, **{**given, name: None}).valid
+
+
+NUMBERS = [
+    "worst_case_error_",
+    "worst_case_error_lower_",
+    "optimality_gap_",
+    "radius_",
+]
+ARRAYS = ["tau_", "lambda_", "feature_importances_"]
+
+
+@pytest.mark.parametrize("name", NUMBERS + ARRAYS)
+def test_a_billionth_is_rounding_and_ten_are_not(data, model, name):
+    right = getattr(model, name)
+    setattr(model, name, right + 1e-10)
+    assert verify(model, *data).valid
+    setattr(model, name, right + 1e-8)
+    problems = verify(model, *data).problems
+    assert any(problem.startswith(f"{name} is {'not ' if name in ARRAYS else ''}") for problem in problems)
+
+
+def test_another_threshold(data, fitted, known):
+    for model in (fitted, known):
+        other = copy(model)
+        other.threshold_ = model.threshold_ + 1e-8
+        (problem,) = verify(other, *data).problems
+        assert problem.startswith("threshold_ is ")
+
+
+@pytest.mark.parametrize("name", ["selected_features_", "n_features_selected_"])
+def test_features_that_are_not_those(data, model, name):
+    setattr(model, name, getattr(model, name) + 1)
+    (problem,) = verify(model, *data).problems
+    assert problem.startswith(f"{name} is ")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("coverage_", 0.9), ("coding_", "signed")])
+def test_words_and_nothing_at_all(data, model, name, wrong):
+    right = getattr(model, name)
+    setattr(model, name, wrong)
+    (problem,) = verify(model, *data).problems
+    assert problem == f"{name} is {wrong!r}, recomputed {right!r}"
+
+
+def test_remarks_of_ones_own(data, model):
+    model.coverage_remarks_ = ("all is well",)
+    (problem,) = verify(model, *data).problems
+    assert problem.startswith("coverage_remarks_ are not")
+
+
+def test_a_distribution_of_other_samples(data, model):
+    model.worst_case_distribution_ = model.worst_case_distribution_[1:]
+    certificate = verify(model, *data)
+    (problem,) = certificate.problems
+    assert problem == "worst_case_distribution_ has shape (29, 3), the data need (30, 3)"
+    assert np.isnan(certificate.lower)
+    assert certificate.upper == pytest.approx(model.worst_case_error_)
+
+
+@pytest.mark.parametrize(("size", "is_rounding"), [(1e-11, True), (1e-8, False)])
+def test_mass_that_moves_or_is_too_much(data, fitted, known, size, is_rounding):
+    for model, said in ((fitted, "is not a distribution"), (known, "moves mass from one sample to another")):
+        other = copy(model)
+        other.worst_case_distribution_ = model.worst_case_distribution_.copy()
+        other.worst_case_distribution_[3, 1] += size
+        if model is known:
+            other.worst_case_distribution_[4, other.worst_case_distribution_[4].argmax()] -= size
+        certificate = verify(other, *data)
+        assert certificate.valid == is_rounding
+        assert np.isnan(certificate.lower) != is_rounding
+        if not is_rounding:
+            assert certificate.problems[0].startswith(f"worst_case_distribution_ {said}")
+
+
+def test_a_distribution_below_zero(data, known):
+    """Each sample has its mass still."""
+    known = copy(known)
+    known.worst_case_distribution_ = known.worst_case_distribution_.copy()
+    known.worst_case_distribution_[0] += [-1.0, 0.5, 0.5]
+    certificate = verify(known, *data)
+    assert certificate.problems[0].startswith("worst_case_distribution_ is not a distribution")
+    assert np.isnan(certificate.lower)
+
+
+@pytest.mark.parametrize(("by", "is_rounding"), [(5e-13, True), (2e-12, False)])
+def test_bounds_that_cross(data, fitted, monkeypatch, by, is_rounding):
+    model, crossed = copy(fitted), fitted.worst_case_error_ + by
+    monkeypatch.setattr(verification, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, crossed))
+    model.worst_case_error_lower_ = crossed
+    assert verify(model, *data).valid == is_rounding
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_coefficients_that_are_no_numbers(data, fitted, name):
+    model = copy(fitted)
+    values = getattr(model, name).copy()
+    values[0] = np.nan
+    setattr(model, name, values)
+    certificate = verify(model, *data)
+    assert certificate.problems[0].startswith("coef_ or intercept_ is not finite")
+    assert np.isnan(certificate.upper)
+    assert certificate.lower == pytest.approx(model.worst_case_error_lower_)
+
+
+@pytest.mark.parametrize(("size", "is_rounding"), [(1e-10, True), (1e-8, False)])
+def test_an_intercept_where_there_is_none(data, known, size, is_rounding):
+    model = copy(known)
+    model.intercept_ = known.intercept_ + size
+    problems = verify(model, *data).problems
+    assert any(problem.startswith("intercept_ is not") for problem in problems) != is_rounding
+
+
+def test_the_number_of_steps(data, fitted):
+    model = copy(fitted)
+    model.n_iter_ += 1
+    (problem,) = verify(model, *data).problems
+    assert problem == f"n_iter_ is {model.n_iter_}, recomputed {fitted.n_iter_}"
+    model.history_ = []
+    (problem,) = verify(model, *data).problems
+    assert problem == f"n_iter_ is {model.n_iter_}, recomputed 0"
+
+
+def test_stages_by_number(data, fitted):
+    model, stage = copy(fitted), fitted.stages_[0]
+    wrong = stage.threshold + 1e-6
+    model.stages_ = [stage, replace(stage, threshold=wrong)]
+    (problem,) = verify(model, *data).problems
+    assert problem.startswith(f"the threshold of stages_[1] is {wrong!r}, recomputed ")
+
+
+# ---- ensembles
+
+
+@pytest.mark.parametrize("name", ["coef", "intercept"])
+def test_members_and_proofs_that_are_no_numbers(data, together, name):
+    model = deepcopy(together)
+    getattr(model.members_[1], name)[0] = np.inf
+    certificate = verify(model, *data)
+    assert certificate.problems[0].startswith("the coefficients in members_ are not finite")
+    assert np.isnan([certificate.lower, certificate.upper]).all()
+    model = deepcopy(together)
+    getattr(model.worst_case_proof_, name)[0] = np.nan
+    certificate = verify(model, *data)
+    assert certificate.problems[0].startswith("worst_case_proof_ is not finite")
+    assert np.isnan(certificate.upper)
+    assert certificate.lower == pytest.approx(model.worst_case_error_lower_)
+
+
+def test_a_proof_with_another_constant(data, together, known_together):
+    model, proof = copy(together), together.worst_case_proof_
+    model.worst_case_proof_ = replace(proof, threshold=proof.threshold + 1e-8)
+    (problem,) = verify(model, *data).problems
+    assert problem.startswith("the threshold of worst_case_proof_ is ")
+    # Of known masses it has none, and without an intercept this is none of its own.
+    model, proof = copy(known_together), known_together.worst_case_proof_
+    model.worst_case_proof_ = replace(proof, threshold=0.5, intercept=proof.intercept + 1e-8)
+    problems = verify(model, *data).problems
+    assert problems[0] == "the threshold of worst_case_proof_ is 0.5, recomputed None"
+    assert problems[1].startswith("the intercept of worst_case_proof_ is not")
+
+
+def test_no_proof_is_above_one(data, together):
+    """An affine function that is far too large proves that no error is above one."""
+    model = copy(together)
+    model.worst_case_proof_ = replace(together.worst_case_proof_, coef=30.0 * together.worst_case_proof_.coef)
+    assert verify(model, *data).upper == 1.0
+
+
+SELECTION = ["selection_frequencies_", "n_selected_per_subsample_", "average_selected_"]
+
+
+@pytest.mark.parametrize("name", SELECTION)
+def test_selections_that_are_not_those_of_the_members(data, together, name):
+    model = copy(together)
+    setattr(model, name, getattr(model, name) * (1.0 + 1e-8))
+    (problem,) = verify(model, *data).problems
+    assert problem.startswith(f"{name} is ")
+
+
+def test_false_selections(data, together, known_together):
+    model = copy(together)
+    model.false_selection_bounds_ = replace(together.false_selection_bounds_, shah_samworth=0.125)
+    (problem,) = verify(model, *data).problems
+    assert problem.startswith("false_selection_bounds_ is not")
+    assert not hasattr(known_together, "false_selection_bounds_")
+
+
+def test_samples_in_and_out_of_bag(data, together, known_together):
+    for model in (together, known_together):
+        for name in ("oob_proba_", "oob_error_"):
+            other = copy(model)
+            setattr(other, name, getattr(model, name) + 1e-8)
+            (problem,) = verify(other, *data).problems
+            assert problem.startswith(f"{name} is ")
+        other = copy(model)
+        other.oob_error_interval_ = (model.oob_error_interval_[0], model.oob_error_interval_[1] + 1e-8)
+        (problem,) = verify(other, *data).problems
+        assert problem.startswith("oob_error_interval_ is ")
+        for wrong in (model.in_bag_[:, 1:], model.in_bag_.astype(int)):
+            other.in_bag_ = wrong
+            (problem,) = verify(other, *data).problems
+            assert problem == (
+                f"in_bag_ has shape {wrong.shape}, the members and the data need {model.in_bag_.shape}"
+            )
+
+
+# ---- comparisons
+
+
+@pytest.mark.parametrize(
+    ("stored", "recomputed", "agree"),
+    [
+        (None, None, True),
+        (None, 0.5, False),
+        (0.5, None, False),
+        (np.ones(2), None, False),
+        ("signed", "signed", True),
+        ("signed", "one-hot", False),
+        (np.str_("signed"), "signed", True),
+        (np.ones(2), "signed", False),
+        (0.0, 0.9e-9, True),
+        (0.0, 1.1e-9, False),
+        (1e6, 1e6 + 0.9e-3, True),
+        (1e6, 1e6 + 1.1e-3, False),
+        (1e6, -1e6, False),
+        (np.nan, np.nan, False),
+        (3, 3, True),
+        (np.uint8(3), 3, True),
+        (True, 1, False),
+        ([1.0, 2.0], [1.0, 2.0], True),
+        ([1.0, 2.0], [1.0, 3.0], False),
+        ([1.0, 1.0], 1.0, False),
+        ("a", 1.0, False),
+    ],
+)
+def test_what_agrees(stored, recomputed, agree):
+    assert _agree(stored, recomputed) is agree
+    problems = []
+    _confirm("it", stored, recomputed, problems)
+    assert len(problems) == (not agree)
+
+
+def test_what_is_said_of_numbers_and_of_arrays():
+    problems = []
+    _confirm("it", np.float64(1.0), np.array(2), problems)
+    _confirm("it", [1.0], 2.0, problems)
+    _confirm("it", 1.0, [2.0], problems)
+    assert problems[0] == "it is 1.0, recomputed 2"
+    assert problems[1] == problems[2]
+    assert problems[1].startswith("it is not what")
+
+
+def test_places_without_a_number_agree_with_each_other():
+    assert _agree(_comparable([1, np.nan]), _comparable([1.0, np.nan]))
+    for number in (0.0, 1.0):
+        assert not _agree(_comparable([1.0, np.nan]), _comparable([1.0, number]))
+    assert _comparable((1, 2)).dtype == np.float64

@@ -1,0 +1,342 @@
+"""verify and worst_case."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+import reference
+from minimaxrisk import MinimaxRiskClassifier, verify, worst_case
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees import verification
+from minimaxrisk.guarantees import worst_case as worst_case_module
+from minimaxrisk.problem.problem import FeasiblePoint
+from problems import by_radii
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_certificate_confirms_a_fit(cancer, coding, standardize, fit_intercept):
+    X, y = cancer
+    model = MinimaxRiskClassifier(coding=coding, standardize=standardize, fit_intercept=fit_intercept).fit(
+        X, y
+    )
+    certificate = verify(model, X, y)
+    assert certificate.valid, certificate.problems
+    assert certificate.upper == pytest.approx(model.worst_case_error_, abs=1e-9)
+    assert certificate.lower == pytest.approx(model.worst_case_error_lower_, abs=1e-9)
+    assert certificate.gap == certificate.upper - certificate.lower
+
+
+def test_certificate_with_weights_names_and_sparse_data(wide):
+    X, y = wide
+    X = np.where(np.abs(X) < 1, 0.0, X)
+    weights = np.arange(40) % 3
+    model = MinimaxRiskClassifier(class_weight="balanced").fit(sparse.csr_array(X), y, sample_weight=weights)
+    assert verify(model, sparse.csr_array(X), y, sample_weight=weights).valid
+    assert verify(model, X, y, sample_weight=weights).valid
+    assert not verify(model, X, y).valid
+
+
+def tamper_with_coefficients(model):
+    model.coef_ = model.coef_ * 1.001
+
+
+def tamper_with_bound(model):
+    model.worst_case_error_ -= 1e-6
+
+
+def tamper_with_lower_bound(model):
+    model.worst_case_error_lower_ += 1e-6
+
+
+def tamper_with_threshold(model):
+    model.threshold_ += 1e-6
+
+
+def tamper_with_distribution(model):
+    model.worst_case_distribution_ = model.worst_case_distribution_ * 1.01
+
+
+def make_distribution_negative(model):
+    """Its mass is still one."""
+    w = model.worst_case_distribution_.copy()
+    w[0] += [-0.1, 0.05, 0.05]
+    assert w[0, 0] < 0.0
+    model.worst_case_distribution_ = w
+
+
+def make_coefficients_nan(model):
+    model.coef_ = model.coef_ * np.nan
+
+
+def make_bound_nan(model):
+    model.worst_case_error_ = np.nan
+
+
+@pytest.mark.parametrize(
+    ("tamper", "message"),
+    [
+        (tamper_with_coefficients, "worst_case_error_ is"),
+        (tamper_with_bound, "worst_case_error_ is"),
+        (tamper_with_lower_bound, "worst_case_error_lower_ is"),
+        (tamper_with_threshold, "threshold_ is"),
+        (tamper_with_distribution, "not a distribution"),
+        (make_distribution_negative, "not a distribution"),
+        (make_coefficients_nan, "not finite"),
+        (make_bound_nan, "worst_case_error_ is nan"),
+    ],
+)
+def test_certificate_refuses_a_model_that_was_changed(wide, tamper, message):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    tamper(model)
+    certificate = verify(model, X, y)
+    assert not certificate.valid
+    assert any(message in problem for problem in certificate.problems), certificate.problems
+
+
+@pytest.mark.parametrize("name", ["worst_case_error_", "worst_case_error_lower_", "threshold_"])
+def test_a_stored_number_is_wrong_from_the_eighth_digit_on(wide, name):
+    """Rounding between two computations is far smaller; a digit that was changed by hand is not."""
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    for offset in (1e-8, -1e-8):
+        changed = copy(model)
+        setattr(changed, name, getattr(model, name) + offset)
+        assert verify(changed, X, y).problems[0].startswith(f"{name} is")
+
+
+def test_a_distribution_has_mass_one_to_the_eighth_digit(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    model.worst_case_distribution_ = model.worst_case_distribution_ * (1.0 + 1e-8)
+    assert "not a distribution" in verify(model, X, y).problems[0]
+
+
+def test_bounds_that_cross_are_not_believed(wide, monkeypatch):
+    """They cannot as long as both are right; a mistake in one of them must not pass for a certificate."""
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    too_high = model.worst_case_error_ + 1e-6
+    monkeypatch.setattr(verification, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, too_high))
+    model.worst_case_error_lower_ = too_high
+    certificate = verify(model, X, y)
+    assert not certificate.valid
+    crossed = f"the lower bound {certificate.lower} is not below the upper bound {certificate.upper}"
+    assert certificate.problems[0] == crossed
+
+
+def test_an_intercept_that_was_not_learned_is_found_out(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(fit_intercept=False).fit(X, y)
+    assert verify(model, X, y).valid
+    model.intercept_ = model.intercept_ + 0.5
+    assert any("intercept_" in problem for problem in verify(model, X, y).problems)
+
+
+def test_other_data_are_not_certified(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert not verify(model, X[::-1], y).valid
+    assert not verify(model, X + 1e-3 * X**2, y).valid
+    assert any("shape" in problem for problem in verify(model, X[:-1], y[:-1]).problems)
+    other = verify(model, X, np.where(y == "alpha", "omega", y))
+    assert not other.valid
+    assert np.isnan(other.upper)
+    assert "labels" in other.problems[0]
+
+
+def loss_extremes(X, y, model, h):
+    """Largest and smallest expected loss over the set, by SciPy on the whole program."""
+    labels = np.searchsorted(model.classes_, y)
+    Phi = reference.phi_vectors(reference.scaled_columns(X), len(model.classes_), model.coding_)
+    tau, lam = reference.tau_and_lambda(Phi, labels, model.radius_)
+    rows = Phi.reshape(-1, Phi.shape[2]).T
+    loss = (1 - h).ravel()
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    values = []
+    for sign in (-1.0, 1.0):
+        found = linprog(
+            sign * loss,
+            A_ub=np.vstack([rows, -rows]),
+            b_ub=np.concatenate([tau + lam, lam - tau]),
+            A_eq=np.ones((1, len(loss))),
+            b_eq=[1.0],
+            method="highs",
+            options=options,
+        )
+        assert found.status == 0
+        values.append(sign * found.fun)
+    return values
+
+
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
+@pytest.mark.parametrize("binary", [True, False])
+def test_worst_cases_are_the_extremes_over_the_set(wide, rule, binary):
+    X, y = wide
+    X = X[:, :60]
+    if binary:
+        X, y = X[y != "gamma"], y[y != "gamma"]
+    model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
+    h = model.predict_proba(X)
+    if rule == "predict":
+        h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, smallest = loss_extremes(X, y, model, h)
+    bounds = worst_case(model, X, y, rule=rule)
+    assert bounds.upper == pytest.approx(largest, abs=1e-7)
+    assert bounds.lower == pytest.approx(smallest, abs=1e-7)
+    assert 0 <= bounds.upper_gap < 1e-6
+    assert 0 <= bounds.lower_gap < 1e-6
+    if rule == "randomized":
+        assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
+    else:
+        assert bounds.upper <= 2.0 * model.worst_case_error_ + 1e-9
+
+
+@pytest.fixture
+def generated(monkeypatch):
+    """Without the interior point the bounds come from constraint generation, to the model's tolerance."""
+    monkeypatch.setattr(worst_case_module, "largest_loss", lambda *problem, **settings: None)
+
+
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
+def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, generated):
+    """The two sides of each program are apart, and what is reported are the sides that are proven."""
+    X, y = wide
+    X = X[:, :60]
+    model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
+    h = model.predict_proba(X)
+    if rule == "predict":
+        h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, smallest = loss_extremes(X, y, model, h)
+    bounds = worst_case(model, X, y, rule=rule)
+    assert bounds.upper - bounds.upper_gap + 1e-3 < largest <= bounds.upper + 1e-9
+    assert bounds.lower - 1e-9 <= smallest < bounds.lower + bounds.lower_gap - 1e-3
+
+
+def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide, generated):
+    X, y = wide
+    X = X[:, :60]
+    model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
+    h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, _ = loss_extremes(X, y, model, h)
+    bound = by_radii(model, X, rule="predict", data=(X, y))
+    assert bound.exceedance.upper == 0.0
+    assert bound.value == bound.worst_case_error >= largest - 1e-9
+    assert worst_case(model, X, y, rule="predict").upper_gap > 1e-3
+
+
+def test_worst_cases_are_those_of_predict_where_scores_tie():
+    rng = np.random.default_rng(8)
+    y = np.concatenate([[0, 1], rng.integers(0, 2, 10)])
+    X = rng.choice([-2.0, 0.0, 2.0], (12, 4))
+    model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
+    h = (model.predict(X)[:, None] == model.classes_).astype(float)
+    largest, smallest = loss_extremes(X, y, model, h)
+    bounds = worst_case(model, X, y, rule="predict")
+    assert bounds.upper == pytest.approx(largest, abs=1e-7)
+    assert bounds.lower == pytest.approx(smallest, abs=1e-7)
+
+
+@pytest.mark.parametrize("offset", [1 / 3, 1e7])
+def test_sparse_columns_far_from_zero_are_certified(offset):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y = np.arange(30) % 2
+        X = np.column_stack([offset + rng.standard_normal((30, 8)) + y[:, None], np.full(30, offset)])
+        model = MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(sparse.csr_array(X), y)
+        assert verify(model, sparse.csr_array(X), y).valid
+        assert 8 not in model.selected_features_
+        assert model.worst_case_error_ == pytest.approx(
+            MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(X, y).worst_case_error_, abs=1e-7
+        )
+
+
+def test_worst_cases_do_not_change_the_model(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    before = model.worst_case_error_, model.coef_.copy(), list(model.history_)
+    worst_case(model, X, y)
+    assert model.worst_case_error_ == before[0]
+    np.testing.assert_array_equal(model.coef_, before[1])
+    assert model.history_ == before[2]
+
+
+def test_worst_cases_say_what_is_wrong(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="rule must be 'predict' or 'randomized', got 'best'"):
+        worst_case(model, X, y, rule="best")
+    with pytest.raises(ValueError, match="y must hold the classes of the model"):
+        worst_case(model, X, np.where(y == "alpha", "omega", y))
+
+
+# What the solver did on its way: no data can confirm it, and no claim rests on it.
+HISTORY = {"converged_", "history_", "n_passes_", "solver_"}
+# Checked as the data come in, with scikit-learn's own errors.
+OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
+# What is said of the others begins with their names.
+FOUND_BY = {"classes_": "the labels are", "coef_": "threshold_", "intercept_": "threshold_"}
+
+
+def changed_a_little(value):
+    """Something of the same kind that is not the same."""
+    if value is None:
+        return 0.5
+    if isinstance(value, str):
+        return "signed" if value == "one-hot" else "one-hot"
+    if isinstance(value, tuple):
+        return (*value, "by hand")
+    if np.ndim(value) == 0:
+        return value + 1 if isinstance(value, int) else value * (1.0 - 1e-6) - 1e-7
+    other = np.array(value)[::-1]
+    return other + 1 if other.dtype.kind in "fi" else other
+
+
+@pytest.mark.parametrize("radius", [1.0, "bootstrap"])
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal):
+    study = make_expression(40, 200, n_informative=5, effect=2.0, correlation=0.9, random_state=0)
+    estimator = MinimaxRiskClassifier(radius=radius, marginal=marginal, random_state=3)
+    model = estimator.fit(study.data, study.target)
+    assert verify(model, study.data, study.target).valid
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    assert {"coverage_", "lambda_", "selected_features_", "radius_seed_", "stages_"} <= fitted
+    # The seed matters to the draws alone, the stages to those who look at them.
+    for name in sorted(fitted - HISTORY - OF_THE_COLUMNS - {"radius_seed_", "stages_"}):
+        other = copy(model)
+        setattr(other, name, changed_a_little(getattr(model, name)))
+        certificate = verify(other, study.data, study.target)
+        assert not certificate.valid, name
+        assert certificate.problems[0].startswith(f"{FOUND_BY.get(name, name)} "), name
+
+
+def test_a_coverage_that_was_written_by_hand_is_named(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier().fit(X, y)
+    model.coverage_ = 0.95
+    (problem,) = verify(model, X, y).problems
+    assert problem == "coverage_ is 0.95, recomputed None"
+
+
+def test_other_draws_are_other_radii():
+    study = make_expression(40, 200, correlation=0.9, random_state=0)
+    model = MinimaxRiskClassifier(radius="bootstrap", random_state=np.random.RandomState(0))
+    model.fit(study.data, study.target)
+    assert verify(model, study.data, study.target).valid
+    model.radius_seed_ += 1
+    assert any("radius_ is" in problem for problem in verify(model, study.data, study.target).problems)
+
+
+def test_a_stage_that_was_changed_is_found(wide):
+    X, y = wide
+    model = MinimaxRiskClassifier(solver="constraint-generation").fit(X, y)
+    model.stages_[0] = replace(model.stages_[0], threshold=model.stages_[0].threshold + 1e-3)
+    assert any("stages_[0]" in problem for problem in verify(model, X, y).problems)

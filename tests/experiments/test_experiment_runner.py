@@ -1,0 +1,414 @@
+"""Cells, their journal, and the processes that run them. The processes are real; each costs a second."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, Cell, EndedError, outcome_of
+from experiments.harness.environment import describe_environment, fingerprint, source_revision
+from experiments.harness.extras import require
+from experiments.harness.journal import Journal, JournalError, plain_rows
+from experiments.harness.progress_bar import show_progress
+from experiments.harness.runner import THREAD_VARIABLES, run_cells
+
+# What each cell does is one of its settings; each leaves a line in a file of its folder.
+SCRIPT = """
+import sys
+from pathlib import Path
+from experiments.harness.journal import Journal
+from experiments.harness.runner import run_cells
+from test_experiment_runner import make_cells, work
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    run_cells(
+        make_cells(folder), work, Journal(folder / "journal.jsonl"), jobs=2, on_outcome=lambda outcome: None,
+        environment="",
+    )
+"""
+
+
+def work(item, settings):
+    with (Path(settings["folder"]) / "executions").open("a") as file:
+        file.write(f"{settings['name']} {os.getpid()}\n")
+    return DEEDS[settings["do"]](settings)
+
+
+def fail(settings):
+    raise KeyError("first\nlast")
+
+
+def wait_for_file(settings):
+    """Until the test gives the word; for ever if it never does."""
+    while not (Path(settings["folder"]) / "go").exists():
+        time.sleep(0.01)
+    return [{"waited": True}]
+
+
+def end_badly(settings):
+    raise EndedError(REFUSED, "not for me", [{"size": 3, "limit": settings.get("limit")}])
+
+
+def count_threads(settings):
+    return [{"threads": max(pool["num_threads"] for pool in threadpool_info())}]
+
+
+DEEDS = {
+    "return": lambda settings: [
+        {"value": np.float64(1.5), "none": math.nan, "most": math.inf, "n": np.int64(2)}
+    ],
+    "fail": fail,
+    "exit": lambda settings: sys.exit(3),
+    "die": lambda settings: os.kill(os.getpid(), signal.SIGKILL),
+    "wait": wait_for_file,
+    "threads": count_threads,
+    "refuse": end_badly,
+    "not rows": lambda settings: 3,
+}
+
+
+def cell(folder, name, do="return", **options):
+    return Cell("test", {"folder": str(folder), "name": name, "do": do}, **options)
+
+
+def make_cells(folder):
+    return [cell(folder, f"quick {k}") for k in range(3)] + [
+        cell(folder, f"slow {k}", "wait") for k in range(3)
+    ]
+
+
+def run(folder, cells, jobs=1, **options):
+    options = {"on_outcome": lambda outcome: None, "environment": "here"} | options
+    return run_cells(cells, work, Journal(folder / "journal.jsonl"), jobs=jobs, **options)
+
+
+def executions(folder):
+    path = folder / "executions"
+    return [tuple(line.rsplit(" ", 1)) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def names(folder):
+    return [name for name, _ in executions(folder)]
+
+
+def until(condition, what, seconds):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def alive(pid):
+    """Whether the process runs; one that nobody has waited for is dead all the same."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+# Cells and journal
+
+
+def test_identity_of_a_cell():
+    first = Cell("table", {"b": 1, "a": "x"}, limit=3)
+    assert first.key == Cell("table", {"a": "x", "b": 1}, limit=9, chain="c").key
+    assert json.loads(first.key) == {"item": "table", "settings": {"a": "x", "b": 1}}
+    assert first.key != Cell("table", {"a": "x", "b": 2}).key
+    with pytest.raises(TypeError, match="'fold' must be a str"):
+        Cell("table", {"fold": [1]})
+    with pytest.raises(ValueError, match="limit must be a positive"):
+        Cell("table", {}, limit=0)
+
+
+def test_what_counts_as_finished(tmp_path):
+    journal = Journal(tmp_path / "new" / "journal.jsonl")
+    one = Cell("t", {}, limit=10)
+    assert not journal.finished(one)
+    with journal.writing():
+        for status, limit, expected in [
+            (OK, None, True),
+            (OK, 99, True),
+            (REFUSED, 10, True),
+            (FAILED, 10, False),
+            (TIME_LIMIT, 10, True),
+            (TIME_LIMIT, 5, True),
+            (TIME_LIMIT, 11, False),
+            (TIME_LIMIT, None, False),
+            (SKIPPED, 10, True),
+            (SKIPPED, 11, False),
+        ]:
+            journal.append(outcome_of(one, status))
+            assert journal.finished(Cell("t", {}, limit=limit)) is expected, (status, limit)
+    assert Journal(journal.path).outcomes() == [outcome_of(one, SKIPPED)]
+
+
+def test_rows_come_back_as_they_went(tmp_path):
+    rows = plain_rows(
+        [{"nan": math.nan, "inf": -math.inf, "int": np.int64(3), "array": np.array([0.1, np.nan])}]
+    )
+    assert rows == [{"nan": None, "inf": -math.inf, "int": 3, "array": [0.1, None]}]
+    journal = Journal(tmp_path / "journal.jsonl")
+    with journal.writing():
+        journal.append(outcome_of(Cell("é", {}), OK, rows=rows))
+    assert Journal(journal.path).outcomes()[0].rows == rows
+    with pytest.raises(TypeError, match="list of dicts"):
+        plain_rows([1])
+    with pytest.raises(TypeError, match="got a set"):
+        plain_rows([{"a": {1}}])
+
+
+def test_torn_last_line_is_cut(tmp_path):
+    journal = Journal(tmp_path / "journal.jsonl")
+    with journal.writing():
+        journal.append(outcome_of(Cell("a", {}), OK))
+    whole = journal.path.read_bytes()
+    journal.path.write_bytes(whole + b'{"key": "half')
+    again = Journal(journal.path)
+    assert [outcome.item for outcome in again.outcomes()] == ["a"]
+    with again.writing():
+        again.append(outcome_of(Cell("b", {}), OK))
+    assert [outcome.item for outcome in Journal(journal.path).outcomes()] == ["a", "b"]
+    assert journal.path.read_bytes().startswith(whole)
+
+
+@pytest.mark.parametrize("damage", [b"{half\n", b'{"key": "other"}\n', b"[]\n", b"\xff\n", b"\n"])
+def test_damaged_line_is_named(tmp_path, damage):
+    journal = Journal(tmp_path / "journal.jsonl")
+    with journal.writing():
+        journal.append(outcome_of(Cell("a", {}), OK))
+    line = journal.path.read_bytes()
+    journal.path.write_bytes(line + damage + line)
+    with pytest.raises(JournalError, match=r"journal\.jsonl: expected line 2"):
+        Journal(journal.path)
+
+
+def test_one_writer_at_a_time(tmp_path):
+    first, second = (Journal(tmp_path / "journal.jsonl") for _ in range(2))
+    with first.writing():
+        with pytest.raises(JournalError, match="Another run is using the folder"), second.writing():
+            pass
+        first.append(outcome_of(Cell("a", {}), OK))
+    with pytest.raises(RuntimeError, match="only be appended within"):
+        first.append(outcome_of(Cell("a", {}), OK))
+    with second.writing():
+        assert second.finished(Cell("a", {}))
+
+
+# Runs
+
+
+def test_outcomes_are_journalled_and_not_repeated(tmp_path):
+    seen = []
+    variables = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    cells = [cell(tmp_path, "value"), cell(tmp_path, "threads", "threads"), cell(tmp_path, "again")]
+
+    def check_journal(outcome):
+        assert Journal(tmp_path / "journal.jsonl").outcomes()[-1] == outcome
+        seen.append(outcome)
+
+    outcomes = run(tmp_path, cells, on_outcome=check_journal)
+    assert [outcome.status for outcome in outcomes] == [OK] * 3
+    assert outcomes[0].rows == [{"value": 1.5, "none": None, "most": math.inf, "n": 2}]
+    assert outcomes[1].rows == [{"threads": 1}]
+    assert outcomes[0].environment == "here"
+    assert outcomes == seen
+    assert len({pid for _, pid in executions(tmp_path)}) == 1, "one worker runs all"
+    assert {name: os.environ.get(name) for name in THREAD_VARIABLES} == variables
+
+    assert run(tmp_path, cells[::-1], on_outcome=check_journal) == outcomes[::-1]
+    assert len(seen) == len(executions(tmp_path)) == 3
+
+
+def test_failures_do_not_end_a_run_and_are_tried_again(tmp_path):
+    deeds = ["fail", "die", "exit", "not rows", "return"]
+    cells = [cell(tmp_path, do, do, limit=30) for do in deeds]
+    outcomes = run(tmp_path, cells)
+    assert [outcome.status for outcome in outcomes] == [FAILED] * 4 + [OK]
+    assert outcomes[0].detail == r"KeyError: 'first\nlast'"
+    assert (
+        outcomes[1].detail == "the worker process ended with exit code -9 (killed, as when memory runs out)"
+    )
+    assert outcomes[2].detail == "SystemExit: 3"
+    assert "list of dicts" in outcomes[3].detail
+    run(tmp_path, cells[:1] + cells[-1:])
+    assert sorted(names(tmp_path)) == sorted([*deeds, "fail"])
+
+
+def test_work_may_say_how_its_cell_ended(tmp_path):
+    refused = cell(tmp_path, "refused", "refuse", limit=30)
+    (outcome,) = run(tmp_path, [refused])
+    assert (outcome.status, outcome.detail) == (REFUSED, "not for me")
+    assert outcome.rows == [{"size": 3, "limit": None}]
+    assert run(tmp_path, [refused]) == [outcome]
+    assert names(tmp_path) == ["refused"]
+
+
+def test_work_may_keep_its_limit_itself(tmp_path):
+    """Then nobody stops it, and it has as many threads as it would have alone."""
+    cells = [cell(tmp_path, do, do, limit=1e-9) for do in ("refuse", "threads")]
+    refused, threads = run(tmp_path, cells, limit_within=True, one_thread=False)
+    assert refused.rows == [{"size": 3, "limit": 1e-9}]
+    count = "max(pool['num_threads'] for pool in threadpoolctl.threadpool_info())"
+    alone = f"import scipy.linalg, threadpoolctl; print({count})"
+    told = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, check=True)
+    assert threads.rows == [{"threads": int(told.stdout)}]
+
+
+def test_time_limit_cuts_the_chain(tmp_path):
+    # The steps that return have time enough on a busy machine too.
+    deeds = [("return", 60), ("wait", 1), ("return", 60)]
+    chain = [cell(tmp_path, f"step {k}", do, limit=limit, chain="c") for k, (do, limit) in enumerate(deeds)]
+    cells = [*chain, cell(tmp_path, "free")]
+    outcomes = run(tmp_path, cells)
+    assert [outcome.status for outcome in outcomes] == [OK, TIME_LIMIT, SKIPPED, OK]
+    assert outcomes[1].detail == "stopped after 1 s"
+    assert (outcomes[1].seconds, outcomes[1].limit) == (1, 1)
+    assert not alive(dict(executions(tmp_path))["step 1"])
+
+    before = executions(tmp_path)
+    assert run(tmp_path, cells) == outcomes
+    assert executions(tmp_path) == before
+
+    # With more time the slow cell gets through, and the one after it is no longer skipped, although its own
+    # limit is what it was.
+    (tmp_path / "go").touch()
+    longer = [chain[0], cell(tmp_path, "step 1", "wait", limit=30, chain="c"), chain[2]]
+    assert [outcome.status for outcome in run(tmp_path, longer)] == [OK] * 3
+    assert names(tmp_path)[len(before) :] == ["step 1", "step 2"]
+
+
+def test_chains_are_in_order_with_several_workers(tmp_path):
+    cells = [cell(tmp_path, f"{chain} {k}", chain=chain) for k in range(4) for chain in "ab"]
+    run(tmp_path, cells, jobs=2)
+    done = names(tmp_path)
+    assert [name for name in done if name[0] == "a"] == [f"a {k}" for k in range(4)]
+    assert [name for name in done if name[0] == "b"] == [f"b {k}" for k in range(4)]
+
+
+def import_nothing():
+    raise ImportError("no such module")
+
+
+def test_workers_that_cannot_start(tmp_path):
+    with pytest.raises(RuntimeError, match="worker processes could not start"):
+        run(tmp_path, [cell(tmp_path, "value")], warm_up=import_nothing)
+
+
+def sleep_a_little():
+    time.sleep(2.2)
+
+
+def test_time_limit_does_not_count_the_start(tmp_path):
+    (outcome,) = run(tmp_path, [cell(tmp_path, "value", limit=2)], warm_up=sleep_a_little)
+    assert outcome.status == OK
+
+
+def test_requests_that_make_no_sense(tmp_path):
+    with pytest.raises(ValueError, match="jobs must be at least 1"):
+        run(tmp_path, [], jobs=0)
+    with pytest.raises(ValueError, match="Expected distinct cells"):
+        run(tmp_path, [cell(tmp_path, "a"), cell(tmp_path, "a", limit=3)])
+    assert run(tmp_path, []) == []
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
+def test_killed_run_loses_nothing_and_repeats_nothing(tmp_path, blow):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    with subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": paths},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        try:
+            until(lambda: {"slow 0", "slow 1"} <= set(names(tmp_path)), "the slow cells did not start", 60)
+            parent.send_signal(blow)
+            parent.wait(30)
+        finally:
+            parent.kill()
+        until(lambda: not any(alive(pid) for _, pid in executions(tmp_path)), "workers are left over", 10)
+        assert ("KeyboardInterrupt" in parent.stderr.read()) is (blow == signal.SIGINT)
+    finished = {outcome.settings["name"] for outcome in Journal(tmp_path / "journal.jsonl").outcomes()}
+    assert finished == {"quick 0", "quick 1", "quick 2"}
+
+    (tmp_path / "go").touch()
+    run(tmp_path, make_cells(tmp_path))
+    outcomes = Journal(tmp_path / "journal.jsonl").outcomes()
+    assert {outcome.settings["name"]: outcome.status for outcome in outcomes} == {
+        one.settings["name"]: OK for one in make_cells(tmp_path)
+    }
+    expected = [*(f"quick {k}" for k in range(3)), "slow 0", "slow 0", "slow 1", "slow 1", "slow 2"]
+    assert sorted(names(tmp_path)) == expected, "only what was interrupted ran twice"
+
+
+# What a user sees
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress():
+    good = outcome_of(Cell("table2", {"data": "Colon"}), OK, seconds=1.234)
+    bad = outcome_of(Cell("table2", {"data": "Arcene"}), FAILED, detail="MemoryError")
+    lines = io.StringIO()
+    with show_progress(5, 2, "table2", lines) as tell:
+        tell(good)
+        tell(bad)
+    assert lines.getvalue().splitlines() == [
+        "[3/5] table2 data=Colon: ok, 1.23 s",
+        "[4/5] table2 data=Arcene: failed (MemoryError)",
+    ]
+    terminal = Terminal()
+    with show_progress(5, 3, "table2", terminal) as tell:
+        tell(good)
+        tell(bad)
+    assert "5/5" in terminal.getvalue()
+    assert "Arcene: failed (MemoryError)" in terminal.getvalue()
+    assert "Colon" not in terminal.getvalue()
+
+
+def test_missing_package_says_how_to_get_it():
+    with pytest.raises(ImportError, match="--group reproduce"):
+        require("no_such_package_anywhere")
+
+
+def test_environment(tmp_path):
+    description = describe_environment()
+    assert {"numpy", "scipy", "scikit-learn", "highspy"} <= set(description["packages"])
+    assert description["cores"] == os.cpu_count()
+    assert str(Path.home()) not in json.dumps(description)
+    assert fingerprint(description) == fingerprint(dict(reversed(description.items())))
+    assert fingerprint(description) != fingerprint(description | {"cores": 1000})
+    assert source_revision(tmp_path) is None
+
+
+def test_revision_of_a_checkout(tmp_path):
+    def git(*arguments):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    (tmp_path / "known").touch()
+    (tmp_path / "installed").mkdir()
+    (tmp_path / "installed" / "unknown").touch()
+    git("add", "known")
+    git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-m", "first")
+    clean = source_revision(tmp_path)
+    (tmp_path / "known").write_text("changed")
+    assert source_revision(tmp_path) == f"{clean}-dirty"
+    assert source_revision(tmp_path / "installed") is None

@@ -1,0 +1,816 @@
+"""The experiments on guarantees: laws, true moments, a small run of each item, and claims that can fail."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import StratifiedKFold
+
+from experiments.__main__ import app, default_folder, main
+from experiments.guarantees import (
+    bounds_together,
+    coverage,
+    noise_floor,
+    permutation_clock,
+    permutation_time,
+    radii_and_truth,
+    radius_rules,
+    smallest_bound,
+)
+from experiments.guarantees import false_selections as stability
+from experiments.guarantees import path_and_fits as path
+from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
+from experiments.harness.cells import blocks
+from experiments.harness.child import Story
+from experiments.harness.settings import QUICK, Settings
+from experiments.harness.sources import Sources
+from experiments.harness.summary import item_text, read_csv, text_again, write_summary
+from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
+from experiments.suites import EVERY_ITEM, SUITES
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    minimax_risk_path,
+    permutation_test,
+    worst_case,
+)
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import CoverageWarning
+from minimaxrisk.guarantees import covering_radii
+from problems import by_radii, excess_on
+from tests.in_process import (
+    cells_in_this_process,
+    few_wines,
+    figures_without_layout,
+    module_in_this_process,
+    wine_with_few_samples,
+)
+
+TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound")
+
+
+# All items, as small as the command lets them be.
+SMALL = (
+    "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
+    "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
+    "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --set "
+    "test_permutations=9 --set coverage_samples=20 --set coverage_features=20 --set stability_subsamples=4 "
+    "--jobs 1"
+)
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory):
+    """Within this process, on few samples, and with three folds wherever models are cross-fitted."""
+    out = tmp_path_factory.mktemp("guarantees")
+    with (
+        cells_in_this_process(),
+        wine_with_few_samples(),
+        figures_without_layout(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(permutation_time, "run_module", module_in_this_process)
+        patch.setattr(permutation_clock, "N_FITS", 1)
+        patch.setattr(
+            covering_radii, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
+        )
+        assert main(["guarantees", "--out", str(out), *SMALL.split()]) == 0
+    return out
+
+
+@pytest.mark.slow
+def test_every_item_runs_in_worker_processes(tmp_path):
+    assert main(["guarantees", "--out", str(tmp_path), *SMALL.split()]) == 0
+    for name in GUARANTEE_ITEMS:
+        assert {row["status"] for row in read_csv(tmp_path / name / f"{name}.csv")} == {"ok"}
+
+
+def test_every_item_writes_its_table_figures_and_the_summary(small_run):
+    summary = (small_run / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("# What the guarantees are worth\n")
+    assert "paper's experiments" not in summary
+    for name, item in GUARANTEE_ITEMS.items():
+        assert f"## {item.title}" in summary
+        rows = read_csv(small_run / name / f"{name}.csv")
+        assert {row["status"] for row in rows} == {"ok"}
+        # The page says nothing that does not follow from the CSV.
+        assert text_again(small_run / name, item) in summary
+        # Some are tables alone.
+        assert list((small_run / name).glob("*.svg")) or name in TABLES_ALONE
+    assert "(paper:" not in summary
+
+
+def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
+    def rows_of(name):
+        return read_csv(small_run / name / f"{name}.csv")
+
+    data_sets = [(row["law"], row["repetition"], row["rule"]) for row in rows_of("coverage")]
+    assert sorted(data_sets) == sorted(product(coverage.CASES, range(1), coverage.RULES))
+    tests = [(row["part"], row["test"], row["n_permutations"]) for row in rows_of("noise-floor")]
+    simulated = [(part, test, 9) for part in ("noise", "signal") for test in range(2)]
+    assert tests == [*simulated, ("data", None, 9)]
+    (timed,) = rows_of("permutation-time")
+    assert {"fit_seconds", "cold_seconds", "warm_seconds", "alone_seconds"} <= set(timed)
+    fits = [(row["radius"], row["fold"]) for row in rows_of("radius-rules")]
+    assert fits == list(product((1.0, 2.0, 3.0, "bootstrap", "bonferroni"), (None, 0, 1)))
+    assert [(row["part"], row["radius"]) for row in rows_of("path")] == [
+        ("grid", None),
+        ("grid", 0.5),
+        ("grid", 5.0),
+        ("breakpoints", None),
+    ]
+    selections = [(row["part"], row["setting"], row["repetition"]) for row in rows_of("stability")]
+    assert selections == [
+        (part, setting, number)
+        for part, number in (("data", None), ("simulated", 0))
+        for setting in stability.SETTINGS
+    ]
+
+
+def test_simulated_items_use_no_data_sets_whatever_the_caller_chooses(small_run):
+    text = text_again(small_run / "coverage", GUARANTEE_ITEMS["coverage"])
+    assert "wine" not in text
+    assert "Data sets:" not in text
+    assert "None of the paper's data" not in text
+    assert "Data sets: wine." in text_again(small_run / "noise-floor", GUARANTEE_ITEMS["noise-floor"])
+
+
+def test_the_command_knows_every_item_and_suite():
+    pages = {"page", "large-data-page"}
+    assert {command.name for command in app.registered_commands} == {*EVERY_ITEM, *SUITES, *pages}
+    suites = (PAPER_ITEMS, GUARANTEE_ITEMS, ACCURACY_ITEMS, RIVAL_ITEMS, SCALE_ITEMS)
+    assert len(EVERY_ITEM) == sum(len(items) for items in suites)
+    assert not set(EVERY_ITEM) & set(SUITES)
+
+
+def test_a_folder_with_both_suites_shows_both(tmp_path):
+    for name in ("epsilon", "coverage"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.md").write_text(f"## report of {name}\n", encoding="utf-8")
+    write_summary(tmp_path, SUITES.values())
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    places = [
+        summary.index(part)
+        for part in (
+            SUITES["paper"].introduction,
+            "report of epsilon",
+            SUITES["guarantees"].introduction,
+            "report of coverage",
+        )
+    ]
+    assert places == sorted(places)
+    for name in ("paper", "guarantees"):
+        committed = default_folder(name, quick=False) / "summary.md"
+        assert committed.read_text(encoding="utf-8").startswith(SUITES[name].introduction)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"confidence": 1.0}, "confidence must be a probability below 1, got 1.0"),
+        ({"coverage_samples": 19}, "coverage_samples must be at least 20"),
+        ({"coverage_features": 19}, "coverage_features must be at least 20"),
+        ({"noise_tests": 0}, "noise_tests must be positive"),
+        ({"path_radii": 1}, "path_radii must be at least 2, one for each end, got 1"),
+        (
+            {"stability_subsamples": 25},
+            "stability_subsamples must be even, since halves come in pairs, got 25",
+        ),
+        ({"stability_repetitions": 0}, "stability_repetitions must be positive"),
+    ],
+)
+def test_wrong_sizes_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**settings)
+
+
+def test_the_sizes_are_no_difference_from_the_paper():
+    settings = Settings(folds=3, noise_tests=7)
+    for item in GUARANTEE_ITEMS.values():
+        text = item_text(item, item.report(settings, Sources(("wine",)), []), settings, Sources(("wine",)))
+        assert "not those of the paper's text" not in text
+
+
+def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
+    X, y = few_wines()
+    rows = [
+        row for row in read_csv(small_run / "bounds" / "bounds.csv") if row["bound"] != "cross-validation"
+    ]
+    found = {row["bound"]: row for row in rows}
+    assert list(found) == list(bounds_together.BOUNDS)
+    assert {(row["dataset"], row["confidence"], row["seed"]) for row in rows} == {("wine", 0.95, 0)}
+    # 17 of 44 samples are of the largest of three classes.
+    assert stats.binom.cdf(27, 44, found["majority class"]["value"]) == pytest.approx(0.05 / 3)
+    logistic = found["hold-out, L1 logistic"]
+    assert stats.binom.cdf(logistic["n_errors"], 22, logistic["value"]) == pytest.approx(0.05)
+    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.975, marginal="empirical")
+    with pytest.warns(CoverageWarning):
+        model.fit(X, y)
+    by_hand = by_radii(model, data=(X, y), n_folds=3, confidence=0.975)
+    assert found["randomized, empirical"]["value"] == by_hand.value
+    report = bounds_together.report(Settings(), Sources(("wine",)), rows)
+    smallest = min(found, key=lambda name: found[name]["value"])
+    assert report.claims[1].evidence == f"Smallest: wine: {smallest}."
+    assert report.tables[0].lines[0].count(f"**{found[smallest]['value']:.3f}**") == 1
+
+
+def test_the_smallest_bound_is_held_against_the_error_of_its_own_model():
+    settings = {"law": "independent", "n_samples": 60, "fit": "s = 1", "count": 2, "seed": 0}
+    (row,) = smallest_bound.work({**settings, "confidence": 0.9})
+    assert (row["hold-out"], row["radii"], row["majority class"]) == (2, 0, 0)
+    assert 0.0 < row["error"] < row["bound"] < 0.5
+    # A level of nearly nothing makes the limit of a hold-out zero where no error was counted.
+    (row,) = smallest_bound.work({**settings, "confidence": 1e-9})
+    assert row["n_wrong"] > 0
+    (noise,) = smallest_bound.work({**settings, "law": "noise", "confidence": 0.9})
+    assert noise["error"] == 0.5
+
+
+@pytest.mark.parametrize(("n_wrong", "words"), [(2, "holds"), (30, "does not hold")])
+def test_the_claim_on_the_smallest_bound_can_fail(n_wrong, words):
+    row = {"law": "noise", "n_samples": 60, "fit": "s = 1", "count": 100, "n_wrong": n_wrong, "status": "ok"}
+    row |= {"bound": 0.5, "error": 0.5, "hold-out": 100, "radii": 0, "majority class": 0}
+    (claim,) = smallest_bound.report(Settings(), Sources(()), [row]).claims
+    assert claim.verdict == words
+
+
+@pytest.mark.parametrize("law", radii_and_truth.CASES)
+def test_radii_beside_the_truth_are_those_of_a_fit(law, monkeypatch):
+    """The means of the law against lambda_ of a model, data set by data set."""
+    drawn = []
+    real = radii_and_truth.check_training_data
+    monkeypatch.setattr(
+        radii_and_truth,
+        "check_training_data",
+        lambda model, X, y, **options: drawn.append((X, y, options)) or real(model, X, y, **options),
+    )
+    settings = {"law": law, "n_samples": 20, "n_columns": 30, "count": 5, "confidence": 0.5, "seed": 1}
+    (row,) = radii_and_truth.work(settings)
+    positive, covered = radii_and_truth.CASES[law].weighted_positive, []
+    for X, y, options in drawn:
+        model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=500, confidence=0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y, **options)
+        p = options["sample_weight"] if options["sample_weight"] is not None else np.ones(len(y))
+        p = p / p.sum()
+        centre = p @ X
+        scale = np.sqrt(p @ (X - centre) ** 2)
+        varies = scale > 0
+        means = np.array([np.zeros(30), np.where(np.arange(30) < 2, 1.0, 0.0)])
+        truth = (1 - positive) * (means[0] - centre) - positive * (means[1] - centre)
+        held = np.abs(model.tau_[0, 1:] - truth / np.where(varies, scale, 1.0)) <= model.lambda_[0, 1:]
+        frequency = abs(model.tau_[0, 0] - (1 - 2 * positive)) <= model.lambda_[0, 0]
+        covered.append(held[varies].all() and frequency)
+    assert row["coverage"] == pytest.approx(np.mean(covered))
+    assert row["n_sets"] == len(drawn)
+
+
+def test_blocks_cover_everything_once():
+    assert blocks(45, 20) == [(0, 20), (20, 20), (40, 5)]
+    assert blocks(20, 20) == [(0, 20)]
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_class_means_are_those_of_large_samples(name):
+    law = make_law(name, 30, 3)
+    X, y = law.sample(100_000, 5)
+    assert y.mean() == pytest.approx(law.positive, abs=0.01)
+    for label in (0, 1):
+        own = X[y == label]
+        standard_error = own.std(axis=0) / np.sqrt(len(own))
+        assert (np.abs(own.mean(axis=0) - law.class_means[label]) < 5.0 * standard_error).all()
+    informative = np.any(law.class_means[0] != law.class_means[1], axis=None)
+    assert informative
+
+
+def test_laws_are_what_their_names_say():
+    X, _ = make_law("correlated", 30, 0).sample(5000, 0)
+    noise = np.corrcoef(X[:, np.ptp(make_law("correlated", 30, 0).class_means, axis=0) == 0].T)
+    assert np.abs(noise - 0.9)[~np.eye(len(noise), dtype=bool)].max() < 0.03
+    X, _ = make_law("independent", 30, 0).sample(5000, 0)
+    noise = np.corrcoef(X[:, np.ptp(make_law("independent", 30, 0).class_means, axis=0) == 0].T)
+    assert np.abs(noise - np.eye(len(noise))).max() < 0.1
+    X, _ = make_law("lognormal", 30, 0).sample(5000, 0)
+    assert X.min() > 0.0
+    X, _ = make_law("rare binary", 30, 0).sample(5000, 0)
+    assert set(np.unique(X)) == {0.0, 1.0}
+    rare = make_law("rare binary", 30, 0).class_means[0]
+    assert 0.005 <= rare.min() <= rare.max() <= 0.05
+
+
+def test_true_moments_are_those_of_an_enumerated_law():
+    """Three binary features and the label: sixteen cases, whose probabilities are known."""
+    law = BinaryLaw(np.array([[0.1, 0.5, 0.3], [0.4, 0.5, 0.9]]), 0.3)
+    X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    # The last column is constant in the sample.
+    scale = np.array([X[:, 0].std(), X[:, 1].std(), np.inf])
+    expected = np.zeros(4)
+    for y, *x in product((0, 1), repeat=4):
+        p = law.frequencies[y]
+        probability = (0.7, 0.3)[y] * np.prod(np.where(x, p, 1.0 - p))
+        seen = (np.array(x, dtype=float) - X.mean(axis=0)) / scale
+        expected += probability * (1, -1)[y] * np.array([1.0, *seen])
+    np.testing.assert_allclose(coverage.true_moments(law, X)[0], expected, atol=1e-14)
+    assert expected[3] == 0.0
+
+
+def test_true_moments_of_the_sample_itself_are_tau():
+    """As the library sees the features: signs, scales and the intercept's place agree."""
+    X, y = make_law("rare binary", 200, 1).sample(50, 2)
+    assert (np.ptp(X, axis=0) == 0.0).any()
+    sample = BinaryLaw(np.stack([X[y == k].mean(axis=0) for k in (0, 1)]), float(y.mean()))
+    model = MinimaxRiskClassifier().fit(X, y)
+    np.testing.assert_allclose(coverage.true_moments(sample, X), model.tau_, atol=1e-12)
+    each = MinimaxRiskClassifier(coding="one-hot").fit(X, y)
+    np.testing.assert_allclose(coverage.true_moments(sample, X, "one-hot"), each.tau_, atol=1e-12)
+
+
+CELL = {"first": 3, "count": 1, "n_cross_fits": 1, "n_samples": 50, "n_columns": 60, "confidence": 0.9}
+CELL |= {"seed": 1}
+
+
+@pytest.fixture(scope="module")
+def coverage_rows():
+    """One data set of the independent law."""
+    return coverage.work(CELL | {"law": "independent"})
+
+
+def the_data_set(law="independent"):
+    settings = CELL | {"law": law}
+    X, y = make_law(law, 60, 1).sample(50, coverage._seed(settings, coverage.SAMPLE, 3))
+    return X, y, make_law(law, 60, 1).sample(coverage.N_NEW, coverage._seed(settings, coverage.NEW, 3))[0]
+
+
+def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
+    X, y, new = the_data_set()
+    assert [(row["rule"], row["repetition"]) for row in coverage_rows] == [
+        ("bootstrap", 3),
+        ("bonferroni", 3),
+    ]
+    for row in coverage_rows:
+        model = MinimaxRiskClassifier(radius=row["rule"], confidence=0.9).fit(X, y)
+        assert row["factor"] == model.radius_
+        assert row["worst_case_error"] == model.worst_case_error_
+        assert row["guaranteed_error"] == by_radii(model, new).value > row["worst_case_error"]
+        assert row["exceedance"] == pytest.approx(excess_on(model, new), rel=1e-12)
+        assert row["argmax_worst_case_error"] == worst_case(model, X, y, rule="predict").upper
+        of_predict = by_radii(model, new, rule="predict", data=(X, y))
+        assert row["argmax_guaranteed_error"] == of_predict.value
+        again = by_radii(model, data=(X, y))
+        assert row["cross_fitted_exceedance"] == again.exceedance.mean
+        assert row["cross_fitted_guaranteed_error"] == again.value
+        assert row["warned"] is False
+
+
+def test_the_needed_factor_is_where_the_set_begins_to_cover(coverage_rows):
+    law, (X, y, _) = make_law("independent", 60, 1), the_data_set()
+    (needed,) = {round(row["needed_factor"], 9) for row in coverage_rows}
+    for factor, covered in ((needed * (1 + 1e-6), True), (needed * (1 - 1e-6), False)):
+        model = MinimaxRiskClassifier(radius=factor).fit(X, y)
+        off = np.abs(coverage.true_moments(law, X) - model.tau_)
+        assert (off <= model.lambda_).all() == covered
+    # With hardly any confidence the radii are too small.
+    rows = coverage_rows + coverage.work(CELL | {"law": "independent", "confidence": 0.01, "n_cross_fits": 0})
+    assert [row["covered"] for row in rows] == [True, True, False, False]
+    assert [row["needed_factor"] <= row["factor"] for row in rows] == [True, True, False, False]
+
+
+def test_true_errors_are_exact_up_to_chance(coverage_rows):
+    law, (X, y, _) = make_law("independent", 60, 1), the_data_set()
+    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
+    row = coverage_rows[0]
+    exact = law.error(model.coef_, model.intercept_)
+    chance = np.sqrt(exact * (1.0 - exact) / coverage.N_TRUTH)
+    assert row["argmax_true_error"] == pytest.approx(exact, abs=4.0 * chance)
+    others, labels = law.sample(50_000, 77)
+    right = model.predict_proba(others)[np.arange(len(labels)), labels]
+    assert row["true_error"] == pytest.approx(1.0 - right.mean(), abs=0.01)
+    assert abs(row["true_error"] - row["argmax_true_error"]) > 0.02
+
+
+def test_warnings_are_recorded_and_cross_fits_counted():
+    rows = coverage.work(CELL | {"law": "lognormal", "n_cross_fits": 0})
+    assert [row["warned"] for row in rows] == [True, True]
+    assert all("cross_fitted_exceedance" not in row for row in rows)
+    X, y, _ = the_data_set("lognormal")
+    with pytest.warns(CoverageWarning):
+        MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
+
+
+def test_cross_fits_are_those_of_the_first_data_sets():
+    settings = Settings(coverage_repetitions=70, coverage_cross_fits=50)
+    cells = [cell.settings for cell in coverage.plan(settings, Sources(()))]
+    own = [(c["first"], c["count"], c["n_cross_fits"]) for c in cells if c["law"] == "correlated"]
+    assert own == [(0, 20, 20), (20, 20, 20), (40, 20, 10), (60, 10, 0)]
+
+
+def test_a_permutation_test_does_not_depend_on_its_block():
+    cell = {"seed": 2, "part": "signal", "n_permutations": 9}
+    both = noise_floor.work(cell | {"first": 4, "count": 2})
+    (second,) = noise_floor.work(cell | {"first": 5, "count": 1})
+    assert both[1] == second
+    assert both[0]["statistic"] != second["statistic"]
+    (noise,) = noise_floor.work(cell | {"part": "noise", "first": 5, "count": 1})
+    assert noise["statistic"] > second["statistic"]
+
+
+def test_the_noise_floor_of_data_is_that_of_the_permutation_test():
+    X, y = load_wine(return_X_y=True)
+    (row,) = noise_floor.work({"part": "data", "dataset": "wine", "n_permutations": 19, "seed": 4})
+    test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=4)
+    assert (row["statistic"], row["pvalue"]) == (test.statistic, test.pvalue)
+    assert (row["null_05"], row["null_50"]) == (test.noise_floor[0.05], test.noise_floor[0.5])
+
+
+def test_a_measurement_that_fails_says_why(monkeypatch):
+    def fail(module, *arguments):
+        return Story([], 1, f"ValueError: {module} {' '.join(arguments)}")
+
+    monkeypatch.setattr(permutation_time, "run_module", fail)
+    reason = r"ended with 1: ValueError: experiments\.guarantees\.permutation_clock nowhere 9 4"
+    with pytest.raises(RuntimeError, match=reason):
+        permutation_time.work({"dataset": "nowhere", "n_permutations": 9, "seed": 4})
+
+
+def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
+    study = make_expression(60, 80, n_informative=5, effect=1.5, random_state=3)
+    X, y = study.data, study.target
+    monkeypatch.setattr(radius_rules, "load_source", lambda name: (X, y))
+    cell = {"dataset": "hard", "radius": "bootstrap", "confidence": 0.9}
+    (whole,) = radius_rules.work(cell | {"fold": None})
+    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
+    assert (whole["factor"], whole["worst_case_error"]) == (model.radius_, model.worst_case_error_)
+    assert whole["guaranteed_error"] == by_radii(model, data=(X, y)).value
+    (fold,) = radius_rules.work(cell | {"fold": 1, "folds": 3, "seed": 5})
+    train, test = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))[1]
+    model.fit(X[train], y[train])
+    assert fold["error"] == np.mean(model.predict(X[test]) != y[test])
+    right = model.predict_proba(X[test])[np.arange(len(test)), y[test]]
+    assert fold["randomized_error"] == pytest.approx(1.0 - right.mean())
+    with warnings.catch_warnings():
+        # That of a plain number with more features than samples is another one.
+        warnings.simplefilter("always")
+        (plain,) = radius_rules.work(cell | {"radius": 2.0, "fold": None})
+    assert (plain["factor"], plain["warned"]) == (2.0, False)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
+def test_rows_of_the_path_are_what_one_computes_by_hand():
+    X, y = load_breast_cancer(return_X_y=True)
+    cost, *rows = path.work({"dataset": "breast_cancer", "part": "grid", "n_radii": 3, "n_times": 2})
+    radii = [0.5, np.sqrt(2.5), 5.0]
+    by_hand = minimax_risk_path(X, y, radii)
+    fits = [MinimaxRiskClassifier(radius=s).fit(X, y) for s in radii]
+    assert [row["radius"] for row in rows] == pytest.approx(radii)
+    for name, expected in (
+        ("worst_case_error", by_hand.worst_case_error),
+        ("lower", by_hand.lower),
+        ("n_features", by_hand.n_features),
+        ("fitted_worst_case_error", [model.worst_case_error_ for model in fits]),
+    ):
+        np.testing.assert_allclose([row[name] for row in rows], expected, rtol=1e-9)
+    assert (cost["n_samples"], cost["n_columns"], cost["n_classes"]) == (569, 30, 2)
+    assert cost["path_passes"] == by_hand.n_passes
+    assert cost["fits_passes"] == sum(model.n_passes_ for model in fits)
+
+
+def test_breakpoints_are_counted_with_two_classes_only():
+    X, y = load_breast_cancer(return_X_y=True)
+    (two,) = path.work({"dataset": "breast_cancer", "part": "breakpoints", "n_times": 1})
+    assert two["n_breakpoints"] == len(minimax_risk_path(X, y, [0.5, 5.0], breakpoints=True).breakpoints) > 9
+    (three,) = path.work({"dataset": "wine", "part": "breakpoints", "n_times": 1})
+    assert three["n_breakpoints"] is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "estimator", "max_features"),
+    [
+        ("default", None, None),
+        ("max_features = 20", None, 20),
+        ("radius = 2", MinimaxRiskClassifier(radius=2.0), None),
+    ],
+)
+def test_a_row_of_stability_is_what_one_computes_by_hand(monkeypatch, setting, estimator, max_features):
+    study = make_expression(60, 200, n_informative=5, effect=1.5, random_state=3)
+    monkeypatch.setattr(stability, "load_source", lambda name: (study.data, study.target))
+    cell = {"part": "data", "dataset": "hard", "setting": setting, "n_subsamples": 6, "seed": 4}
+    (row,) = stability.work(cell)
+    selector = MinimaxRiskSelector(
+        estimator, max_features=max_features, stability=True, n_subsamples=6, random_state=4
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector.fit(study.data, study.target)
+    bounds = selector.false_selection_bounds_
+    assert row["average_selected"] == selector.average_selected_
+    assert row["n_kept"] == selector.get_support().sum()
+    assert row["shah_samworth"] == pytest.approx(bounds.shah_samworth, nan_ok=True)
+    assert row["meinshausen_buhlmann"] == bounds.meinshausen_buhlmann
+
+
+def test_a_simulated_selection_does_not_depend_on_its_block(monkeypatch):
+    monkeypatch.setattr(stability, "N_FEATURES", 100)
+    cell = {"part": "simulated", "setting": "default", "n_subsamples": 4, "seed": 2}
+    both = stability.work(cell | {"first": 4, "count": 2})
+    (second,) = stability.work(cell | {"first": 5, "count": 1})
+    assert both[1] | {"seconds": 0.0} == second | {"seconds": 0.0}
+    assert both[0]["average_selected"] != second["average_selected"]
+    for row in both:
+        assert row["n_informative"] + row["n_false"] == row["n_kept"]
+        # Few halves keep columns of both kinds.
+        assert min(row["n_informative"], row["n_false"]) > 0
+    monkeypatch.setattr(stability, "EFFECT", 0.0)
+    (nothing,) = stability.work(cell | {"first": 5, "count": 1})
+    assert nothing["n_informative"] < second["n_informative"]
+
+
+def ok(**values):
+    return {"status": "ok", "limit": None, "detail": "", **values}
+
+
+def verdicts(module, settings, rows, names=("A",)):
+    report = module.report(settings, Sources(names), rows)
+    return [claim.verdict for claim in report.claims]
+
+
+def coverage_row(law, rule, **values):
+    usual = {
+        "covered": True,
+        "factor": 3.0 if rule == "bootstrap" else 4.0,
+        "needed_factor": 2.5,
+        "warned": False,
+        "worst_case_error": 0.3,
+        "n_features": 4,
+        "guaranteed_error": 0.35,
+        "exceedance": 0.02,
+        "true_error": 0.2,
+        "argmax_worst_case_error": 0.5,
+        "argmax_guaranteed_error": 0.6,
+        "argmax_exceedance": 0.05,
+        "argmax_true_error": 0.1,
+    }
+    return ok(law=law, rule=rule, **usual | values)
+
+
+def many_coverage_rows(n=100):
+    return [
+        coverage_row(law, rule, repetition=r)
+        for law in LAWS
+        for rule in ("bootstrap", "bonferroni")
+        for r in range(n)
+    ]
+
+
+def change(rows, first, values, **where):
+    """The first few of some rows with other values."""
+    chosen = [row for row in rows if all(row[name] == value for name, value in where.items())]
+    for row in chosen[:first]:
+        row.update(values)
+    return rows
+
+
+def test_claims_about_coverage_can_fail():
+    settings = Settings()
+    assert verdicts(coverage, settings, many_coverage_rows()) == [
+        "holds",
+        "reported",
+        "holds",
+        "holds",
+        "holds",
+        "reported",
+    ]
+    uncovered = {"covered": False}
+    seven = change(many_coverage_rows(), 7, uncovered, law="correlated", rule="bootstrap")
+    assert verdicts(coverage, settings, seven)[0] == "holds"
+    eight = change(seven, 8, uncovered, law="correlated", rule="bootstrap")
+    assert verdicts(coverage, settings, eight)[0] == "holds in part (1 of 2)"
+    # Other rules and laws are not what the claim is about.
+    others = change(many_coverage_rows(), 50, uncovered, rule="bonferroni")
+    others = change(others, 50, uncovered, law="lognormal")
+    assert verdicts(coverage, settings, others)[0] == "holds"
+    larger = change(many_coverage_rows(), 100, {"factor": 5.0}, law="correlated", rule="bootstrap")
+    assert verdicts(coverage, settings, larger)[2] == "does not hold"
+
+
+def test_one_violated_bound_is_enough_if_the_set_covers():
+    settings, above = Settings(), {"true_error": 0.351}
+    one = change(many_coverage_rows(), 1, above, law="lognormal")
+    assert verdicts(coverage, settings, one)[3:5] == ["does not hold", "holds"]
+    report = coverage.report(settings, Sources(()), one)
+    assert report.claims[3].evidence == "In 799 of 800 fits with covering radii, in 799 of all 800 fits."
+    excused = change(one, 1, {"covered": False}, law="lognormal")
+    assert verdicts(coverage, settings, excused)[3] == "holds"
+    argmax = change(many_coverage_rows(), 1, {"argmax_true_error": 0.7}, law="lognormal")
+    assert verdicts(coverage, settings, argmax)[3:5] == ["holds", "does not hold"]
+
+
+def test_the_table_of_coverage_holds_shares_and_means():
+    rows = change(many_coverage_rows(), 10, {"covered": False, "true_error": 0.1}, law="correlated")
+    rows = change(rows, 50, {"cross_fitted_exceedance": 0.04}, law="correlated", rule="bootstrap")
+    table = coverage.report(Settings(), Sources(()), rows).tables[0]
+    (line,) = [line for line in table.lines if line[:2] == ["correlated", "bootstrap"]]
+    assert line[2:] == ["90.0 ± 3.0%", "3.00", "0.300", "0.350", "0.190", "0.020", "0.040", "4.0", "0%"]
+
+
+def noise_rows(noise, signal, data=0.01):
+    quantiles = {"null_01": 0.2, "null_05": 0.25, "null_50": 0.3, "null_95": 0.4, "n_permutations": 99}
+    rows = [ok(part="noise", pvalue=p) for p in noise] + [ok(part="signal", pvalue=p) for p in signal]
+    return [*rows, ok(part="data", dataset="A", pvalue=data, statistic=0.1, **quantiles)]
+
+
+def test_claims_about_the_noise_floor_can_fail():
+    settings, uniform = Settings(), np.arange(1, 101) / 100
+    assert verdicts(noise_floor, settings, noise_rows(uniform, [0.05] * 100)) == ["holds"] * 3
+    for wrong in (uniform**2, uniform**0.5):
+        assert verdicts(noise_floor, settings, noise_rows(wrong, [0.05]))[0] == "does not hold"
+    for count, expected in ((91, "holds"), (90, "does not hold")):
+        signal = [0.01] * count + [0.06] * (100 - count)
+        assert verdicts(noise_floor, settings, noise_rows(uniform, signal))[1] == expected
+    assert verdicts(noise_floor, settings, noise_rows(uniform, [0.01], 0.06))[2] == "does not hold"
+
+
+@pytest.mark.parametrize(("warm", "expected"), [(0.79, "holds"), (0.81, "does not hold")])
+def test_claim_about_the_time_can_fail(warm, expected):
+    """A median of three; the cold and the single one are shown and not judged."""
+    seconds = {"fit_seconds": 0.01, "cold_seconds": 5.0, "alone_seconds": 1.5, "n_cores": 2}
+    rows = [ok(dataset="A", warm_seconds=value, **seconds) for value in (warm, 0.1, 9.0)]
+    report = permutation_time.report(Settings(), Sources(("A",)), rows)
+    assert [claim.verdict for claim in report.claims] == [expected]
+    assert "500 (2 processes, cold), 150 (one process)" in report.claims[0].evidence
+
+
+def radius_rows(guaranteed, error, n_classes=2):
+    rows = []
+    for radius, factor in zip(radius_rules.RADII, (1.0, 2.0, 3.0, 4.0, 4.5), strict=True):
+        common = {"dataset": "A", "radius": radius}
+        rows.append(
+            ok(
+                **common,
+                fold=None,
+                n_classes=n_classes,
+                factor=factor,
+                worst_case_error=0.3,
+                exceedance=0.01,
+                covering_radii=guaranteed,
+                n_features=5,
+                warned=False,
+                seconds=0.1,
+            )
+        )
+        rows += [ok(**common, fold=fold, error=0.1, randomized_error=error) for fold in range(2)]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("guaranteed", "n_classes", "error", "expected"),
+    [
+        (0.4, 2, 0.3, ["holds", "holds", "holds"]),
+        (0.5, 2, 0.3, ["does not hold", "does not hold", "holds"]),
+        (0.5, 3, 0.6, ["holds", "holds", "does not hold"]),
+    ],
+)
+def test_claims_about_radius_rules_can_fail(guaranteed, n_classes, error, expected):
+    rows = radius_rows(guaranteed, error, n_classes)
+    assert verdicts(radius_rules, Settings(), rows) == expected
+
+
+def test_radii_without_coverage_are_counted_and_not_judged():
+    rows = change(radius_rows(0.4, 0.3), 1, {"guaranteed_error": 0.2}, radius=1.0, fold=None)
+    claim = radius_rules.report(Settings(), Sources(("A",)), rows).claims[2]
+    assert claim.verdict == "holds"
+    assert claim.evidence.startswith("s = 1: 0 of 1; s = 2: 1 of 1;")
+
+
+def path_rows(name, path_seconds, fitted, n_breakpoints=7):
+    passes = {"path_passes": 9, "fits_passes": 30}
+    cost = {"n_samples": 10, "n_columns": 20, "n_classes": 2, "fits_seconds": 2.0, **passes}
+    radius = {"worst_case_error": 0.25, "lower": 0.25 - 1e-9, "n_features": 3}
+    common = {"dataset": name, "part": "grid"}
+    return [
+        ok(**common, **cost, path_seconds=path_seconds),
+        ok(**common, **radius, radius=0.5, fitted_worst_case_error=0.25),
+        ok(**common, **radius, radius=5.0, fitted_worst_case_error=fitted),
+        ok(dataset=name, part="breakpoints", n_breakpoints=n_breakpoints, path_seconds=3.0, path_passes=4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path_seconds", "fitted", "expected"),
+    [
+        (1.9, 0.25 + 0.9e-7, ["holds", "holds"]),
+        (2.0, 0.25 - 0.9e-7, ["holds in part (1 of 2)", "holds"]),
+        (0.1, 0.25 + 1.1e-7, ["holds", "holds in part (1 of 2)"]),
+        (0.1, 0.25 - 1.1e-7, ["holds", "holds in part (1 of 2)"]),
+    ],
+)
+def test_claims_about_the_path_can_fail(path_seconds, fitted, expected):
+    rows = path_rows("A", path_seconds, fitted) + path_rows("B", 0.5, 0.25)
+    assert verdicts(path, Settings(), rows, ("A", "B")) == expected
+
+
+def test_the_path_is_reported_in_full():
+    rows = path_rows("A", 1.6, 0.25 + 3e-8) + path_rows("B", 4.0, 0.25, None)[:3]
+    report = path.report(Settings(), Sources(("A", "B")), rows)
+    assert report.claims[0].evidence == (
+        "On 1 of 2 data sets. Time of the fits over that of the path: A: 1.25; B: 0.500."
+    )
+    assert (
+        report.claims[1].evidence == "Largest difference 3.0e-08, largest certified gap on the path 1.0e-09."
+    )
+    first, second = report.tables[0].lines
+    assert first == [
+        "A",
+        "10 x 20",
+        "2",
+        "1.60",
+        "2.00",
+        "1.25",
+        "9",
+        "30",
+        "3.0e-08",
+        "1.0e-09",
+        "7",
+        "3.00",
+    ]
+    assert second[-2:] == ["–", "–"]
+
+
+def stability_rows(n_false, shah_samworth):
+    """A pair of studies, of which the second has no false selection."""
+    common = {"average_selected": 10.0, "meinshausen_buhlmann": 1.0, "seconds": 0.5, "n_columns": 2000}
+    rows = [
+        ok(
+            part="simulated",
+            setting=setting,
+            n_kept=5 + false,
+            n_informative=5,
+            n_false=false,
+            shah_samworth=0.5,
+            **common,
+        )
+        for setting in stability.SETTINGS
+        for false in (n_false, 0)
+    ]
+    rows = change(rows, 2, {"shah_samworth": shah_samworth}, setting="default")
+    data = ok(part="data", dataset="A", setting="default", n_kept=9, shah_samworth=None, **common)
+    return [*rows, data]
+
+
+@pytest.mark.parametrize(
+    ("n_false", "shah_samworth", "expected"),
+    [
+        (1, 0.5, ["holds", "holds"]),
+        (1, 0.4, ["holds in part (2 of 3)", "holds"]),
+        (2, 0.5, ["does not hold", "holds"]),
+        (3, 2.0, ["holds in part (1 of 3)", "does not hold"]),
+        # Where the theorem does not apply there is nothing to hold.
+        (1, None, ["holds", "holds"]),
+    ],
+)
+def test_claims_about_stability_can_fail(n_false, shah_samworth, expected):
+    assert verdicts(stability, Settings(), stability_rows(n_false, shah_samworth)) == expected
+
+
+def test_the_tables_of_stability_hold_means_and_holes():
+    report = stability.report(Settings(), Sources(("A",)), stability_rows(1, 0.4))
+    assert report.claims[0].evidence.startswith("default: 0.500, bound 0.400; max_features = 20: 0.500,")
+    simulated, data = report.tables
+    counts = ["5.50 ± 0.50", "5.00 ± 0.00", "0.50 ± 0.50"]
+    assert simulated.lines[0] == ["default", "10.0", *counts, "0.400", "1.00", "0.500"]
+    assert data.lines == [["A", "2000", "default", "10.0", "9", "–", "1.00", "0.500"]]
+
+
+def test_reports_survive_cells_that_did_not_get_through():
+    for item in GUARANTEE_ITEMS.values():
+        sources = Sources(("simulated",) if item.wanted else ())
+        rows = [
+            {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
+            for cell in item.plan(QUICK, sources)
+        ]
+        report = item.report(QUICK, sources, rows)
+        assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
+        for figure in report.figures:
+            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
+
+
+def test_the_committed_summary_follows_from_the_committed_measurements():
+    results = default_folder("guarantees", quick=False)
+    summary = (results / "summary.md").read_text(encoding="utf-8")
+    for name, item in GUARANTEE_ITEMS.items():
+        assert text_again(results / name, item) in summary
+    # What the documentation says on the strength of them.
+    for claim in (
+        "at least 93% of the data sets",
+        "are smaller than those of Bonferroni",
+        "p-values are uniform",
+    ):
+        (line,) = [line for line in summary.splitlines() if claim in line and line.startswith("|")]
+        assert "| **holds** |" in line

@@ -1,0 +1,91 @@
+"""The layers of the package, and what importing it brings along."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import minimaxrisk
+
+ROOT = Path(__file__).parents[2]
+MODULES = [module.name for module in pkgutil.walk_packages(minimaxrisk.__path__, "minimaxrisk.")]
+
+
+def test_layers():
+    lint = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_documented_layout_is_the_one_of_the_layers():
+    """One line per folder, from what every step uses to the command line."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)/` \|", text.split("## Experiments")[0], flags=re.MULTILINE)
+    folders = {path.parent.name for path in (ROOT / "src" / "minimaxrisk").glob("*/__init__.py")}
+    assert set(documented) == folders
+    height = {name: -i for i, layer in enumerate(layers) for name in layer.split(" | ")}
+    assert documented == sorted(documented, key=height.__getitem__)
+
+
+EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]
+EXTRAS += ["array_api_compat", "triton", "dask"]
+IMPORTS = f"""
+import json, sys
+
+asked = []
+class NotInstalled:
+    def find_spec(self, name, path, target=None):
+        if name in {EXTRAS}:
+            asked.append(name)
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NotInstalled())
+
+import minimaxrisk
+minimaxrisk.verify, minimaxrisk.inspection
+shown = dir(minimaxrisk)
+import minimaxrisk.app.report
+library = list(sys.modules)
+import minimaxrisk.app.cli.app
+print(json.dumps(dict(asked=asked, shown=shown, library=library, all=list(sys.modules))))
+"""
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """Of a new process without the extras; one for all that is asked of it, since it takes seconds."""
+    done = subprocess.run([sys.executable, "-c", IMPORTS], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_import_needs_no_extras(imports):
+    parts = {"minimaxrisk.inspection", "minimaxrisk.app.report", "minimaxrisk.app.cli.app"}
+    assert parts <= set(imports["all"])
+    assert "matplotlib" not in imports["asked"]  # it is imported when drawing
+
+
+def test_import_brings_no_command_line(imports):
+    assert "typer" in imports["all"]
+    assert "typer" not in imports["library"]
+
+
+def test_dir_shows_the_public_names_alone(imports):
+    """In a process that has used the package: modules that it imported on the way stay out."""
+    assert set(imports["shown"]) == {*minimaxrisk.__all__, "__version__"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    failures, _ = doctest.testmod(importlib.import_module(name))
+    assert failures == 0

@@ -1,0 +1,150 @@
+"""Every example of the documentation runs, and prints what the page says it does."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import minimaxrisk
+from minimaxrisk import permutation_test
+from minimaxrisk.app.cli import main
+from minimaxrisk.datasets import make_expression
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+FENCE = re.compile(r"^```(python|console|text)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+# This one changes the source; a test of its own walks through it.
+RADIUS_RULE = DOCS / "develop" / "radius_rule.md"
+
+
+def blocks(page):
+    return FENCE.findall(page.read_text(encoding="utf-8"))
+
+
+def walk(page, names):
+    """What a reader does: one block after the other, in one folder."""
+    printed = io.StringIO()
+    for language, code in blocks(page):
+        if language == "text":
+            assert printed.getvalue() == code
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+            if language == "python":
+                exec(compile(code, page.name, "exec"), names)
+            else:
+                for command in code.splitlines():
+                    program, *arguments = shlex.split(command, comments=True)
+                    assert program == "minimaxrisk"
+                    assert main(arguments) == 0, command
+
+
+PAGES = [page for folder in ("learn", "how_to", "develop") for page in sorted((DOCS / folder).glob("*.md"))]
+WALKED = [DOCS / "index.md", *(page for page in PAGES if blocks(page) and page != RADIUS_RULE)]
+
+
+@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.stem)
+def test_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    for package in ("anndata", "jinja2", "pandas", "skops", "vl_convert"):
+        pytest.importorskip(package, reason="comes with the extra 'app' or the group 'test'")
+    monkeypatch.chdir(tmp_path)
+    walk(page, {"__name__": "page"})
+
+
+def changed(text, diff):
+    """A file after a change that is written as lines with a space, a minus or a plus in front."""
+    lines = diff.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if line[0] in " -")
+    after = "".join(line[1:] for line in lines if line[0] in " +")
+    assert text.count(before) == 1, f"the page changes lines that are not there:\n{before}"
+    return text.replace(before, after)
+
+
+def test_the_page_about_radius_rules_adds_one(tmp_path):
+    """Done to a copy of the source as the page says, with its test run there."""
+    shutil.copytree(
+        ROOT / "src", tmp_path / "src"
+    )  # with bytecode, which saves compiling what is not changed
+    path = None
+    for name, language, code in re.findall(
+        r"^`([\w./]+)`:$|^```(python|diff)\n(.*?)^```",
+        RADIUS_RULE.read_text(encoding="utf-8"),
+        flags=re.DOTALL | re.MULTILINE,
+    ):
+        if name:
+            path = tmp_path / name
+        elif language == "diff":
+            path.write_text(changed(path.read_text(encoding="utf-8"), code), encoding="utf-8")
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/core/test_sidak.py"]
+    environment = os.environ | {
+        "PYTHONPATH": str(tmp_path / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
+
+
+def examples(name):
+    return [code for language, code in blocks(DOCS / name) if language == "python"]
+
+
+def test_the_page_about_the_command_line_loads_a_model(tmp_path, monkeypatch, capsys):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("skops", reason="comes with the extra 'app'")
+    monkeypatch.chdir(tmp_path)
+    study = make_expression(40, 20, random_state=0)
+    frame = pandas.DataFrame(study.data, columns=study.feature_names).assign(group=study.target)
+    frame.to_csv("study.csv", index=False)
+    assert main(["fit", "study.csv", "--target", "group", "--out", "model.skops", "--no-guarantee"]) == 0
+    capsys.readouterr()
+    (code,) = examples("command_line.md")
+    names = {"frame": frame}
+    exec(code, names)
+    assert names["probabilities"].shape == (40, 2)
+
+
+def test_the_page_about_clusters_runs_on_one_of_threads(tmp_path, monkeypatch):
+    da = pytest.importorskip("dask.array", reason="comes with the extra 'dask'")
+    pytest.importorskip("zarr", reason="comes with the extra 'zarr'")
+    pytest.importorskip("distributed", reason="comes with the extra 'dask'")
+    monkeypatch.chdir(tmp_path)
+    study = make_expression(40, 30, random_state=0)
+    X = da.from_array(study.data, chunks=(40, 10))
+    X.to_zarr("variants.zarr")
+    fitting, many = examples("clusters.md")
+    # Any port will do: None would be the usual one, which another cluster may have.
+    here = "Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address='127.0.0.1:0')"
+    names = {"y": study.target, "X_new": X}
+    exec(fitting.replace("Client()", here), names)
+    try:
+        assert names["verify"](names["model"], names["X"], names["y"]).valid
+        names |= {"X": study.data, "permutation_test": partial(permutation_test, random_state=0)}
+        exec(many.replace("10_000", "9"), names)
+        assert len(names["test"].null_distribution) == 9
+    finally:
+        names["client"].close()
+
+
+def test_the_page_about_accelerators_says_what_exists():
+    """It takes a device to run it; ``tests/core/test_device.py`` does the same with arrays of other kinds."""
+    for code in examples("accelerators.md"):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and node.module == "minimaxrisk":
+                assert {alias.name for alias in node.names} <= set(minimaxrisk.__all__)

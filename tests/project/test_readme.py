@@ -1,0 +1,121 @@
+"""What the README and the guide show is what happens."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.app.cli import main
+from minimaxrisk.datasets import make_expression
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(path, language):
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def with_few_fits(code):
+    """As a reader in a hurry would write it."""
+    fewer = {
+        "MinimaxRiskEnsembleClassifier(random": "MinimaxRiskEnsembleClassifier(n_estimators=6, random",
+        "stability=True, random": "stability=True, n_subsamples=10, random",
+    }
+    for before, after in fewer.items():
+        code = code.replace(before, after)
+    return code
+
+
+def run(code, names):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
+
+
+def test_readme_example_prints_what_it_says():
+    (code,) = blocks(ROOT / "README.md", "python")
+    (output,) = blocks(ROOT / "README.md", "text")
+    assert run(code, {}) == output
+
+
+@pytest.mark.usefixtures("pyplot")
+@pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*seen by all members:UserWarning")  # where there are few
+@pytest.mark.parametrize(
+    ("n_classes", "coding"),
+    [(2, "signed"), pytest.param(2, "one-hot", marks=pytest.mark.slow), (3, "one-hot")],
+)
+def test_guide_examples_run(n_classes, coding):
+    study = make_expression(60, 100, random_state=0)
+    X, y = study.data[:40], np.arange(40) % n_classes
+    # The first block fits; what follows must do for every coding, once to the letter.
+    first, *others = blocks(ROOT / "docs" / "guide.md", "python")
+    if coding == "one-hot":
+        others = [with_few_fits(code) for code in others]
+    names = {"X": X, "y": y, "X_new": X}
+    run(first, names)
+    names["model"].set_params(coding=coding).fit(X, y)
+    for code in others:
+        run(code, names)
+    assert isinstance(names["model"], MinimaxRiskClassifier)
+    assert names["certificate"].valid
+    # The new instances of this test are the training instances, where the bound is whole.
+    assert names["bound"].value == pytest.approx(names["model"].worst_case_error_)
+    assert names["test"].statistic == pytest.approx(names["model"].worst_case_error_, abs=1e-3)
+
+
+def test_commands_of_the_readme_run_on_tables_as_it_describes_them(tmp_path, monkeypatch):
+    lines = [line for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("minimaxrisk fit")]
+    study = make_expression(24, 12, n_informative=3, effect=3.0, random_state=0)
+    patients = [f"p{i}" for i in range(24)]
+    diagnosis = [("ill", "well")[label] for label in study.target]
+    values = [[f"{value:.2f}" for value in row] for row in study.data]
+    in_rows = [["patient", "diagnosis", *study.feature_names]]
+    in_rows += [[*names, *row] for *names, row in zip(patients, diagnosis, values, strict=True)]
+    genes = [["gene", *patients]]
+    genes += [[name, *row] for name, *row in zip(study.feature_names, *values, strict=True)]
+    told = [["patient", "sex", "diagnosis"]]
+    told += [[name, "f", word] for name, word in zip(patients[::-1], diagnosis[::-1], strict=True)]
+    for name, delimiter, rows in (
+        ("expression.csv", ",", in_rows),
+        ("genes_in_rows.csv", ";", genes),
+        ("patients.csv", ";", told),
+    ):
+        text = "\n".join(delimiter.join(row) for row in rows)
+        # As a European spreadsheet exports it.
+        (tmp_path / name).write_text(
+            text.replace(".", ",") if delimiter == ";" else text, encoding="utf-8-sig"
+        )
+    monkeypatch.chdir(tmp_path)
+    assert len(commands) == 2
+    for command in commands:
+        assert main(command) == 0
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "24" in page
+        (tmp_path / "report.html").unlink()
+        (tmp_path / "model.skops").unlink()
+
+
+def test_two_commands_are_makefile_targets():
+    (commands,) = blocks(ROOT / "README.md", "console")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for line in commands.splitlines():
+        assert line.split()[1] in targets
+
+
+def test_links_in_the_documents_lead_somewhere():
+    """Without the site; its build looks at anchors too."""
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
+    for path in [ROOT / "README.md", *pages]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            is_built = "auto_examples" in target
+            assert is_built or (path.parent / target).exists(), f"{path.name} links to {target}"
