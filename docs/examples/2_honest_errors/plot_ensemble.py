@@ -20,8 +20,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 # The radius is 1, for accuracy; nothing is promised by it.
 warnings.simplefilter("ignore", UninformativeRadiusWarning)

@@ -20,8 +20,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.datasets import make_text
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 text = make_text(5000, 30_000, random_state=0)

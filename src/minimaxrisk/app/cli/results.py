@@ -214,15 +214,18 @@ def _worst_case(trained: Trained, findings: Findings) -> list[str]:
     checked = "confirmed without the solver"
     if not fit.certificate_valid:
         checked = f"NOT CONFIRMED: {'; '.join(fit.certificate_problems)}"
-    meaning = [f"{r_star_claim(findings)};"]
+    meaning = [f"{fit.upper:.4f} {r_star_claim(findings)};"]
     if standing(findings) == "score":
-        meaning = [f"{r_star_claim(findings)}: {COMMAND_LINE.covering_radius} gives a bound"]
+        meaning = [
+            f"{fit.upper:.4f} {r_star_claim(findings)}:",
+            f"{COMMAND_LINE.covering_radius} gives a bound",
+        ]
         if findings.permutation is None:
             meaning.append(f"noise can score low too: {COMMAND_LINE.permutations} shows how low")
     elif fit.predict_bound is not None:
-        meaning.append(f"that of {PREDICT} is at most {fit.predict_bound:.4f}")
+        meaning.append(f"{fit.predict_bound:.4f} bounds that of {PREDICT}")
     lines = [
-        *_lines("worst-case error R*", f"{fit.upper:.4f}", *meaning),
+        *_lines("worst-case error R*", *meaning),
         *_lines("certified", f"{lower} <= R* <= {upper}, {checked}"),
         _line("radius", f"{radius.factor:.4g} standard error{'' if radius.factor == 1 else 's'}"),
     ]

@@ -215,8 +215,8 @@ def _how_far(findings: Findings) -> str:
         text += f", among them most of {listed([quoted(one.name) for one in weak[:3]])}"
     if best is not None and best.rule != "constant" and not is_guarantee_empty(findings):
         return (
-            f"{text}; trained on {_samples_trained_on(best)}, it errs on at most {best.value:.0%} of new samples "
-            f"like these, with {_confidence_of(best)} confidence."
+            f"{text}; trained on {_samples_trained_on(best)}, it errs on at most {best.value:.0%} of new "
+            f"samples like these, with {_confidence_of(best)} confidence."
         )
     return f"{text}; samples from elsewhere, measured in another way, can be misclassified far more often."
 
@@ -234,37 +234,34 @@ def headline(findings: Findings) -> str:
     p = "" if test is None else f" (p = {p_value(test.pvalue)})"
     is_bound = standing(findings) == "bound"
     return {
-        "noise": f"There is no signal{p}: shuffled labels give an R* as small.",
-        "doubtful": f"The evidence is divided, which is no finding: R* is smaller than with shuffled labels{p}, "
-        f"but {_how_often_wrong(findings)}, and {MOST_COMMON} may do as well.",
+        "noise": f"No signal was found{p}: shuffled labels give an R* as small.",
+        "doubtful": f"The evidence is divided, which is no finding: R* is smaller than with shuffled "
+        f"labels{p}, but {_how_often_wrong(findings)}, and {MOST_COMMON} may do as well.",
         "hidden": f"R* shows no signal{p}, yet {_how_often_wrong(findings)}, fewer than by {MOST_COMMON}: "
         "another radius may show more.",
         "too few": f"R* is {r}, but there were too few permutations to tell it from noise.",
         "signal": f"There is signal{p}"
-        + (f", and {r_star_claim(findings)}." if is_bound else f"; {_how_often_wrong(findings)}."),
-        "untested": f"{capital(r_star_claim(findings))}."
+        + (f", and R* = {r} {r_star_claim(findings)}." if is_bound else f"; {_how_often_wrong(findings)}."),
+        "untested": f"R* = {r} {r_star_claim(findings)}."
         if is_bound
         else f"R* is {r}; it cannot be judged yet, because R* of shuffled labels was not computed.",
     }[evidence(findings)]
 
 
 def r_star_claim(findings: Findings) -> str:
-    """What R* says about an error, as a clause."""
-    error, r = error_name(findings), share(findings.fit.upper)
+    """What R* says about an error, as words that follow its value."""
+    whose = f"the {error_name(findings)} of {DRAWN}"
     doubt = ", but the data cast doubt on that confidence" if findings.radius.remarks else ""
     return {
-        "bound": f"the {error} of {DRAWN} is at most R* = {r} with {stated_confidence(findings)} confidence, "
-        f"{for_whom(findings)}{doubt}",
-        "score": f"R* = {r} is {SCORE}",
-        "given": f"the {error} of {DRAWN} is at most R* = {r} {for_whom(findings)}, if the given radii hold",
+        "bound": f"bounds {whose} with {stated_confidence(findings)} confidence, {for_whom(findings)}{doubt}",
+        "score": f"is a score, not a bound on {whose}",
+        "given": f"bounds {whose} {for_whom(findings)}, if the given radii hold",
     }[standing(findings)]
 
 
 def r_star_note(findings: Findings) -> str:
     """What R* is worth, for the card with the number."""
-    note = r_star_claim(findings) if standing(findings) != "score" else SCORE
-    if learned_nothing(findings):
-        note = "the same as guessing"
+    note = "is the same as guessing" if learned_nothing(findings) else r_star_claim(findings)
     checked = "checked without the solver" if findings.fit.certificate_valid else "NOT confirmed by the check"
     return f"{note}; {checked}"
 
@@ -307,7 +304,7 @@ def _how_often_wrong(findings: Findings) -> str:
 def majority_claim(findings: Findings) -> str:
     """What any classifier has to beat."""
     data = findings.data
-    named = f"Always predicting {quoted(data.largest_class)}, the most common class,"
+    named = f"always predicting {quoted(data.largest_class)}, the most common class,"
     return f"{named} is wrong for {data.majority_error:.1%} of these samples"
 
 
@@ -336,7 +333,7 @@ def summary(findings: Findings) -> list[str]:
     more = []
     if is_no_better_than_majority(findings):
         more.append(
-            f"{majority_claim(findings)}, and R* = {share(fit.upper)} is not below that: R* alone does not "
+            f"{capital(majority_claim(findings))}, and R* = {share(fit.upper)} is not below that: R* alone does not "
             "show that the classifier does any better."
         )
     if fit.class_weight:
@@ -346,8 +343,8 @@ def summary(findings: Findings) -> list[str]:
 
 def _about_weights(findings: Findings) -> str:
     kind = {
-        "balanced": "All classes have the same weight, whatever their sizes, so R* is about the class-balanced "
-        "error: the mean of the errors within the classes.",
+        "balanced": "All classes have the same weight, whatever their sizes, so R* is about the "
+        "class-balanced error: the mean of the errors within the classes.",
         "given": "Classes have the given weights, so R* is about the class-weighted error.",
     }[findings.fit.class_weight or ""]
     return (
@@ -395,7 +392,7 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
         return text
     if best.rule == "constant":
         return f"{text} No smaller bound was found for a classifier, so this says nothing about the features."
-    return f"{text} {majority_claim(findings)}, so this bound says nothing."
+    return f"{text} {capital(majority_claim(findings))}, so this bound says nothing."
 
 
 def whose_error(findings: Findings, one: ErrorBound) -> str:
@@ -433,9 +430,9 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     level = findings.radius.confidence if found.confidence is None else found.confidence
     texts = [
         "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
-        f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is split "
-        "among them in advance. They are about different classifiers: a hold-out bounds the error of one "
-        "trained on the samples that were not held out."
+        f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
+        "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
+        "one trained on the samples that were not held out."
     ]
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
@@ -520,8 +517,8 @@ def _outside(findings: Findings) -> str:
         return "there is no guarantee that all true means lie within these radii"
     each = "feature" if n_means == findings.data.n_features else "feature and class"
     return (
-        f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) are expected to lie outside "
-        "these radii"
+        f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) are expected to lie "
+        "outside these radii"
     )
 
 
@@ -529,8 +526,8 @@ def _about_interval(findings: Findings) -> Entry:
     fit = findings.fit
     text = (
         "No rule has a worst case below the lower number, and the learned rule has none above the upper "
-        "number. The interval is about the computation, not about sampling: it says how close the solver came "
-        "to the optimum. "
+        "number. The interval is about the computation, not about sampling: it says how close the solver "
+        "came to the optimum. "
     )
     if fit.certificate_valid:
         text += "Both numbers were recomputed from the data without the solver, and hold."
@@ -605,9 +602,9 @@ def of_permutations(findings: Findings) -> str:
         else f" Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
     )
     return (
-        f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}, with "
-        f"a median of {share(float(np.median(null)))}; {none_or(n_below)} of {n} permutations gave one as "
-        f"small as the observed labels do.{floor}"
+        f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}, "
+        f"with a median of {share(float(np.median(null)))}; {none_or(n_below)} of {n} permutations gave one "
+        f"as small as the observed labels do.{floor}"
     )
 
 
@@ -616,8 +613,8 @@ def _about_predict(findings: Findings) -> Entry:
     assert fit.predict_bound is not None
     text = (
         f"The same kind of worst case for {PREDICT}, which returns the most probable class. "
-        f"{share(fit.predict_bound)} was computed for this rule; twice R*, {share(min(1.0, 2.0 * fit.upper))}, "
-        "always holds too. "
+        f"{share(fit.predict_bound)} was computed for this rule; twice R*, "
+        f"{share(min(1.0, 2.0 * fit.upper))}, always holds too. "
     )
     nothing = data.guessing if fit.class_weight else data.majority_error
     if fit.predict_bound >= nothing - ROUNDING:
@@ -635,7 +632,7 @@ def _about_predict(findings: Findings) -> Entry:
 
 def _about_guessing(findings: Findings) -> Entry:
     data = findings.data
-    text = f"{majority_claim(findings)}: a classifier that errs as often has learned nothing"
+    text = f"{capital(majority_claim(findings))}: a classifier that errs as often has learned nothing"
     if findings.fit.class_weight:
         text += ", though that is not comparable with R*, which weights the classes."
     elif findings.fit.upper >= data.majority_error:
@@ -682,10 +679,10 @@ def about_cross_validation(findings: Findings, advice: Advice) -> list[str]:
         to_r_star = f", which is not comparable with R* = {upper}, because R* weights the classes"
     rough = f"With {n:,} samples this is a rough guide. " if high - low > WIDE else ""
     return [
-        f"In {result.n_folds}-fold cross-validation {misclassified(result.n_wrong, n)} by {PREDICT}. The mean "
-        f"error of {DRAWN} was {share(float(result.errors[0]))}{to_r_star}. R* is a worst case over a set of "
-        "distributions, for this model. Cross-validation is an average over models trained on parts of these "
-        "samples.",
+        f"In {result.n_folds}-fold cross-validation {misclassified(result.n_wrong, n)} by {PREDICT}. The "
+        f"mean error of {DRAWN} was {share(float(result.errors[0]))}{to_r_star}. R* is a worst case over a "
+        "set of distributions, for this model. Cross-validation is an average over models trained on parts "
+        "of these samples.",
         f"{rough}If the {n:,} outcomes were independent, a 95% interval for the error of {PREDICT} would be "
         f"{share(low)} to {share(high)}. They are not independent, because the folds share their training "
         "samples, and no unbiased estimate of the variance exists. Choosing a radius, features or samples to "
@@ -752,12 +749,12 @@ def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> lis
     if found is None:
         return [f"Not computed: {findings.rivals_skipped or f'{advice.rivals} adds it.'}"]
     how = (
-        f"All were cross-validated on the same {found.n_folds} folds, the others with their default settings. "
-        f"Errors are those of {PREDICT}, averaged over the folds; differences are from this model, positive "
-        "for more errors; columns and seconds of a fit are medians. The standard errors of the differences "
-        "are approximate: they allow for folds that share training samples, and are rough with few folds. "
-        "Of several differences one may exceed two standard errors by chance, and the smallest of several "
-        "errors looks smaller than it is."
+        f"All were cross-validated on the same {found.n_folds} folds, the others with their default "
+        f"settings. Errors are those of {PREDICT}, averaged over the folds; differences are from this model, "
+        "positive for more errors; columns and seconds of a fit are medians. The standard errors of the "
+        "differences are approximate: they allow for folds that share training samples, and are rough with "
+        "few folds. Of several differences one may exceed two standard errors by chance, and the smallest of "
+        "several errors looks smaller than it is."
     )
     if findings.fit.class_weight:
         how += " This model weights the classes and the others do not; all errors count every sample alike."
@@ -838,8 +835,8 @@ def about_suspects(findings: Findings) -> list[str]:
         "The worst case is a distribution over the training samples and their possible labels, within the "
         "radii, on which every rule errs at least as often as the lower bound on R* says. Where it puts "
         "weight on another label than a sample’s own, changing the label would hardly contradict the data. "
-        "Mislabelled samples often show up in this way, and so do unusual and borderline ones: this is a list "
-        "of samples to check, not proof of a mistake."
+        "Mislabelled samples often show up in this way, and so do unusual and borderline ones: this is a "
+        "list of samples to check, not proof of a mistake."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
     if knows_instances(findings):

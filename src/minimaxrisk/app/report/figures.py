@@ -122,7 +122,7 @@ def quantitative(name: str, title: str | None, **more: Any) -> dict[str, Any]:
 
 def diagonal(x: Mapping[str, Any], y: Mapping[str, Any], start: float = 0.0) -> dict[str, Any]:
     """The dashed line on which x and y are equal, from ``start`` to 1."""
-    ends = [{"x": start, "y": start}, {"x": 1, "y": 1}]
+    ends = [{"x": start, "y": start}, {"x": 1.0, "y": 1.0}]
     return layer(ends, {"type": "line", "strokeWidth": 1, **DASHED}, x=x, y=y)
 
 
@@ -302,8 +302,9 @@ def permutation_figure(findings: Findings) -> Figure | None:
         key="permutations",
         title="R* of the observed labels and of shuffled labels",
         caption=(
-            f"R* of the observed labels is {observed} (p = {p_value(test.pvalue)}). {of_permutations(findings)} "
-            "For the p-value, R* of the observed labels is computed as roughly as that of shuffled ones."
+            f"R* of the observed labels is {observed} (p = {p_value(test.pvalue)}). "
+            f"{of_permutations(findings)} For the p-value, R* of the observed labels is computed as roughly "
+            "as that of shuffled ones."
         ),
         specs=[plot(190, layers)],
         headers=["R*", "permutations"],
@@ -508,8 +509,8 @@ def roc_figure(findings: Findings) -> Figure | None:
         title="ROC curve (cross-validated)",
         caption=(
             f"{which}, by the scores of left-out samples, all folds in one ranking. The area under the curve "
-            f"is {_range(areas)}{mean}: the probability that a sample of the class scores higher than another "
-            "one. 0.5, the dashed line, is chance; 1 is perfect."
+            f"is {_range(areas)}{mean}: the probability that a sample of the class scores higher than "
+            "another one. 0.5, the dashed line, is chance; 1 is perfect."
         ),
         specs=[plot(260, layers)],
         headers=["class", "area under the curve"],

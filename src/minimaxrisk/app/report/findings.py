@@ -531,7 +531,7 @@ class Findings:
 class ComparedClassifier:
     """Means over folds of errors, medians of columns and seconds; differences are from this model.
 
-    ``outcome`` is ``fewer`` or ``more`` errors than this model, or ``none`` where no difference is detectable.
+    ``outcome`` is ``fewer`` or ``more`` errors than this model, or ``none``: no detectable difference.
     The columns are None where a model does not say which it uses, the last three for this model itself.
     """
 

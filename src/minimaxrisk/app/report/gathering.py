@@ -227,7 +227,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         clock.begin("other classifiers")
         rivals = beside_rivals(
             subject.learner,
-            subject.X,
+            subject.fit.X,
             y,
             groups=subject.groups,
             n_folds=wanted.n_folds,
@@ -307,7 +307,7 @@ def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
         return wanted.permutation_result
     estimator, X = subject.classifier, subject.seen
     if subject.uses_labels:
-        estimator, X = subject.learner, subject.X
+        estimator, X = subject.learner, subject.fit.X
     return permutation_test(
         clone(estimator),
         X,
@@ -333,7 +333,7 @@ def _why_no_folds(subject: Subject, n_folds: int) -> str | None:
 def _cross_validated(subject: Subject, wanted: Wanted) -> CrossValidatedError:
     return cross_validated_error(
         subject.learner,
-        subject.X,
+        subject.fit.X,
         subject.y,
         groups=subject.groups,
         n_folds=wanted.n_folds,
@@ -452,10 +452,10 @@ def _outcome(difference: float, its_error: float) -> str:
 class Subject:
     """A fitted classifier and its data.
 
-    ``learner`` is what folds fit anew: the classifier, or a pipeline that ends with it. ``X`` is what the
-    learner takes. ``fit`` holds the classifier with what it saw of ``X``. ``before`` are the steps in
-    between, None where there are none, and ``uses_labels`` says whether they may have looked at labels.
-    Labels are permuted within the ``strata``.
+    ``learner`` is what folds fit anew: the classifier, or a pipeline that ends with it. ``fit`` holds the
+    classifier, the instances that the learner takes and what the classifier saw of them. ``before`` are the
+    steps in between, None where there are none, and ``uses_labels`` says whether they may have looked at
+    labels. Labels are permuted within the ``strata``.
     """
 
     fit: PosedFit
@@ -525,10 +525,6 @@ class Subject:
         return self.fit.model
 
     @property
-    def X(self) -> Any:
-        return self.fit.X
-
-    @property
     def seen(self) -> DataMatrix:
         """What the classifier saw of ``X``, without names of columns."""
         seen: DataMatrix = self.fit.seen
@@ -545,9 +541,9 @@ class Subject:
     @property
     def described(self) -> DataMatrix:
         """Where zeros and constant columns are counted: values as they came, if no step made others."""
-        if self.before is None or np.shape(self.X)[1] != self.seen.shape[1]:
+        if self.before is None or np.shape(self.fit.X)[1] != self.seen.shape[1]:
             return self.seen
-        return self.X if sparse.issparse(self.X) else np.asarray(self.X)
+        return self.fit.X if sparse.issparse(self.fit.X) else np.asarray(self.fit.X)
 
     @property
     def preparation(self) -> str | None:

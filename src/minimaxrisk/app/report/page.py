@@ -172,7 +172,7 @@ def report(
     links : {"ncbi", "genecards"} or None, default=None
         A site that names of genes link to.
     scaler : ClippedScaler or None, default=None
-        Fitted on ``X``: what clipped the columns before the model saw them, where the model is not a pipeline.
+        Fitted on ``X``: what clipped the columns before the model saw them, if that is not a pipeline.
     groups, strata : array-like of shape (n_samples,) or None, default=None
         Samples that are not independent, and samples among which labels may be exchanged.
     feature_names, sample_names : sequence of str or None, default=None
