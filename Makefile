@@ -62,7 +62,7 @@ $(VENV)/installed-app: $(VENV)/installed
 	touch $@
 
 $(VENV)/installed-reproduce: $(VENV)/installed
-	$(BIN)/python $(INSTALL) --editable ".[data,plot]" --group reproduce
+	$(BIN)/python $(INSTALL) --editable ".[plot]" --group reproduce
 	touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed

@@ -15,14 +15,14 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from experiments.datasets.command import Folder
 from experiments.datasets.command import app as datasets_app
 from experiments.harness.reproduce import Reproduction, reproduce
 from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
 from experiments.rivals.page import fill_large_data, fill_page
 from experiments.suites import EVERY_ITEM, SUITES
-from minimaxrisk.app.cli import INTERRUPTED
-from minimaxrisk.app.cli.app import FAILED, WRONG_INPUT
-from minimaxrisk.app.cli.options import Folder
+from minimaxrisk.app.cli import FAILED, INTERRUPTED
+from minimaxrisk.app.cli.app import WRONG_INPUT
 
 RESULTS = Path(__file__).parent / "results"
 

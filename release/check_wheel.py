@@ -3,8 +3,8 @@
     python release/check_wheel.py dist --python python3.11 --python python3.13
 
 For each interpreter an environment with the newest dependencies, and one with the oldest of tests/oldest.txt
-where these have wheels for it. First without extras: the version, the README example, and what is said where
-the report lacks packages. Then with the extra ``app``: the demo, and a table of our own by the command line.
+where these have wheels for it. First without extras: the README example, and the
+line by which the command says what to install. Then with the extra ``app``: the demo, and a table of our own.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ def check(wheel: Path, python: str, constraint: Path | None, folder: Path) -> st
     limits = [] if constraint is None else ["--constraint", constraint]
     environment.install(*limits, wheel)
     version = wheel.name.split("-")[1]
-    expect(environment.run("python", "-m", "minimaxrisk", "--version"), f"minimaxrisk {version}")
+    expect(environment.run("minimaxrisk", "--version", status=1), 'pip install "minimaxrisk[app]"')
     code, output = readme_example()
     (environment.work / "example.py").write_text(code, encoding="utf-8")
     expect(environment.run("python", "example.py"), output.splitlines()[1])
     (environment.work / "own.csv").write_text(TABLE, encoding="utf-8")
     fit = ("minimaxrisk", "fit", "own.csv", "--target", "diagnosis", "--out", "model.skops")
-    expect(environment.run(*fit, "--report", "report.html", status=1), "minimaxrisk[app]")
     environment.install(*limits, f"{wheel}[app]")
+    expect(environment.run("python", "-m", "minimaxrisk", "--version"), f"minimaxrisk {version}")
     expect(environment.run("minimaxrisk", "demo"), "Open the report in a browser")
     environment.run(*fit, "--report", "report.html")
     environment.run("minimaxrisk", "verify", "model.skops", "own.csv")

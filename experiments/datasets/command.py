@@ -5,17 +5,24 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from experiments import datasets
-from minimaxrisk.app.cli.options import Folder
 
 if TYPE_CHECKING:
     from experiments.datasets import DatasetInfo, DatasetStatus
 
 WIDTH = 100
+Folder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        metavar="PATH",
+        help="Data folder; by default that of the variable MINIMAXRISK_DATA, or ~/.cache/minimaxrisk.",
+    ),
+]
 
 app = typer.Typer(no_args_is_help=True, help="The data sets of the paper's Table 1.")
 

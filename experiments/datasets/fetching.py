@@ -27,7 +27,7 @@ from experiments.datasets.tables import (
     read_table,
     write_archive,
 )
-from minimaxrisk._utils.environment import require
+from experiments.harness.extras import require
 
 TIMEOUT = (10.0, 60.0)  # seconds to connect, and between two pieces
 PIECE = 1 << 14
@@ -203,7 +203,7 @@ def fetch_dataset(
 
 
 def _download_and_convert(info: DatasetInfo, url: str, home: Path, *, force: bool, progressbar: bool) -> Path:
-    pooch = require("pooch", extra="data", purpose="downloads need")
+    pooch = require("pooch")
     downloads = _ready(home / "downloads")
     raw = downloads / info.file
     if force:

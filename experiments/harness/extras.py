@@ -13,6 +13,6 @@ def require(module: str) -> Any:
     except ImportError as error:
         msg = (
             f"The experiments need the package {module!r}, which could not be imported ({error}); in the "
-            'checkout, install it with: pip install --editable ".[data,plot]" --group reproduce'
+            'checkout, install it with: pip install --editable ".[plot]" --group reproduce'
         )
         raise ImportError(msg) from error

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-    from minimaxrisk.estimators.fourier import RandomFourierFeatures
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.error_bound import error_bound
@@ -36,7 +35,6 @@ __all__ = [
     "MinimaxRiskClassifierCV",
     "MinimaxRiskEnsembleClassifier",
     "MinimaxRiskSelector",
-    "RandomFourierFeatures",
     "analysis",
     "check_batches",
     "compare",
@@ -60,7 +58,6 @@ _MODULE_OF = {
     "MinimaxRiskClassifierCV": "estimators.classifier_cv",
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
     "MinimaxRiskSelector": "estimators.selector",
-    "RandomFourierFeatures": "estimators.fourier",
     "check_batches": "analysis.data_checks",
     "compare": "analysis.comparison",
     "error_bound": "guarantees.error_bound",

@@ -1,4 +1,4 @@
-"""Simulated studies whose truth is known: gene expression with a known Bayes error, texts on two topics."""
+"""Simulated data: expression studies whose best possible error is known, and texts as sparse tables."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from sklearn.utils import Bunch, check_random_state
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 
 __all__ = ["ExpressionLaw", "make_expression", "make_text"]
+
+# Zipf's law in Mandelbrot's form, 1 / (rank + shift): without the shift a few words would fill every text.
+RANK_SHIFT = 20.0
 
 
 @dataclass(frozen=True)
@@ -236,10 +239,6 @@ def make_expression(
         bayes_error=law.bayes_error,
         law=law,
     )
-
-
-# Zipf's law in Mandelbrot's form, 1 / (rank + shift): without the shift a few words would fill every text.
-RANK_SHIFT = 20.0
 
 
 def make_text(

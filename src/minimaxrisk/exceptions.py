@@ -6,34 +6,33 @@ __all__ = ["CoverageWarning", "LargeFitWarning", "UninformativeRadiusWarning"]
 class UninformativeRadiusWarning(UserWarning):
     """A plain number as radius that is too small for all true means at once: R* is a score, not a bound.
 
-    ``radius="bootstrap"`` or ``"bonferroni"`` choose one with which R* is a bound; ``permutation_test`` tells
-    what the score would be on noise. Whoever wants the score silences the warning with
+    With ``radius="bootstrap"`` or ``"bonferroni"`` R* is a bound; ``permutation_test`` shows what the score
+    would be on noise. If you want the score, silence the warning with
     ``warnings.simplefilter("ignore", UninformativeRadiusWarning)``.
 
     See Also
     --------
-    MinimaxRiskClassifier : Its parameter ``radius`` tells what each kind of radius means.
+    MinimaxRiskClassifier : Its parameter ``radius`` explains the kinds of radii.
     """
 
 
 class CoverageWarning(UserWarning):
     """The sample visibly breaks an assumption under which a radius rule has its coverage.
 
-    The message says what breaks it and what would help; ``coverage_remarks_`` of the fitted classifier keeps
-    that.
+    The message says which one and what would help; ``coverage_remarks_`` of the fitted classifier keeps it.
 
     See Also
     --------
-    ClippedScaler : Takes the weight from outliers, which are the usual reason.
+    ClippedScaler : Limits outliers, which are the usual reason.
     """
 
 
 class LargeFitWarning(UserWarning):
-    """A fit that is about to begin takes an hour or more, or more memory than is free.
+    """A fit will take an hour or more, or more memory than is free.
 
-    It comes before the work, so that there is time to stop it; the message says what would help.
+    It is issued before the work, so that you can stop it; the message says what would help.
 
     See Also
     --------
-    MinimaxRiskClassifier : Its parameters ``solver`` and ``copy`` are what to change.
+    MinimaxRiskClassifier : Change its parameters ``solver`` and ``copy``.
     """

@@ -12,10 +12,22 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from minimaxrisk.app.files import ReadOptions, read_raw_table, read_study_for_model, read_training_study
+from minimaxrisk.app.files import ReadOptions, read_study_for_model, read_training_study
+from minimaxrisk.app.files.messages import COMMAND_LINE, parsing
+from minimaxrisk.app.files.read_study import read_raw_table
 
 TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
 NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))])
+COMMAND = ReadOptions(spelling=COMMAND_LINE)
+
+
+def check_refusal(message, *arguments, **options):
+    """The message at the command line; in Python none names an option of the command line."""
+    with pytest.raises(ValueError, match=message):
+        read_training_study(*arguments, **options, options=COMMAND)
+    with pytest.raises(ValueError, match=r".") as refused:
+        read_training_study(*arguments, **options)
+    assert "--" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +54,16 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
         (TABLE.replace(",y,", ",x,"), "'class' must have at least two classes, got only 'x'"),
         (
             TABLE.replace("p4", "p1"),
-            "sample names must be unique, got 'p1' more than once.*unique, or pass --ignore 'sample'",
+            "sample names must be unique, got 'p1' more than once.*unique, or pass --ignore sample if",
         ),
-        (TABLE.replace("p4", "p1").replace("sample", "w"), "sample names must be unique.*--ignore 'w'"),
+        (TABLE.replace("p4", "p1").replace("sample", "w"), "sample names must be unique.*--ignore w if"),
         (TABLE.replace("p4", ""), "every sample must have a name, got none for 1 of 4"),
         (TABLE.replace("a,b", "a,a"), "the names in the header must be unique, got 'a' more than once"),
         (TABLE.replace("a,b", "a,"), "every column after the first must have a name, got none for column 4"),
-        (TABLE.replace("4,5", "low,5"), r"got 1 column with text: 'a' \(such as 'low'\); pass --ignore 'a'"),
+        (
+            TABLE.replace("4,5", "low,5"),
+            r"got 1 column with text: 'a' \(such as 'low'\); pass --ignore a for each",
+        ),
         (
             TABLE.replace("4,5", "inf,5"),
             "must be finite, got 1 infinite, the first at sample 'p2'.*correct them, or pass --ignore for",
@@ -58,7 +73,7 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
         (TABLE.replace("p2,y", "p2,None"), "missing .written 'None'."),
         ("sample,class\np1,x\np2,y\n", "must have columns of numbers besides names and labels, got none"),
         ("class\nx\ny\n", "must have columns of numbers.*--delimiter"),
-        ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", "got none in 1 column: 'b'; pass --ignore 'b'"),
+        ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", "got none in 1 column: 'b'; pass --ignore b"),
         (
             "class,a\nx,1\ny,2\nz,3\nw,4\n",
             "classes with several samples each, got 4 different .*sample names",
@@ -89,8 +104,7 @@ NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))]
 )
 def test_text(tmp_path, text, message):
     (tmp_path / "t.txt").write_text(text)
-    with pytest.raises(ValueError, match=message):
-        read_training_study(tmp_path / "t.txt", target="class")
+    check_refusal(message, tmp_path / "t.txt", target="class")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +113,7 @@ def test_text(tmp_path, text, message):
         ({"target": None}, "name the column with the classes with --target.*It could be 'class'"),
         (
             {"target": "diagnosis"},
-            "'diagnosis' that --target names, .*The first are 'sample', 'class'.*--labels FILE",
+            "'diagnosis' that --target names, .*The first are 'sample', 'class'.* as --labels",
         ),
         (
             {"target": "class", "ignore": ["aa"]},
@@ -110,8 +124,7 @@ def test_text(tmp_path, text, message):
 )
 def test_wrong_names(tmp_path, options, message):
     (tmp_path / "t.csv").write_text(TABLE)
-    with pytest.raises(ValueError, match=message):
-        read_training_study(tmp_path / "t.csv", **options)
+    check_refusal(message, tmp_path / "t.csv", **options)
 
 
 @pytest.mark.parametrize(
@@ -160,15 +173,50 @@ def test_wrong_names(tmp_path, options, message):
 def test_labels_file(tmp_path, text, target, message):
     (tmp_path / "t.csv").write_text(TABLE.replace(",class", "").replace(",x", "").replace(",y", ""))
     (tmp_path / "labels.csv").write_text(text)
-    with pytest.raises(ValueError, match=message):
-        read_training_study(tmp_path / "t.csv", target=target, labels=tmp_path / "labels.csv")
+    check_refusal(message, tmp_path / "t.csv", target=target, labels=tmp_path / "labels.csv")
+
+
+def test_messages_in_python_name_arguments(tmp_path):
+    path, labels = tmp_path / "t.csv", tmp_path / "labels.csv"
+    path.write_text(TABLE)
+    with pytest.raises(ValueError, match=r"with target=, or .* labels=\. .*for example target='class'"):
+        read_training_study(path, target=None)
+    with pytest.raises(ValueError, match=r"ignore= must name .*'a,b'; .* pass ignore=\['a', 'b'\]\.$"):
+        read_training_study(path, target="class", ignore=["a,b"])
+    with pytest.raises(ValueError, match=r"ReadOptions\(samples=\.\.\.\) must name a column"):
+        read_training_study(path, target="class", options=ReadOptions(samples="who"))
+    with pytest.raises(ValueError, match=r"column 'ward' that sample_columns= names, in the table"):
+        read_training_study(path, target="class", sample_columns=["ward"])
+    with pytest.raises(ValueError, match=r"ReadOptions\(labels_sheet=\.\.\.\) needs a workbook"):
+        read_training_study(path, target="class", options=ReadOptions(labels_sheet="two"))
+    with pytest.raises(ValueError, match=r"a coefficient: pass the others alone as feature_names="):
+        read_study_for_model(path, feature_names=["a", "b", "c"], used=["a"])
+    path.write_text(TABLE.replace("a,b", "a,a"))
+    with pytest.raises(ValueError, match=r"or pass ReadOptions\(duplicates='mean'\) \(or max, or suffix\)"):
+        read_training_study(path, target="class")
+    path.write_text(TABLE.replace(",class", "").replace(",x", "").replace(",y", "").replace("p", "0."))
+    labels.write_text("class\nx\ny\n")
+    with pytest.raises(ValueError, match=r"got 2; .* pass ReadOptions\(transpose=True\)\.$"):
+        read_training_study(path, target=None, labels=labels)
+    path.write_text(TABLE)
+    study = read_training_study(path, target="class", options=ReadOptions(sheet="two"))
+    assert "ReadOptions(sheet=...) has no effect on .csv files." in study.remarks
+
+
+def test_a_lack_of_memory_is_not_a_damaged_file():
+    with pytest.raises(MemoryError), parsing("t.npz", "NumPy arrays"):
+        raise MemoryError
+    message = r"t\.npz cannot be read as NumPy arrays \(odd\); it may be damaged"
+    with pytest.raises(ValueError, match=message), parsing("t.npz", "NumPy arrays"):
+        raise OSError("odd")
 
 
 def test_repeated_genes_in_rows(tmp_path):
     (tmp_path / "t.csv").write_text("gene,p1,p2,p3,p4\na,1,2,3,4\na,1,2,3,4\nb,1,2,3,4\n")
     (tmp_path / "labels.csv").write_text("id,class\np1,x\np2,y\np3,x\np4,y\n")
     with pytest.raises(
-        ValueError, match=r"features, here in rows, must be unique, got 'a'.*--duplicates mean"
+        ValueError,
+        match=r"features, here in rows, must be unique, got 'a'.*duplicates='mean'",
     ):
         read_training_study(tmp_path / "t.csv", target=None, labels=tmp_path / "labels.csv")
 
@@ -235,21 +283,25 @@ class TestNamesOfGenesInRows:
         data.write_text(GENES.format("TP53"))
         with pytest.raises(
             ValueError,
-            match=r"'TP53' more than once.*--duplicates mean to average the rows .*--labels FILE\.$",
+            match=r"'TP53' more than once.*duplicates='mean'. to average the rows .*labels as labels=\.$",
         ):
             read_training_study(data, target="class")
         labels.write_text("id,class\nTP53,x\nBRCA1,y\nMYC,y\n")
-        with pytest.raises(ValueError, match=r"make them unique, or name another column with --samples\.$"):
+        with pytest.raises(
+            ValueError,
+            match=r"unique, or name another column with ReadOptions\(samples=\.\.\.\)\.$",
+        ):
             read_training_study(data, target="class", labels=labels)
-        with pytest.raises(ValueError, match=r"make them unique, or name another column with --samples\.$"):
+        with pytest.raises(
+            ValueError,
+            match=r"unique, or name another column with ReadOptions\(samples=\.\.\.\)\.$",
+        ):
             read_study_for_model(data, feature_names=["PT-001"])
 
     def test_no_target(self, tmp_path, paths):
         (tmp_path / "t.gct").write_text("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n")
         for path in (tmp_path / "t.gct", paths[0]):
-            with pytest.raises(
-                ValueError, match="If the labels are in another file, pass it as --labels FILE"
-            ):
+            with pytest.raises(ValueError, match="If the labels are in another file, pass it as labels="):
                 read_training_study(path, target="class")
 
 
@@ -266,7 +318,7 @@ def test_no_file_of_a_known_kind(tmp_path):
         (tmp_path / name).write_text("x")
         with pytest.raises(ValueError, match=f"must be in a known format, got the extension {got}"):
             read_training_study(tmp_path / name, target="class")
-    with pytest.raises(ValueError, match="--delimiter must be one character or a word such as tab, got '::'"):
+    with pytest.raises(ValueError, match=r"^delimiter must be one character or a word such as tab, got '::'"):
         ReadOptions(delimiter="::")
 
 
@@ -388,7 +440,7 @@ def test_arrays_that_do_not_fit(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.eye(4), y=[0, 1, 0, 1], feature_names=["a", "b", "a", "c"])
     with pytest.raises(ValueError, match="names of features must be unique, got 'a'"):
         read_training_study(tmp_path / "t.npz", target=None)
-    with pytest.raises(ValueError, match=r"got no such column.*labels of its own, 'y': leave out --target"):
+    with pytest.raises(ValueError, match=r"got no such column.*labels of its own, 'y': leave out target="):
         read_training_study(tmp_path / "t.npz", target="class")
     sparse.save_npz(tmp_path / "s.npz", sparse.csr_matrix(np.diag([1, np.inf, 2])))
     with pytest.raises(
@@ -467,13 +519,16 @@ class TestSheetsOfWorkbooks:
         return tmp_path / "t.xlsx"
 
     def test_others_are_named_where_something_is_not_there(self, path, tmp_path):
-        others = r" Other sheets: 'My data', 'More' \(--sheet 'My data', or --labels-sheet .*\)\.$"
+        others = r" Other sheets: 'My data', 'More' \(.*sheet='My data'\), or .*labels_sheet=.*\)\.$"
         (tmp_path / "l.csv").write_text("id,class\nq1,x\nq2,y\n")
         cases = [
-            ("'class' that --target names", {"target": "class"}),
-            ("with --target, or a file", {"target": None}),
-            ("--ignore must name", {"target": "class", "ignore": ["b"]}),
-            ("--samples must name", {"target": "class", "options": ReadOptions(samples="b")}),
+            ("'class' that target= names", {"target": "class"}),
+            ("with target=, or a file", {"target": None}),
+            ("ignore= must name", {"target": "class", "ignore": ["b"]}),
+            (
+                r"ReadOptions\(samples=...\) must name",
+                {"target": "class", "options": ReadOptions(samples="b")},
+            ),
             ("must have a column with the sample names", {"target": "class", "labels": tmp_path / "l.csv"}),
             ("must have columns of numbers", {"target": "n", "ignore": ["who"]}),
             ("features must be numbers", {"target": "n", "options": ReadOptions(samples="n")}),
@@ -483,12 +538,12 @@ class TestSheetsOfWorkbooks:
                 read_training_study(path, **options)
         with pytest.raises(ValueError, match="got none for 1: 'b'.*" + others):
             read_study_for_model(path, feature_names=["b"])
-        with pytest.raises(ValueError, match=r"Other sheets: 'Notes', 'My data' \(--sheet Notes, "):
+        with pytest.raises(ValueError, match=r"Other sheets: 'Notes', 'My data' \(.*sheet='Notes'\), "):
             read_training_study(path, target="b", options=ReadOptions(sheet="More"))
 
     def test_others_are_named_for_a_table_turned_over_too(self, path):
         with pytest.raises(
-            ValueError, match=r"'class' that --target names.* Other sheets: 'My data', 'More' "
+            ValueError, match=r"'class' that target= names.* Other sheets: 'My data', 'More' "
         ):
             read_training_study(path, target="class", options=ReadOptions(transpose=True))
 

@@ -19,7 +19,8 @@ from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.cli.console import STDIN, as_file
-from minimaxrisk.app.files import ReadOptions, read_raw_table, read_training_study
+from minimaxrisk.app.files import ReadOptions, read_training_study
+from minimaxrisk.app.files.read_study import read_raw_table
 
 X = np.array(
     [
@@ -191,12 +192,12 @@ def test_arrays_have_generated_names_and_their_own_labels(tmp_path):
 
 def test_a_variable_other_than_x(tmp_path):
     np.savez(tmp_path / "t.npz", counts=X, scaled=X / 2, y=[0, 1, 0, 0, 1, 1])
-    with pytest.raises(ValueError, match=r"must hold the data as X.*--layer"):
+    with pytest.raises(ValueError, match=r"must hold the data as X.*layer=..."):
         read_training_study(tmp_path / "t.npz", target=None)
     study = read_training_study(tmp_path / "t.npz", target=None, options=ReadOptions(layer="scaled"))
     np.testing.assert_array_equal(study.X, X / 2)
     assert any("'counts'" in remark for remark in study.remarks)
-    with pytest.raises(ValueError, match=r"variable 'scald' that --layer names.*did you mean 'scaled'"):
+    with pytest.raises(ValueError, match=r"variable 'scald' that .*layer=.*names.*did you mean 'scaled'"):
         read_training_study(tmp_path / "t.npz", target=None, options=ReadOptions(layer="scald"))
 
 
@@ -279,11 +280,11 @@ def test_other_sheets_of_a_workbook(tmp_path):
         other.append(row)
     book.save(path)
     study = read_training_study(path, target="diagnosis")
-    assert any("'second' (--sheet)" in remark for remark in study.remarks)
+    assert any("'second' (ReadOptions(sheet=...))" in remark for remark in study.remarks)
     study = read_training_study(path, target="class", options=ReadOptions(sheet="second"))
     np.testing.assert_array_equal(study.X, [[1, 1], [2, 0], [3.5, 1], [4, 0]])
     assert any("1 and 0: 'ok'" in remark for remark in study.remarks)
-    with pytest.raises(ValueError, match=r"sheet 'secund' that --sheet names.*did you mean 'second'"):
+    with pytest.raises(ValueError, match=r"sheet 'secund' that .*sheet=.*names.*did you mean 'second'"):
         read_training_study(path, target="class", options=ReadOptions(sheet="secund"))
 
 
@@ -324,7 +325,7 @@ def test_points_between_thousands_are_no_decimals(tmp_path):
 
     cells = "6.197 297 1.526 2.493 12.003 -1.250 9.995 8.001 7.100 1.111 999 5.020"
     grouped = cells.split()
-    with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* without separators of thousands"):
+    with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* separators between thousands"):
         read(grouped)
     for other in (
         [cell.replace("297", "29.75") for cell in grouped],  # another number of decimals

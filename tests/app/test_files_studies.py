@@ -9,13 +9,13 @@ from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.files import (
     ReadOptions,
-    looks_like_counts,
     quality,
-    read_raw_table,
     read_study_for_model,
     read_training_study,
     refuse_missing,
 )
+from minimaxrisk.app.files.quality import looks_like_counts
+from minimaxrisk.app.files.read_study import read_raw_table
 
 TABLE = "sample,class,a,b,c\np1,x,1,2,3.5\np2,y,4,5,6\np3,x,7,8,9\np4,y,0,1,2\n"
 GENES = "gene,p1,p2,p3,p4\na,1,4,7,0\nb,2,5,8,1\nc,3.5,6,9,2\n"
@@ -76,7 +76,7 @@ class TestSampleNames:
         counted = range(start, start + 12)
         assert remarks_on(counted) == [
             "'no' only counts the lines, and may tell the class if the file is sorted. If that is an index, "
-            "pass --ignore no"
+            "pass ignore=['no']"
         ]
         (told,) = remarks_on([*counted[:5], counted[6], counted[5], *counted[7:]])
         assert told.startswith("'no' holds whole numbers")
@@ -89,11 +89,14 @@ class TestSampleNames:
             return study.sample_names.tolist(), [r for r in study.remarks if "are numbered" in r]
 
         text = "a,b,batch,Proben Nr\n1,2,u,p1\n4,5,u,p2\n"
-        told = ["The samples are numbered. If 'Proben Nr' holds their names, pass --samples 'Proben Nr'"]
+        told = [
+            "The samples are numbered. If 'Proben Nr' holds their names, pass "
+            "ReadOptions(samples='Proben Nr')"
+        ]
         assert remarks(text) == (["1", "2"], told)
         assert remarks(text, samples="Proben Nr") == (["p1", "p2"], [])
         assert remarks("a,b,id\n1,2,17\n4,5,12\n")[1] == [
-            "The samples are numbered. If 'id' holds their names, pass --samples id"
+            "The samples are numbered. If 'id' holds their names, pass ReadOptions(samples='id')"
         ]
         assert remarks("a,b,age\n1,2,17\n4,5,12\n")[1] == []
         assert remarks("a,b,batch\n1,2,u\n4,5,u\n")[1] == []
@@ -101,7 +104,7 @@ class TestSampleNames:
     def test_names_in_another_column_than_the_first(self, write):
         text = "a,class,who\n1.5,x,p1\n2,y,p2\n3,x,p3\n4,y,p4\n"
         with pytest.raises(
-            ValueError, match=r"pass --ignore 'who' .*; pass --samples 'who' if that column names"
+            ValueError, match=r"pass ignore=.'who'. .*; pass ReadOptions.samples='who'. if that column names"
         ):
             read_training_study(write(text), target="class")
         study = read_training_study(write(text), target="class", options=ReadOptions(samples="who"))
@@ -111,10 +114,10 @@ class TestSampleNames:
         for other in (named, text.replace("p4", "p1")):
             with pytest.raises(ValueError, match="1 column with text: 'who'") as refused:
                 read_training_study(write(other), target="class")
-            assert "--samples" not in str(refused.value)
+            assert "samples=" not in str(refused.value)
 
     def test_several_columns_in_one_option(self, write):
-        with pytest.raises(ValueError, match=r"repeat the option: --ignore a --ignore b\."):
+        with pytest.raises(ValueError, match=r"several columns pass ignore=\['a', 'b'\]\."):
             read_training_study(write(TABLE), target="class", ignore=["a, b"])
 
     def test_count_in_a_table_without_header(self, write):
@@ -130,7 +133,8 @@ class TestSampleNames:
             read_training_study(write(text), target="class", options=ReadOptions(samples="who"))
         )
         with pytest.raises(
-            ValueError, match="--samples must name a column of the table, but there is no 'wo'; did you mean"
+            ValueError,
+            match=r"samples=.* must name a column of the table, but there is no 'wo'; did you mean",
         ):
             read_training_study(write(text), target="class", options=ReadOptions(samples="wo"))
 
@@ -230,7 +234,7 @@ class TestTargetAndColumns:
         study = read_training_study(write(TABLE.replace("4,5,6", "NA,5,?")), target="class")
         with pytest.raises(
             ValueError,
-            match=r"got 2 in 2 of 3 columns, the first at sample 'p2', column 'a'; .*--impute median",
+            match=r"got 2 in 2 of 3 columns, the first at sample 'p2', column 'a'; .*SimpleImputer",
         ):
             refuse_missing(study)
         with pytest.raises(
@@ -262,14 +266,14 @@ class TestTargetAndColumns:
         assert remark([5, np.nan]) is None  # one value tells nothing, whatever it is
         assert remark([50, 61, np.nan]) == (
             "'a' holds whole numbers and 40 other columns hold decimals; it is used as a feature. "
-            "If it is not a measurement, pass --ignore a"
+            "If it is not a measurement, pass ignore=['a']"
         )
         assert remark([50, 61], [1, 2]) == (
             "'a', 'b no' hold whole numbers and 40 other columns hold decimals; they are used as "
-            "features. If they are not measurements, pass --ignore a --ignore 'b no'"
+            "features. If they are not measurements, pass ignore=['a', 'b no']"
         )
         assert remark(*[[1, 2]] * 6).startswith("'a', 'b no', 'c', 'd', 'e' and 1 more hold whole")
-        assert remark(*[[1, 2]] * 6).endswith("--ignore d --ignore e ...")
+        assert remark(*[[1, 2]] * 6).endswith("'d', 'e'] ...")
         # Too few decimals, in number or in share.
         assert remark([1, 2], values=decimals[:, :20]) is not None
         assert remark([1, 2], values=decimals[:, :19]) is None
@@ -382,14 +386,14 @@ class TestOrientation:
     def test_text_about_genes_is_refused_unless_ignored(self, write):
         text = GENES.replace("gene", "gene,symbol").replace("a,1", "a,s,1").replace("b,2", "b,t,2")
         data, labels = write(text.replace("c,3.5", "c,u,3.5")), write(LABELS, "l.csv")
-        with pytest.raises(ValueError, match=r"columns of text 'symbol'.*--ignore 'symbol'"):
+        with pytest.raises(ValueError, match=r"columns of text 'symbol'.*ignore=.'symbol'"):
             read_training_study(data, target="class", labels=labels)
         assert is_the_study(read_training_study(data, target="class", labels=labels, ignore=["symbol"]))
 
     def test_when_it_is_asked_for_or_forbidden(self, tmp_path, write):
         np.save(tmp_path / "t.npy", X.T)
         labels = write("x\ny\nx\ny\n", "l.csv")
-        with pytest.raises(ValueError, match=r"must hold 3 labels.*got 4; .*--transpose"):
+        with pytest.raises(ValueError, match=r"must hold 3 labels.*got 4; .*transpose=True"):
             read_training_study(tmp_path / "t.npy", target=None, labels=labels)
         study = read_training_study(
             tmp_path / "t.npy", target=None, labels=labels, options=ReadOptions(transpose=True)
@@ -403,7 +407,7 @@ class TestOrientation:
     def test_a_hint_where_features_may_be_in_rows(self, write):
         lines = ["gene,p1,p2,p3", *(f"g{i},{i},2,4" for i in range(30))]
         with pytest.raises(
-            ValueError, match=r"'class' that --target names.*30 rows and 4 columns.*pass --transpose"
+            ValueError, match=r"'class' that target= names.*30 rows and 4 columns.*transpose=True"
         ):
             read_training_study(write("\n".join(lines)), target="class")
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, RandomFourierFeatures, verify
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
 
 
 def data():
@@ -137,7 +137,6 @@ def test_before_fit():
         MinimaxRiskClassifier().predict_proba,
         lambda X: next(MinimaxRiskClassifier().staged_predict_proba(X)),
         lambda X: verify(MinimaxRiskClassifier(), X, y),
-        RandomFourierFeatures().transform,
     ):
         with pytest.raises(NotFittedError):
             call(X)

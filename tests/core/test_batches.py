@@ -10,12 +10,13 @@ from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk._utils.parallel import parallel_map_in_batches
-from minimaxrisk.engines import dispatch
-from minimaxrisk.engines.batched import engine, predictor_corrector
+from minimaxrisk.engines import dispatch, solution
+from minimaxrisk.engines.batched import engine, kernels
+from minimaxrisk.engines.batched import points as points_module
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings
-from minimaxrisk.features.implicit import DensePart
+from minimaxrisk.features.dense import DensePart
 from minimaxrisk.problem import pose as parts_module
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
@@ -52,13 +53,27 @@ def assert_within(problems, found, gap_tol):
 # The loop.
 
 
+def test_stuck_is_a_gap_that_was_not_halved_in_time():
+    gaps = [np.array([1.0, 1.0, np.nan])]
+    for i in range(solution.PATIENCE):
+        assert not solution.is_stuck(gaps).any()
+        gaps.append(np.array([0.5, 0.51, 0.1]) if i == solution.PATIENCE - 1 else gaps[0])
+    assert solution.is_stuck(gaps).tolist() == [False, True, False]
+    assert [bool(solution.is_stuck([float(gap[i]) for gap in gaps])) for i in range(3)] == [
+        False,
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize("gap_tol", [1e-3, 1e-8])
 @pytest.mark.parametrize(("n", "d"), [(20, 150), (30, 12), (24, 48), (6, 1)])
 @pytest.mark.parametrize("choices", [{}, {"standardize": False, "fit_intercept": False}])
 def test_each_is_as_near_as_asked_for(n, d, gap_tol, choices):
     problems = problems_of(np.random.default_rng(n), n, d, 5, **choices)
     assert all(can_share(problem, SETTINGS) for problem in problems)
-    assert_within(problems, solve_together(problems, gap_tol), gap_tol)
+    found = [each.stage.expand(*problems[0].shape) for each in solve_together(problems, gap_tol)]
+    assert_within(problems, found, gap_tol)
 
 
 @pytest.mark.parametrize("radius", [0.2, 1.0, 50.0])
@@ -76,7 +91,7 @@ def test_bounds_are_those_of_the_full_program(radius):
 
 
 def test_constraints_keep_their_multipliers_and_newcomers_cancel():
-    points = predictor_corrector.InteriorPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
+    points = points_module.InteriorPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
     points.choose_working_sets()
     points.step()
     old, before = points._chosen, points._multipliers
@@ -164,15 +179,13 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
 def test_what_gets_stuck_is_solved_alone(failure, monkeypatch):
     problems = problems_of(np.random.default_rng(7), 20, 150, 6)
     if failure == "stuck":
-        monkeypatch.setattr(engine, "PATIENCE", 1)
-        monkeypatch.setattr(predictor_corrector, "FRACTION_TO_BOUNDARY", 0.05)
+        monkeypatch.setattr(solution, "PATIENCE", 1)
+        monkeypatch.setattr(points_module, "FRACTION_TO_BOUNDARY", 0.05)
     elif failure == "factor":
-        plain, coin = predictor_corrector.dpotrf, np.random.default_rng(0)
-        monkeypatch.setattr(
-            predictor_corrector, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.5))
-        )
+        plain, coin = kernels.dpotrf, np.random.default_rng(0)
+        monkeypatch.setattr(kernels, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.5)))
     else:
-        monkeypatch.setattr(predictor_corrector, "NEAREST_PER_INSTANCE", 0.1)
+        monkeypatch.setattr(kernels, "NEAREST_PER_INSTANCE", 0.1)
     n_alone = []
     alone = dispatch.interior_approach
     monkeypatch.setattr(dispatch, "interior_approach", lambda *a: n_alone.append(1) or alone(*a))
@@ -186,7 +199,7 @@ def test_an_interrupt_is_passed_on(monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(predictor_corrector.InteriorPoints, "step", interrupt)
+    monkeypatch.setattr(points_module.InteriorPoints, "step", interrupt)
     data = data_of(np.random.default_rng(0), 20, 50)
     with pytest.raises(KeyboardInterrupt):
         permutation_test(MinimaxRiskClassifier(), data.X, data.labels, 5)
@@ -321,7 +334,7 @@ def test_batches_do_not_show(monkeypatch):
         return [test.null_distribution, *(member.full_coef for member in model.members_)]
 
     usual = everything()
-    monkeypatch.setattr(engine, "LARGEST_BATCH", 8)
+    monkeypatch.setattr(kernels.NumPyKernels, "LARGEST_BATCH", 8)
     for one, other in zip(usual, everything(), strict=True):
         assert np.array_equal(one, other)
 

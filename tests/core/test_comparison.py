@@ -96,7 +96,7 @@ def test_usual_rivals_take_sparse_columns():
 def test_a_classifier_that_cannot_be_fitted_is_named():
     X, y = np.ones((20, 3)), np.arange(20) % 2
     estimators = {"dummy": DummyClassifier(), "centroids": NearestCentroid(shrink_threshold=0.5)}
-    message = r"estimators\['centroids'\] could not be fitted.*zero variance"
+    message = r"estimators\['centroids'\] failed on a fold.*zero variance"
     with (
         pytest.warns(UserWarning, match="zero standard deviation"),
         pytest.raises(ValueError, match=message) as raised,
@@ -114,12 +114,12 @@ def test_a_classifier_that_cannot_be_fitted_is_named():
         ({"estimators": [GaussianNB()]}, "estimators must be a mapping from names"),
         ({"estimators": {"a": GaussianNB}}, r"estimators\['a'\] must be a classifier"),
         ({"estimators": {"a": LinearRegression()}}, r"estimators\['a'\] must be a classifier"),
-        ({"cv": 1}, "cv=1 folds need as many samples"),
-        ({"cv": 30}, "the smallest class has 20"),
+        ({"cv": 1}, "cv=1 must be at least 2"),
+        ({"cv": 30}, "no more than the 20 samples of the smallest class"),
         ({"cv": "five"}, "cv must be a number of folds or a splitter"),
         ({"n_repeats": 0}, "n_repeats must be a positive integer"),
-        ({"n_repeats": 2, "cv": LeaveOneOut()}, "n_repeats=2 needs a number of folds"),
-        ({"n_repeats": 2, "groups": np.arange(40)}, "n_repeats=2 needs a number of folds"),
+        ({"n_repeats": 2, "cv": LeaveOneOut()}, "n_repeats=2 needs an integer cv"),
+        ({"n_repeats": 2, "groups": np.arange(40)}, "n_repeats=2 needs an integer cv"),
         ({"groups": np.arange(39)}, "groups must be 1-D with one entry for each of the 40"),
         ({"y": np.arange(39) % 2}, "one label for each of the 40 samples"),
         ({"y": [None, *range(39)]}, "missing label"),

@@ -115,7 +115,7 @@ def test_where_nothing_can_be_said(monkeypatch):
     assert told(X, np.array([0] * 20 + [1] * 11 + [2] * 9)) == {(0, 5), (3, 4)}
     assert told(X[:10], LABELS[:10]) == {(0, 5), (3, 4)}
     assert told(X[:9], LABELS[:9]) == set()
-    monkeypatch.setattr(data_checks, "MOST", 19)
+    monkeypatch.setattr(data_checks, "LARGEST_CLASS", 19)
     assert told(X) == set()
 
 

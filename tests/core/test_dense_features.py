@@ -82,3 +82,11 @@ def test_both_ways_agree_and_the_quick_one_is_taken(monkeypatch):
     np.testing.assert_allclose(quick[2].shift, slow[2].shift, rtol=1e-13)
     np.testing.assert_allclose(quick[2].scale, slow[2].scale, rtol=1e-13)
     assert not quick[0].values[:, 5].any()
+
+
+def test_coefficients_of_some_columns():
+    rng = np.random.default_rng(0)
+    features = dense.DenseFeatures(np.asfortranarray(rng.normal(size=(6, 9))))
+    columns, coefficients = np.array([7, 2]), rng.normal(size=(2, 2))
+    expected = coefficients @ features.values[:, columns].T
+    np.testing.assert_allclose(features.combine_some(columns, coefficients), expected, rtol=1e-12)

@@ -1,6 +1,7 @@
 """Arrays of other libraries: the same answers as NumPy, in the namespace and on the device of X."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,19 +15,22 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    RandomFourierFeatures,
     permutation_test,
     verify,
 )
-from minimaxrisk._utils.arrays import to_numpy
+from minimaxrisk._utils.arrays import asarray_like, to_numpy
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines.batched.engine import can_share, solve_together
+from minimaxrisk.engines.batched.kernels import Kernels
+from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.interior_point import factors, working_rows
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
-from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.pose import pose
+from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -56,6 +60,7 @@ def cupy(values):
 
 
 ELSEWHERE = [strict, torch_cpu, torch_cuda, cupy]
+SETTINGS = EngineSettings("auto")
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +136,8 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
         for values in (X, elsewhere(X))
     )
-    assert isinstance(there, DeviceProblem)
+    assert there.features.location == "device"
+    assert type(there.tau_there) is type(there.lam_there) is type(elsewhere(X))
     assert np.allclose(there.tau, here.tau, atol=1e-13)
     assert np.allclose(there.lam, here.lam, atol=1e-13)
     assert there.smallest_radius == pytest.approx(here.smallest_radius)
@@ -183,7 +189,7 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(factors, "MANY_INSTANCES", 50)
+    monkeypatch.setattr(factors, "FEWEST_ON_DEVICE", 50)
     monkeypatch.setattr(working_rows, "FEW_NUMBERS", 2000)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2
@@ -234,6 +240,41 @@ def test_what_takes_many_fits(elsewhere, study):
     assert there.radius_ == pytest.approx(here.radius_, rel=1e-9)
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert there.coverage_remarks_ == here.coverage_remarks_
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+@pytest.mark.parametrize("reason", ["zero", "thin", "failed"])
+def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, study, monkeypatch):
+    X, y = study
+    if reason in ("zero", "thin"):  # for the observed labels, of one column
+        nearly = np.linspace(1.0, 1.0 + 1e-5 * (reason == "thin"), len(y))
+        X = np.column_stack([X, (2.0 * y - 1.0) * nearly])
+    else:
+        plain = Kernels.factorise
+
+        def fail_for_the_first(self, rows, diagonal):
+            failed = to_numpy(plain(self, rows, diagonal)).copy()
+            failed[0] |= failed.size == 3
+            return asarray_like(rows, failed)
+
+        monkeypatch.setattr(Kernels, "factorise", fail_for_the_first)
+    data = check_training_data(MinimaxRiskClassifier(), elsewhere(X), y)
+    posed = pose(data, rule=Multiple(1.0), coding="auto", standardize=False, fit_intercept=True)
+    rng = np.random.default_rng(0)
+    labels = [data.labels, *(rng.permutation(data.labels) for _ in range(2))]
+    problems = [
+        each.problem
+        for each in posed.relabelled([replace(data, labels=own) for own in labels], Multiple(1.0))
+    ]
+    assert all(can_share(problem, SETTINGS) for problem in problems)
+    first, *others = solve_together(problems, 1e-5)
+    assert first is None
+    for problem, found in zip(problems[1:], others, strict=True):
+        exact = solve_minimax_risk(problem, SETTINGS)
+        assert exact.lower - 1e-9 <= found.upper <= exact.upper + 1e-5
+        assert found.upper == pytest.approx(
+            upper_bound_of_some(problem, problem.objective, found.stage.components, found.stage.values)
+        )
 
 
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu])
@@ -299,7 +340,7 @@ def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
         assert device.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
-@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), RandomFourierFeatures()])
+@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler()])
 def test_what_works_on_numpy_arrays_alone_says_so(what, study):
     X, y = study
     with pytest.raises(

@@ -26,9 +26,8 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk.app import storage
 from minimaxrisk.app.cli import main
-from minimaxrisk.app.storage import SavedModel, load_model, save_model
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import dispatch
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
@@ -548,7 +547,7 @@ def test_class_weights_are_those_of_the_estimator(wide):
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, r"The 'n_estimators' parameter .* in the range \[1, inf\). Got 0"),
-        ({"n_estimators": 7}, "n_estimators must be even, since halves .* got 7. Use 8."),
+        ({"n_estimators": 7}, "n_estimators must be even, because halves .* got 7. Use 8."),
         ({"subsample": 0.0}, r"The 'subsample' parameter .* in the range \(0.0, 1.0\). Got 0.0"),
         ({"subsample": 1.0}, "The 'subsample' parameter"),
         ({"subsample": 0.7}, "complementary=True needs subsample=0.5.* got 0.7"),
@@ -675,7 +674,7 @@ def test_model_files(wide, tmp_path, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)
         model = ensemble(estimator, **parameters).fit(X, y)
-    saved = SavedModel(model, names, "kind", storage(X, y, names))
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
     save_model(saved, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops").classifier
     assert estimator is None or model.estimator.callback is print
@@ -737,7 +736,7 @@ def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
     table.to_csv(tmp_path / "genes.csv", index=False)
     X, y = data.data, table["kind"].to_numpy()
     model = ensemble(radius="bonferroni").fit(X, y)
-    saved = SavedModel(model, names, "kind", storage(X, y, names))
+    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
     path, genes = str(tmp_path / "model.skops"), str(tmp_path / "genes.csv")
     save_model(saved, path)
     assert main(["verify", path, genes]) == 0

@@ -14,7 +14,6 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    RandomFourierFeatures,
 )
 
 # Two copies of a sample could get into both halves of a pair, which would no longer be independent.
@@ -54,7 +53,6 @@ ESTIMATORS = [
     MinimaxRiskSelector(L1SVMClassifier(solver="full-lp")),
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
     MinimaxRiskSelector(stability=True, n_subsamples=2),
-    RandomFourierFeatures(random_state=0),
     ClippedScaler(),
 ]
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+from minimaxrisk.engines import solution
 from minimaxrisk.engines.interior_point import expected_loss
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.guarantees.worst_case import largest_expected_loss
@@ -74,7 +75,7 @@ def test_elsewhere_constraint_generation_does_it(reason, monkeypatch):
     elif reason == "large":
         monkeypatch.setattr(expected_loss, "MOST_INSTANCES_ONE_HOT", 10)
     elif reason == "stuck":
-        monkeypatch.setattr(expected_loss, "PATIENCE", 0)
+        monkeypatch.setattr(solution, "PATIENCE", 0)
     elif reason == "no steps":
         monkeypatch.setattr(expected_loss, "MOST_ITERATIONS", 1)
     elif reason == "no number":

@@ -205,7 +205,7 @@ def test_a_step_that_is_too_long_shrinks(monkeypatch):
     for _ in range(200):
         iteration.step()
     assert iteration.n_shrunk > 3
-    assert iteration.eta == pytest.approx(longest * first_order.SMALLER**iteration.n_shrunk)
+    assert iteration.eta == pytest.approx(longest * first_order.SHRINKAGE**iteration.n_shrunk)
     # Once it is short enough it stays, and converges.
     assert iteration.eta * first_order.spectral_norm(problem.features) > 0.5
     assert first_order.first_order(problem, SETTINGS).converged
@@ -216,6 +216,7 @@ class CorrelateAndCombineOnly:
 
     def __init__(self, features):
         self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
+        self.correlate_there = features.correlate  # as of every container in memory
 
 
 def test_features_are_asked_two_questions_only():

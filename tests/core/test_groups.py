@@ -215,7 +215,7 @@ def test_groups_alone_are_no_reason_to_doubt():
     [
         (np.arange(9), r"groups must be 1-D with one entry for each of the 10 samples, got shape \(9,\)"),
         (np.zeros((10, 1)), r"groups must be 1-D"),
-        (np.ones(10), "at least 2 groups apart, but all samples are in one"),
+        (np.ones(10), "groups must name at least 2 groups, but all samples are in one"),
         ([*range(9), None], "groups has no entry at position 9"),
         ([0, 1, 2, 3, 4, 5, 6, 7, 8, 0], "labels must be the same for all samples of a group, but those at "),
         (np.arange(10) % 2 * 2 // 3, "but all samples are in one"),

@@ -130,9 +130,9 @@ def test_unlabelled_instances_do_not_change_the_estimates(wide):
 
 def test_unlabelled_instances_must_have_the_same_columns(wide):
     X, y = wide
-    with pytest.raises(ValueError, match="X_unlabeled does not go with X: X has 299 features"):
+    with pytest.raises(ValueError, match="X_unlabeled does not match X: X has 299 features"):
         MinimaxRiskClassifier().fit(X, y, X_unlabeled=X[:, :-1])
-    with pytest.raises(ValueError, match=r"X_unlabeled does not go with X: Input X contains NaN"):
+    with pytest.raises(ValueError, match=r"X_unlabeled does not match X: Input X contains NaN"):
         MinimaxRiskClassifier().fit(X, y, X_unlabeled=np.full((1, 300), np.nan))
 
 

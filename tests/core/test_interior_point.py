@@ -9,7 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, systems
+from minimaxrisk.engines import solution as solution_room
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
@@ -132,13 +133,13 @@ def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("decades", [1, 6])
-@pytest.mark.parametrize("stiff", [systems.STIFF, 3.0])
-@pytest.mark.parametrize("few", [systems.FEW_ONE_HOT, 0.0])
+@pytest.mark.parametrize("stiff", [factors.STIFF, 3.0])
+@pytest.mark.parametrize("few", [factors.PLAIN_SIDE_ONE_HOT, 0.0])
 def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, few, monkeypatch):
     # With the smaller number many instances have w - r in place of w.
-    monkeypatch.setattr(systems, "STIFF", stiff)
-    monkeypatch.setattr(systems, "FEW_ONE_HOT", few)
-    monkeypatch.setattr(factors, "MISSED", -1.0)  # single precision is never accurate enough
+    monkeypatch.setattr(factors, "STIFF", stiff)
+    monkeypatch.setattr(factors, "PLAIN_SIDE_ONE_HOT", few)
+    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)  # single precision is never accurate enough
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
     working = all_constraints(problem)
@@ -165,9 +166,9 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
 
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("decades", [1, 6])
-@pytest.mark.parametrize("few", [systems.FEW_SIGNED, 0.0])
+@pytest.mark.parametrize("few", [factors.PLAIN_SIDE_SIGNED, 0.0])
 def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeypatch):
-    monkeypatch.setattr(systems, "FEW_SIGNED", few)
+    monkeypatch.setattr(factors, "PLAIN_SIDE_SIGNED", few)
     rng = np.random.default_rng(4)
     problem = some_problem(5, *shape, n_classes=2)
     working = all_constraints(problem)
@@ -363,9 +364,9 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, codi
         calls.append(1)
         return (fault if len(calls) > n_good else original)(*arguments)
 
-    original = getattr(systems, name)
-    monkeypatch.setattr(systems, name, sometimes)
-    monkeypatch.setattr(factors, "MISSED", -1.0)
+    original = getattr(factors, name)
+    monkeypatch.setattr(factors, name, sometimes)
+    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.solver == "constraint-generation"
     assert "stuck" in solution.remark
@@ -379,7 +380,7 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, codi
 def test_a_rescue_is_a_larger_working_set(monkeypatch):
     problem = some_problem(10, n=40, d=600, n_classes=2)
     monkeypatch.setattr(predictor_corrector, "MOST_PER_INSTANCE", 0.05)
-    monkeypatch.setattr(engine, "PATIENCE", 3)
+    monkeypatch.setattr(solution_room, "PATIENCE", 3)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
     sizes = [record["n_features"] for record in solution.history]
@@ -395,7 +396,7 @@ def test_a_rescue_doubles_the_working_set_until_it_gives_up():
 
 def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
     X, y = wide
-    monkeypatch.setattr(systems, "cholesky", broken_factor)
+    monkeypatch.setattr(factors, "cholesky", broken_factor)
     with pytest.warns(ConvergenceWarning, match="the interior point got stuck after"):
         model = MinimaxRiskClassifier().fit(X, y)
     assert model.solver_ == "constraint-generation"
@@ -455,7 +456,7 @@ def test_a_solver_that_fails_is_named_and_the_pair_kept(wide, monkeypatch):
     def fails(*arguments, **options):
         raise SolverError("HiGHS did not reach an optimum")
 
-    monkeypatch.setattr(systems, "cholesky", broken_factor)
+    monkeypatch.setattr(factors, "cholesky", broken_factor)
     monkeypatch.setattr(engine, "constraint_generation", fails)
     with pytest.warns(ConvergenceWarning) as caught:
         model = MinimaxRiskClassifier().fit(X, y)

@@ -10,10 +10,9 @@ from scipy.linalg.blas import ssymv
 
 from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk.engines.dispatch import bound_minimax_risks
-from minimaxrisk.engines.interior_point import engine, factors, systems
+from minimaxrisk.engines.interior_point import engine, factors
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
-from minimaxrisk.engines.interior_point.factors import DigitsLostError, RoughEpigraphFactor
-from minimaxrisk.engines.interior_point.systems import EpigraphFactor, gram
+from minimaxrisk.engines.interior_point.factors import DigitsLostError, EpigraphFactor, RoughEpigraphFactor
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.objective import BayesError
@@ -48,14 +47,14 @@ def used(monkeypatch):
     """Counts factors by precision; a rough one counts once it has passed its own check."""
     counts = {"rough": 0, "careful": 0}
     for name, cls in (("rough", "RoughEpigraphFactor"), ("careful", "EpigraphFactor")):
-        original = getattr(systems, cls)
+        original = getattr(factors, cls)
 
         def counted(*arguments, original=original, name=name):
             factor = original(*arguments)
             counts[name] += 1
             return factor
 
-        monkeypatch.setattr(systems, cls, counted)
+        monkeypatch.setattr(factors, cls, counted)
     return counts
 
 
@@ -74,8 +73,7 @@ def system_of(decades):
 
 def test_a_rough_step_is_that_of_double_precision():
     of = system_of(0.5)
-    grams = [gram(of.working, block, of.weights) for block in range(4)]
-    expected, _ = EpigraphFactor(grams, of.lower, of.upper).solve(*of.right)
+    expected, _ = EpigraphFactor(of.working, of.weights, of.lower, of.upper).solve(*of.right)
     step, _ = RoughEpigraphFactor(of.working, of.weights, of.lower, of.upper).solve(*of.right)
     np.testing.assert_allclose(step, expected, atol=1e-3 * np.abs(expected).max())
 
@@ -110,7 +108,7 @@ def test_the_optimum_is_that_of_the_linear_program(kind, used):
 def test_single_precision_changes_no_answer(monkeypatch):
     problems = [one_hot_problem(kind, seed) for kind in KINDS[:4] for seed in (2, 3)]
     found = [engine.interior_point(problem, SETTINGS).upper for problem in problems]
-    monkeypatch.setattr(factors, "MISSED", -1.0)
+    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)
     expected = [engine.interior_point(problem, SETTINGS).upper for problem in problems]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -299,10 +300,13 @@ def test_the_callers_choice_of_a_joblib_backend_is_honoured():
         assert set(parallel_map(process, range(20))) == {os.getpid()}
 
 
-def test_bar_is_silent_unless_asked_for(capsys):
-    with progress_bar(2, "things", verbose=0) as advance:
-        advance(2)
-    assert capsys.readouterr().err == ""
+def test_progress_is_shown_if_asked_for(capsys):
+    for verbose in (0, 1):
+        with progress_bar(2, "things", verbose=verbose) as advance:
+            advance(1)
+            advance(1)
+    shown = capsys.readouterr().err
+    assert re.sub(r"\d+ s", "_ s", shown) == "\rthings: 50% (1 of 2, _ s)\rthings: 100% (2 of 2, _ s)\n"
 
 
 def test_processes_need_no_main_guard_and_pass_on_errors(tmp_path):

@@ -9,9 +9,8 @@ import pytest
 from scipy import sparse
 
 import reference
-from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
 from minimaxrisk.features.device import DeviceFeatures
-from minimaxrisk.features.implicit import DensePart, ImplicitFeatures
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule

@@ -208,7 +208,7 @@ def test_a_failed_fit_leaves_the_old_selection(wide):
         ({"threshold": "high"}, "The 'threshold' parameter"),
         ({"n_subsamples": 0}, r"The 'n_subsamples' parameter .* in the range \[2, inf\). Got 0"),
         ({"n_subsamples": 10.0}, "The 'n_subsamples' parameter"),
-        ({"n_subsamples": 7}, "n_subsamples must be even, since halves .* got 7. Use 8."),
+        ({"n_subsamples": 7}, "n_subsamples must be even, because halves .* got 7. Use 8."),
         ({"stability": "yes"}, "The 'stability' parameter .* must be .*bool"),
         ({"n_jobs": 1.5}, "The 'n_jobs' parameter"),
         ({"random_state": "seed"}, "The 'random_state' parameter"),

@@ -117,7 +117,7 @@ def frequencies(prior, n, *, n_blocks, noise=None):
     """What ``frequency_radii`` asks of a sample."""
     prior, noise = np.array(prior), np.array(prior if noise is None else noise)
     return SimpleNamespace(
-        tau=np.zeros((n_blocks, 1)),
+        coding=SimpleNamespace(n_blocks=n_blocks),
         n=n,
         moments=SimpleNamespace(prior=prior),
         spread=SimpleNamespace(prior=noise),
@@ -283,7 +283,7 @@ def test_radii_of_the_union_bound(sample):
 def test_remarks_of_the_union_bound(sample, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "minimaxrisk.uncertainty.radius.broken_assumptions",
+        "minimaxrisk.uncertainty.rules.broken_assumptions",
         lambda *of: asked.append(of) or ("broken",),
     )
     found = UnionBound(0.9).radii(sample)
@@ -323,7 +323,7 @@ def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
 def test_a_factor_that_is_larger_than_needed_makes_what_is_broken_no_worse(monkeypatch, sample):
     needed, asked = union_bound_factor(sample, split_level(0.9, has_intercept=True)[0]), []
     monkeypatch.setattr(
-        "minimaxrisk.uncertainty.radius.broken_assumptions",
+        "minimaxrisk.uncertainty.rules.broken_assumptions",
         lambda of, factor: asked.append((of, factor)) or ("broken",),
     )
     assert Multiple(10.0 * needed, 0.9).radii(sample).remarks == ("broken",)
@@ -399,6 +399,7 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     expected = largest_sums(sample, np.random.default_rng(4).standard_normal((150, n_units)))
     np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
     monkeypatch.setattr(rules, "BLOCK_ELEMENTS", 70)
+    monkeypatch.setattr("minimaxrisk.features.matrix.DRAWN_ELEMENTS", 70)
     np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
 
 

@@ -467,11 +467,11 @@ def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
     labels = np.arange(80) % 2
     X = rng.standard_normal((80, 25)) + 0.8 * labels[:, None] * (rng.random(25) < 0.3) > 0.5
     problem = problem_of(np.hstack([X.astype(float)] * 6), labels, 2, coding="signed", radius=0.3)[0]
-    tried = []
+    tried, crossed_vertex = [], search.crossed_vertex
 
     def crossed(point):
         tried.append(point)
-        return search.crossed_vertex(point)
+        return crossed_vertex(point)
 
     monkeypatch.setattr(search, "crossed_vertex", crossed)
     solution = engine.interior_point(problem, SETTINGS)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, systems, working_rows
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, working_rows
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import CautiousFactor, DigitsLostError, PlainSide
 from minimaxrisk.engines.interior_point.vertices import search
@@ -152,12 +152,12 @@ def test_the_careful_factor_takes_over_for_good():
         raise AssertionError("the plain factor was asked for again")
 
     factor = CautiousFactor()
-    factor.factorise(None, Works)
+    factor.choose(None, Works)
     assert not factor.has_lost_digits
-    factor.factorise(Fails, Works)
+    factor.choose(Fails, Works)
     assert factor.solve(np.ones(2))[0].tolist() == [2.0, 2.0]
     assert factor.has_lost_digits
-    factor.factorise(not_again, Works)
+    factor.choose(not_again, Works)
     assert factor.solve(np.ones(2))[0].tolist() == [2.0, 2.0]
 
 
@@ -172,21 +172,21 @@ def take(monkeypatch):
 
     def choose(way, form=None):
         used = {}
-        monkeypatch.setattr(factors, "MISSED", -1.0)  # single precision is never accurate enough
-        monkeypatch.setattr(systems, "pays", lambda *sizes: way == "kept")
+        monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)  # single precision is never accurate enough
+        monkeypatch.setattr(factors, "small_side_is_cheaper", lambda *sizes: way == "kept")
         for few, classes in (
-            ("FEW_SIGNED", ("DiagonalPlainSide", "DiagonalSmallSide", "DiagonalPlusGram")),
-            ("FEW_ONE_HOT", ("EpigraphPlainSide", "EpigraphSmallSide", "EpigraphFactor")),
+            ("PLAIN_SIDE_SIGNED", ("DiagonalPlainSide", "DiagonalSmallSide", "DiagonalFactor")),
+            ("PLAIN_SIDE_ONE_HOT", ("EpigraphPlainSide", "EpigraphSmallSide", "EpigraphFactor")),
         ):
-            monkeypatch.setattr(systems, few, np.inf if way == "plain" else 0.0)
+            monkeypatch.setattr(factors, few, np.inf if way == "plain" else 0.0)
             for name, cls in zip(WAYS, classes, strict=True):
-                original = getattr(systems, cls)
+                original = getattr(factors, cls)
 
                 def counted(*arguments, original=original, name=name):
                     used[name] = used.get(name, 0) + 1
                     return original(*arguments)
 
-                monkeypatch.setattr(systems, cls, counted)
+                monkeypatch.setattr(factors, cls, counted)
         if form is not None:
             monkeypatch.setattr(working_rows, "COST_OF_A_PAIR", 0.0 if form == "sparse" else np.inf)
         return used
@@ -226,9 +226,9 @@ def test_every_way_finds_the_optimum(way, coding, kind, take):
 @pytest.mark.parametrize("fallback", ["kept", "n x n"])
 def test_lost_digits_lead_to_the_careful_way(coding, fallback, take, monkeypatch):
     used = take("plain")
-    monkeypatch.setattr(systems, "pays", lambda *sizes: fallback == "kept")
+    monkeypatch.setattr(factors, "small_side_is_cheaper", lambda *sizes: fallback == "kept")
     # Rounding alone exceeds this from some iteration on.
-    monkeypatch.setattr(factors, "DISAGREEMENT", 1e-11)
+    monkeypatch.setattr(factors, "LARGEST_DISAGREEMENT", 1e-11)
     monkeypatch.setattr(engine.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     X, labels = data(7, n=60, d=10)
     problem, _ = problem_of(X, labels, 2, coding=coding)

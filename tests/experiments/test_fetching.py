@@ -332,7 +332,7 @@ def test_what_a_manifest_describes_is_left_alone(server, table, tmp_path):
     assert (tmp_path / "GLI_85.npz").read_bytes() == b"mine"
 
 
-def test_without_the_extra(server, table, tmp_path, monkeypatch):
+def test_without_pooch(server, table, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pip install \"minimaxrisk\[data\]\""):
+    with pytest.raises(ImportError, match="--group reproduce"):
         fetch(tmp_path)

@@ -32,7 +32,8 @@ from experiments.harness.summary import as_html, item_text, read_csv, text_again
 from experiments.items import PAPER_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
 from experiments.paper.fitting import make_method
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, RandomFourierFeatures
+from experiments.paper.scalability import random_fourier_features
+from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
 from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
 
@@ -402,11 +403,20 @@ def test_a_cell_of_figure_3_draws_its_own_features_from_standardised_data(hard):
         (row,) = work_on(
             "scalability", HARD | {"size": 40, "repetition": repetition, "seed": 7, "method": "MRC-IP"}
         )
-        fourier = RandomFourierFeatures(n_components=40, random_state=7 + repetition)
-        Z = fourier.fit_transform(StandardScaler().fit_transform(X))
+        Z = random_fourier_features(StandardScaler().fit_transform(X), 40, 7 + repetition)
         bounds.append(row["worst_case_error"])
         assert bounds[-1] == MinimaxRiskClassifier().fit(Z, y).worst_case_error_
     assert bounds[0] != bounds[1]
+
+
+def test_random_fourier_features():
+    """Cosines and sines of the same projections, whose products approximate a Gaussian kernel."""
+    X = np.random.default_rng(0).standard_normal((5, 4))
+    Z = random_fourier_features(X, 40_001, 0)
+    assert Z.shape == (5, 40_001)
+    np.testing.assert_allclose(Z[:, :20_000] ** 2 + Z[:, 20_001:] ** 2, 1.0)
+    distance = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(Z @ Z.T / 20_000, np.exp(-distance / 4), atol=0.03)
 
 
 def test_a_cell_of_figure_1_holds_every_iteration(hard):

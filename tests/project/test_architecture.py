@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import minimaxrisk
+from minimaxrisk.features.matrix import FeatureMatrix
 
 ROOT = Path(__file__).parents[2]
 MODULES = [module.name for module in pkgutil.walk_packages(minimaxrisk.__path__, "minimaxrisk.")]
@@ -39,14 +41,14 @@ def test_the_documented_layout_is_the_one_of_the_layers():
 
 
 EXTRAS = ["matplotlib", "pooch", "pandas", "pyarrow", "anndata", "h5py", "skops", "jinja2", "vl_convert"]
-EXTRAS += ["array_api_compat", "triton", "dask"]
+EXTRAS += ["array_api_compat", "triton", "dask", "tqdm", "rich", "typer"]
 IMPORTS = f"""
 import json, sys
 
-asked = []
+asked, hidden = [], {EXTRAS}
 class NotInstalled:
     def find_spec(self, name, path, target=None):
-        if name in {EXTRAS}:
+        if name in hidden:
             asked.append(name)
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NotInstalled())
@@ -55,9 +57,10 @@ import minimaxrisk
 minimaxrisk.verify, minimaxrisk.inspection
 shown = dir(minimaxrisk)
 import minimaxrisk.app.report
-library = list(sys.modules)
+import minimaxrisk.app.files, minimaxrisk.app.storage
+hidden = []
 import minimaxrisk.app.cli.app
-print(json.dumps(dict(asked=asked, shown=shown, library=library, all=list(sys.modules))))
+print(json.dumps(dict(asked=asked, shown=shown, all=list(sys.modules))))
 """
 
 
@@ -72,12 +75,23 @@ def imports():
 def test_import_needs_no_extras(imports):
     parts = {"minimaxrisk.inspection", "minimaxrisk.app.report", "minimaxrisk.app.cli.app"}
     assert parts <= set(imports["all"])
-    assert "matplotlib" not in imports["asked"]  # it is imported when drawing
+    # Imported when drawing, and by the command line; scikit-learn itself looks for rich.
+    assert {"matplotlib", "typer"}.isdisjoint(imports["asked"])
 
 
-def test_import_brings_no_command_line(imports):
-    assert "typer" in imports["all"]
-    assert "typer" not in imports["library"]
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_the_command_without_the_extra_says_what_to_install(package):
+    script = (
+        f"import sys; sys.modules[{package!r}] = None; from minimaxrisk.app.cli import main; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--help"], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"minimaxrisk: The command needs the package {package!r}, which is not installed; "
+        'install it with: pip install "minimaxrisk[app]"\n'
+    )
 
 
 def test_dir_shows_the_public_names_alone(imports):
@@ -89,3 +103,30 @@ def test_dir_shows_the_public_names_alone(imports):
 def test_examples_in_docstrings(name):
     failures, _ = doctest.testmod(importlib.import_module(name))
     assert failures == 0
+
+
+def containers():
+    rooms = [importlib.import_module(name) for name in MODULES if name.startswith("minimaxrisk.features.")]
+    classes = [each for room in rooms for each in vars(room).values() if isinstance(each, type)]
+    return {each.__name__ for each in classes if FeatureMatrix in each.__mro__}
+
+
+def test_nobody_asks_a_container_for_its_type():
+    """Outside of ``features/`` containers say what they can do; engines do not read their arrays."""
+    kinds = containers() | {"Problem"}
+    assert {"DenseFeatures", "SparseFeatures", "DaskFeatures", "DeviceFeatures"} < kinds
+    wrong = []
+    for path in (ROOT / "src").rglob("*.py"):
+        if path.parent.name == "features":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                wrong += [(path.name, node.lineno)] * bool(asked & kinds)
+            if (
+                "engines" in path.parts
+                and isinstance(node, ast.Attribute)
+                and node.attr in {"data", "values"}
+            ):
+                wrong += [(path.name, node.lineno)] * ast.unparse(node.value).endswith("features")
+    assert not wrong

@@ -117,7 +117,6 @@ FITTED = {
     "MinimaxRiskClassifierCV": [{"cv": 2}, {"criterion": "noise-floor", "n_permutations": 2}],
     "MinimaxRiskEnsembleClassifier": [{"n_estimators": 2, "complementary": True, "subsample": 0.5}],
     "MinimaxRiskSelector": [{"stability": True, "n_subsamples": 2}],
-    "RandomFourierFeatures": [{}],
 }
 
 

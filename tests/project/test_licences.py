@@ -61,7 +61,7 @@ def test_binding_licences_are_recognised(licence, expected):
 
 def test_no_dependency_has_a_binding_licence():
     names = all_dependencies("minimaxrisk", EXTRAS)
-    assert {"numpy", "scikit-learn", "highspy", "joblib", "skops", "matplotlib", "pooch"} <= names
+    assert {"numpy", "scikit-learn", "highspy", "joblib", "skops", "matplotlib"} <= names
     known = {name: licence_of(name) for name in names}
     assert all(known.values()), [name for name, licence in known.items() if not licence]
     assert not {name: licence for name, licence in known.items() if is_binding(licence)}

@@ -42,7 +42,7 @@ def commands(monkeypatch):
 
 def test_every_option_of_every_command_is_told(commands):
     found = dict(commands.commands())
-    assert {"minimaxrisk fit", "minimaxrisk datasets", "minimaxrisk datasets fetch"} <= set(found)
+    assert {"minimaxrisk fit", "minimaxrisk predict", "minimaxrisk demo"} <= set(found)
     for name, command in found.items():
         told = [entry for entries in commands.parameters(name, command).values() for entry in entries]
         assert all(written and meaning for written, meaning in told)

@@ -2,9 +2,9 @@
 Curved boundaries
 =================
 
-The classifier is linear in its features. Features may be anything: random cosines and sines
-(``RandomFourierFeatures``) of the inputs make its boundary a curve, and the bound stays a bound for the rule
-that uses them.
+The classifier is linear in its features. Features may be anything: random cosines of the inputs, made by
+scikit-learn's ``RBFSampler``, make its boundary a curve, and the bound stays a bound for the rule that uses
+them.
 """
 
 # %%
@@ -16,17 +16,18 @@ that uses them.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import MinimaxRiskClassifier, RandomFourierFeatures
+from minimaxrisk import MinimaxRiskClassifier
 
 X, y = make_moons(300, noise=0.2, random_state=0)
 X_new, y_new = make_moons(5000, noise=0.2, random_state=1)
 straight = make_pipeline(StandardScaler(), MinimaxRiskClassifier(radius="bootstrap"))
 curved = make_pipeline(
     StandardScaler(),
-    RandomFourierFeatures(200, random_state=0),
+    RBFSampler(gamma="scale", n_components=200, random_state=0),
     MinimaxRiskClassifier(radius="bootstrap"),
 )
 models = {"columns as they are": straight.fit(X, y), "random Fourier features": curved.fit(X, y)}

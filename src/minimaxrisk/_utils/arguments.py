@@ -1,7 +1,4 @@
-"""What kind of value an argument is, and refusals of what several functions refuse alike.
-
-Parameters by keyword, with an error that shows the right call.
-"""
+"""Checks of arguments that several functions share."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ Class = TypeVar("Class", bound=type)
 
 
 def parameters_by_keyword(cls: Class) -> Class:
-    """Let a class tell how to call it where too many positional arguments are passed."""
+    """Show the right call in the error if too many positional arguments are passed to a class."""
     given: Any = cls.__init__  # type: ignore[misc]
     parameters = list(inspect.signature(given).parameters.values())[1:]
     names = [parameter.name for parameter in parameters]

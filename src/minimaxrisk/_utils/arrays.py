@@ -1,9 +1,7 @@
-"""Names for the array types that the numerical core passes around.
+"""Array types, and arrays of other libraries than NumPy, on any device.
 
-Arrays of other libraries than NumPy, on whatever device they live.
-
-scikit-learn's switch ``set_config(array_api_dispatch=True)`` says that they are to be worked on where they
-are. Without it they are converted to NumPy, where that is possible.
+With scikit-learn's ``set_config(array_api_dispatch=True)`` such arrays are worked on in their own library and
+on their own device. Without it they are converted to NumPy if possible.
 """
 
 from __future__ import annotations
@@ -22,11 +20,10 @@ Float32Array: TypeAlias = NDArray[np.float32]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# A validated training matrix: a 2-D ndarray, a SciPy CSR matrix or array, or a ``Table`` (``table.py``).
+# A validated training matrix: a 2-D ndarray, a SciPy CSR matrix or array, or a ``Table`` of ``containers``.
 DataMatrix: TypeAlias = Any
 
-
-# By the type of array; looking them up takes as long as a small operation.
+# By the type of array, because looking them up takes as long as a small operation.
 _NAMESPACES: dict[type, Any] = {np.ndarray: np}
 # DLPack's number for memory that this process can read as it is.
 HOST = 1
@@ -38,7 +35,7 @@ def is_foreign(X: Any) -> bool:
 
 
 def stays_where_it_is(X: Any) -> bool:
-    """Whether X is to be worked on in its own namespace and on its own device."""
+    """Whether X is worked on in its own library and on its own device."""
     if not is_foreign(X):
         return False
     if get_config()["array_api_dispatch"]:
@@ -47,17 +44,17 @@ def stays_where_it_is(X: Any) -> bool:
         raise ValueError(
             f"X is an array of {type(X).__module__.split('.')[0]} on the device {X.device}; switch on "
             "sklearn.set_config(array_api_dispatch=True), with the environment variable SCIPY_ARRAY_API=1, "
-            "to have it worked on there, or pass it as a NumPy array."
+            "to work on it there, or pass it as a NumPy array."
         )
     return False
 
 
 def refuse_elsewhere(X: Any, what: str) -> None:
-    """An error for what works on NumPy arrays alone."""
+    """Refuse arrays of other libraries, for methods that need NumPy."""
     if stays_where_it_is(X):
         raise TypeError(
             f"{what} works on NumPy arrays and sparse matrices, got an array of "
-            f"{type(X).__module__.split('.')[0]}; convert X to NumPy, or use functions of its own library."
+            f"{type(X).__module__.split('.')[0]}; convert X to NumPy."
         )
 
 
@@ -77,7 +74,7 @@ def float_types_of(X: Any) -> list[Any]:
 
 
 def to_numpy(X: Any) -> np.ndarray:
-    """A copy in the memory of this process; NumPy arrays and what else is no foreign array as they are."""
+    """Arrays of other libraries as NumPy arrays; anything else is returned unchanged."""
     if not is_foreign(X):
         return X
     if hasattr(X, "get"):  # CuPy
@@ -88,28 +85,28 @@ def to_numpy(X: Any) -> np.ndarray:
 
 
 def put_columns(target: Any, columns: IntArray, values: Any) -> None:
-    """``target[:, columns] = values``, which the standard knows for single columns alone."""
+    """``target[:, columns] = values``, which the standard defines for single columns only."""
     try:
-        target[:, beside(target, columns)] = values
+        target[:, asarray_like(target, columns)] = values
     except IndexError:
         for i, column in enumerate(columns.tolist()):
             target[:, column] = values[:, i]
 
 
-def beside(X: Any, values: np.ndarray) -> Any:
-    """Numbers in the namespace and on the device of X; as they are where X is NumPy's or no number."""
+def asarray_like(X: Any, values: np.ndarray) -> Any:
+    """Numbers in the library and on the device of X; unchanged if X is a NumPy array, or for text."""
     if not is_foreign(X) or values.dtype.kind not in "biuf":
         return values
     return namespace_of(X).asarray(np.ascontiguousarray(values), device=X.device)
 
 
 def answer(X: Any, values: np.ndarray) -> Any:
-    """What the caller gets who passed X: in its namespace, on its device where the switch says so."""
-    return beside(X, values) if stays_where_it_is(X) else values
+    """Results for a caller who passed X: in the library and on the device of X if X stays there."""
+    return asarray_like(X, values) if stays_where_it_is(X) else values
 
 
 def columns_of(X: Any, columns: IntArray) -> Any:
     """Some columns of a matrix, in the memory of this process."""
     if not is_foreign(X):
         return here(X[:, columns])
-    return to_numpy(namespace_of(X).take(X, beside(X, columns), axis=1))
+    return to_numpy(namespace_of(X).take(X, asarray_like(X, columns), axis=1))

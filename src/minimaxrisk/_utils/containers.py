@@ -1,18 +1,14 @@
-"""Dense arrays that are read where they are, block by block: in memory, in a memory map, in chunks on disk.
+"""Dense arrays that are not copied but read block by block: in memory, in a memory map, in chunks on disk.
 
-A block lies together where the array is stored: rows of a C-ordered array, columns of a Fortran-ordered one,
-whole chunks of an array in chunks. Blocks come column group by column group, so that a sum over rows is known
-for some columns before the next ones are read.
+A block is contiguous in storage: rows of a C-ordered array, columns of a Fortran-ordered one, whole chunks of
+a chunked array. Blocks come by groups of columns, so that sums over rows are complete for some columns before
+the next ones are read.
 
-Arrays in chunks are those of zarr, and whatever else has ``shape``, ``dtype``, ``chunks`` and answers
-``values[a:b, c:d]`` with numbers, as data sets of h5py do. No package is imported for them.
+A chunked array is one of zarr, or anything else with ``shape``, ``dtype`` and ``chunks`` whose
+``values[a:b, c:d]`` are numbers, such as a data set of h5py. No package is imported for them.
 
-A table that is not copied: rows of an array that is read where it is.
-
-It answers the indexing that is used of a training matrix: some rows are another such table, and only
-columns that are asked for become an array.
-
-Some rows of whatever users pass as X.
+A ``Table`` is a training matrix on such an array: ``table[rows]`` is another table, and only requested
+columns become an array.
 """
 
 from __future__ import annotations
@@ -28,20 +24,20 @@ from minimaxrisk._utils.arrays import (
     DataMatrix,
     FloatArray,
     IntArray,
-    beside,
+    asarray_like,
     columns_of,
     is_foreign,
     namespace_of,
 )
 from minimaxrisk._utils.sklearn_private import safe_indexing
 
-# Entries of an array from which on a float64 copy is not worth its memory (half a gigabyte).
+# Larger arrays are not copied as float64 (half a gigabyte).
 LARGE = 1 << 26
-# Entries worked on at a time: small enough for the steps on one block to stay in cache.
+# Entries of a block in memory: small enough to stay in cache.
 BLOCK_ELEMENTS = 1 << 17
 # Entries of a block on disk. 200 rows of 2,000,000 are then read in pieces of 40 kB, and not of 2.
 BLOCK_ON_DISK = 1 << 21
-# Rows of a block of a C-ordered array at least, where there are as many: sums of short columns take longer.
+# The fewest rows in a block of a C-ordered array, because sums of short columns are slow.
 FEWEST_ROWS = 512
 
 Block = tuple[slice, slice, np.ndarray]
@@ -57,11 +53,11 @@ def is_memory_map(values: Any) -> bool:
 
 
 def is_in_chunks(values: Any) -> bool:
-    """Whether it is an array that is read by slices, such as one of zarr."""
+    """Whether it is a chunked array, such as one of zarr."""
     if isinstance(values, np.ndarray) or not all(hasattr(values, name) for name in ("shape", "dtype")):
         return False
     chunks = getattr(values, "chunks", ())
-    # Lazy arrays, such as those of dask, have several sizes per axis and answer slices with no numbers.
+    # Lazy arrays, such as those of dask, have several sizes per axis; their slices are not numbers.
     return chunks is None or (len(chunks) > 0 and all(isinstance(size, int) for size in chunks))
 
 
@@ -70,7 +66,7 @@ class StoredArray:
     """A table of numbers and the way to read it."""
 
     values: Any
-    is_finite: bool = False  # whether all of it has been looked at
+    is_finite: bool = False  # whether all entries have been checked
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -89,7 +85,7 @@ class StoredArray:
         return self.is_in_chunks or is_memory_map(self.values)
 
     def blocks(self) -> Iterator[Block]:
-        """All entries: rows, columns and the values there, by groups of columns."""
+        """All entries, by groups of columns: rows, columns and values of each block."""
         (n, d), (height, width) = self.shape, self._block_shape()
         for left in range(0, d, width):
             columns = slice(left, min(left + width, d))
@@ -98,9 +94,9 @@ class StoredArray:
                 yield rows, columns, np.asarray(self.values[rows, columns])
 
     def blocks_of(self, columns: IntArray, within: slice = slice(None)) -> Iterator[Block]:
-        """Some ascending columns, or a stretch of rows of them, in blocks of which no other entries are read.
+        """Some ascending columns, within a range of rows: rows, places in ``columns``, values of each block.
 
-        Rows, places of the columns, and the values there.
+        No other columns are read, as far as the storage allows.
         """
         if len(columns) == 0:
             return
@@ -118,7 +114,7 @@ class StoredArray:
                     yield rows, places, self._picked(rows, columns[places])
 
     def rows_at(self, rows: IntArray, columns: slice = slice(None)) -> np.ndarray:
-        """Some rows, or a stretch of them, as an array of their own."""
+        """Some rows, within a range of columns, as a new array."""
         if not self.is_in_chunks:
             return np.asarray(self.values[:, columns][rows])
         width = self._block_shape()[1]
@@ -134,7 +130,7 @@ class StoredArray:
         return found
 
     def columns_at(self, columns: IntArray, within: slice = slice(None)) -> np.ndarray:
-        """Some columns in any order, or a stretch of rows of them, column by column in memory (n x c)."""
+        """Some columns in any order, within a range of rows, as a Fortran-ordered array (n x c)."""
         distinct, place = np.unique(columns, return_inverse=True)
         first, last, _ = within.indices(self.shape[0])
         found = np.empty((len(distinct), last - first), dtype=self.dtype)
@@ -153,7 +149,7 @@ class StoredArray:
 
     @property
     def _chunks(self) -> tuple[int, int]:
-        """What is read together at least: single entries where an array for slices has no chunks."""
+        """Sizes of the chunks; single entries if the array has none."""
         return self.values.chunks or (1, 1)
 
     def _block_shape(self) -> tuple[int, int]:
@@ -168,14 +164,14 @@ class StoredArray:
         return height, min(d, max(1, most // height))
 
     def check_finite(self) -> None:
-        """Look at all entries, unless that has been done."""
+        """Check all entries, unless that has been done."""
         if not self.is_finite:
             for rows, columns, block in self.blocks():
                 self.refuse_infinite(rows, columns, block)
         self.is_finite = True
 
     def refuse_infinite(self, rows: slice | IntArray, columns: slice | IntArray, values: np.ndarray) -> None:
-        """Raise with the place of the first entry of a block that is no number, if there is one."""
+        """Raise if a block has an entry that is NaN or infinite, and name the first one."""
         if self.is_finite or np.isfinite(values).all():
             return
         i, j = (int(place) for place in np.argwhere(~np.isfinite(values))[0])
@@ -183,14 +179,14 @@ class StoredArray:
         column = columns.start + j if isinstance(columns, slice) else int(columns[j])
         kind = "NaN" if np.isnan(values[i, j]) else "infinity"
         raise ValueError(
-            f"X contains {kind} at row {row}, column {column}; every entry must be a finite number: fill "
-            "missing values, or leave out the row or the column."
+            f"X contains {kind} at row {row}, column {column}, but all entries must be finite; impute "
+            "missing values, or drop the row or the column."
         )
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a stored array, in any order; None where all of them are in the order that they have there."""
+    """Rows of a stored array, in any order; None stands for all rows in their order."""
 
     stored: StoredArray
     rows: IntArray | None = None
@@ -215,7 +211,7 @@ class Table:
 
     @property
     def all_rows(self) -> IntArray:
-        """Which rows of the stored array these are."""
+        """The rows as positions in the stored array."""
         return np.arange(self.shape[0]) if self.rows is None else self.rows
 
     def product(self, columns: IntArray, coefficients: FloatArray) -> FloatArray:
@@ -227,7 +223,7 @@ class Table:
         return found if self.rows is None else found[self.rows]
 
     def __getitem__(self, key: Any) -> Any:
-        """``[rows]`` is a table; ``[:, columns]`` and ``[rows, columns]`` are arrays, and finite."""
+        """``[rows]`` is a table; ``[:, columns]`` and ``[rows, columns]`` are arrays of finite numbers."""
         if not isinstance(key, tuple):
             return Table(self.stored, self.all_rows[key])
         rows, columns = key
@@ -245,17 +241,17 @@ class Table:
     def _columns(self, columns: IntArray, places: IntArray) -> np.ndarray:
         if len(places) == 0 or (np.diff(places) != 1).any():
             return self.stored.columns_at(columns)[places]
-        # Rows next to each other are read alone.
+        # Of consecutive rows no others are read.
         return self.stored.columns_at(columns, slice(int(places[0]), int(places[-1]) + 1))
 
 
 def as_table(X: Any) -> Table:
-    """A table as it is, or an array whose entries have been checked."""
+    """A table unchanged, or a table of an array whose entries have been checked."""
     return X if isinstance(X, Table) else Table(StoredArray(X, is_finite=True))
 
 
 def some_rows_at_a_time(X: DataMatrix, n_columns: int) -> Iterator[tuple[slice, DataMatrix]]:
-    """Rows of a matrix of any kind, as many together as a gathering of so many columns may have."""
+    """Parts of the rows of any matrix, small enough that ``n_columns`` of them fit into a block."""
     n, height = X.shape[0], max(1, BLOCK_ON_DISK // max(1, n_columns))
     for top in range(0, n, height):
         rows = slice(top, min(top + height, n))
@@ -263,7 +259,7 @@ def some_rows_at_a_time(X: DataMatrix, n_columns: int) -> Iterator[tuple[slice, 
 
 
 def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatArray) -> FloatArray:
-    """``X[:, columns] @ coefficients`` for ascending columns, gathered some rows at a time."""
+    """``X[:, columns] @ coefficients`` for ascending columns, some rows at a time."""
     if isinstance(X, Table):
         return X.product(columns, coefficients)
     found = np.empty((X.shape[0], coefficients.shape[1]))
@@ -272,13 +268,13 @@ def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatAr
     return found
 
 
-def rows_of(X: Any, rows: IntArray) -> Any:
-    """The rows of an array, a data frame, a sparse matrix of any format or a list, of the same kind.
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Rows of an array, a data frame, a sparse matrix of any format or a list, as the same type.
 
-    Those of an array in chunks are read into memory: others than our own estimators take no such array.
+    Rows of a chunked array are read into memory, because other estimators do not take chunked arrays.
     """
     if is_foreign(X):
-        return namespace_of(X).take(X, beside(X, rows), axis=0)
+        return namespace_of(X).take(X, asarray_like(X, rows), axis=0)
     if isinstance(X, Table):
         return X[rows]
     if is_in_chunks(X):

@@ -1,8 +1,7 @@
-"""All that is asked of dask itself; it is imported where a dask array has come, and nowhere else.
+"""Calls of dask. It is imported only if the user has passed a dask array.
 
-Graphs go to whatever scheduler dask would use: threads of this process, or the workers of the client that
-was made last. What is kept there is named by tasks, and recomputed from the data by dask if the worker that
-held it is lost.
+Graphs run on dask's current scheduler: threads of this process, or the workers of the latest client. Values
+kept on workers are results of tasks, which dask recomputes if a worker is lost.
 """
 
 from __future__ import annotations
@@ -16,24 +15,23 @@ import numpy as np
 
 from minimaxrisk._utils.environment import require
 
-# The share of the workers' free memory up to which chunks are kept there: directions, gathered columns and
-# whatever else the workers do need some too.
+# Chunks are kept on the workers up to this share of their free memory; other work needs the rest.
 SHARE_OF_MEMORY = 0.5
-# Inputs of one task that adds up: more would bring all chunks of a column to one worker at the same time.
+# Inputs of one task of a sum. More would bring all chunks of a column to one worker at the same time.
 FAN_IN = 8
-# Bytes up to which a value is written into each task that takes it. Larger ones travel once to each worker,
-# after a message and an answer more.
+# Up to so many bytes a value is written into each task that uses it. A larger one is sent once to each
+# worker, which takes one more exchange of messages.
 SMALL = 1 << 16
 
 
 def is_dask_array(value: Any) -> bool:
-    """Whether it is an array of dask's, without importing dask."""
+    """Whether it is a dask array; does not import dask."""
     arrays = sys.modules.get("dask.array")
     return arrays is not None and isinstance(value, arrays.Array)
 
 
 def here(value: Any) -> Any:
-    """Labels, weights and the like, of length n, in this process whatever they were."""
+    """A dask object computed, anything else unchanged."""
     if type(value).__module__.startswith("dask.") and hasattr(value, "compute"):
         return value.compute()
     return value
@@ -49,29 +47,29 @@ def lazily(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def shared(value: Any, n_bytes: int) -> Any:
-    """A value that many tasks take: a task of its own where it is large."""
+    """A value that many tasks use; a task of its own if it is large."""
     return value if n_bytes <= SMALL else dask_module("dask").delayed(value, pure=False, traverse=False)
 
 
 def keep(tasks: Sequence[Any]) -> list[Any]:
-    """Have tasks done and their results stay where they are; does not wait where others do the work."""
+    """Start tasks and keep their results on the workers; with a cluster it does not wait."""
     return list(dask_module("dask").persist(*tasks))
 
 
 def keep_values(values: Sequence[Any]) -> list[Any]:
-    """Values on the workers, for tasks of many graphs to come."""
+    """Send values to the workers, for the tasks of many graphs."""
     delayed = dask_module("dask").delayed
     return keep([delayed(value, pure=False, traverse=False) for value in values])
 
 
 def fetch(tasks: Sequence[Any]) -> list[Any]:
-    """Results of tasks, in one graph: the one way by which anything comes back, and the one that waits."""
+    """Results of tasks, computed in one graph. This is the only function that waits for the workers."""
     return list(dask_module("dask").compute(*tasks))
 
 
 @dataclass(frozen=True)
 class Chained:
-    """``then(first(...), ...)`` in one task: the first takes so many of the arguments."""
+    """``then(first(...), ...)`` in one task; ``first`` takes the first ``n_arguments`` arguments."""
 
     first: Callable[..., Any]
     n_arguments: int
@@ -91,7 +89,7 @@ def reduce_by_tree(parts: Sequence[Any], merge: Callable[[list[Any]], Any]) -> A
 
 
 def total(parts: list[np.ndarray]) -> np.ndarray:
-    """The sum of arrays, none of which is changed: workers keep what they have returned."""
+    """The sum of arrays, which are not changed because workers keep them."""
     found = parts[0].copy()
     for part in parts[1:]:
         found += part
@@ -99,9 +97,9 @@ def total(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def kept_if_it_fits(X: Any) -> Any:
-    """The array with its chunks in the workers' memory, or as it is where they would not fit.
+    """The array with its chunks in the memory of the workers, or unchanged if they would not fit.
 
-    ``dask.config.set({"minimaxrisk.persist": True})``, or False, decides otherwise.
+    The user can decide with ``dask.config.set({"minimaxrisk.persist": True})``, or False.
     """
     wanted = dask_module("dask").config.get("minimaxrisk.persist", None)
     if wanted is None:
@@ -110,7 +108,7 @@ def kept_if_it_fits(X: Any) -> Any:
 
 
 def _free_memory(X: Any) -> float:
-    """Bytes that all workers together have left."""
+    """Free memory of all workers together, in bytes."""
     client: Any = getattr(dask_module("dask.base").get_scheduler(collections=[X]), "__self__", None)
     if not hasattr(client, "scheduler_info"):
         return float(dask_module("psutil").virtual_memory().available)
@@ -121,7 +119,7 @@ def _free_memory(X: Any) -> float:
 
 
 def is_lost(X: Any) -> bool:
-    """Whether chunks were kept by a client that has been closed since, so that nobody has them."""
+    """Whether chunks were kept by a client that has been closed."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return False

@@ -1,11 +1,4 @@
-"""Packages that only some installations have, imported where they are used.
-
-Versions of packages, for what is written down beside results.
-
-How much memory this process could still have.
-
-How many threads the linear algebra uses: the caller's choice, or one where more would only wait.
-"""
+"""The environment of a fit: optional packages, versions, free memory, threads of the linear algebra."""
 
 from __future__ import annotations
 
@@ -32,7 +25,7 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 
 
 def package_versions(names: Sequence[str]) -> dict[str, str]:
-    """Versions of those that are installed."""
+    """Versions of the packages among these that are installed."""
     found = {}
     for name in names:
         try:
@@ -44,14 +37,14 @@ def package_versions(names: Sequence[str]) -> dict[str, str]:
 
 @cache
 def _version(name: str) -> str:
-    """Read from the package's files once for all results of a process."""
+    """Cached, because it reads files of the package."""
     return version(name)
 
 
 def free_memory() -> int | None:
-    """Bytes that can be had without swapping; None where the system does not say (elsewhere than on Linux).
+    """Bytes that are available without swapping; None if unknown, as on systems other than Linux.
 
-    What the whole machine has left, or less where the process is in a group of its own with a limit.
+    What the machine has left, or less if the process is in a container with a limit.
     """
     known = [amount for amount in (_of_machine(), _of_group()) if amount is not None]
     return min(known) if known else None
@@ -66,7 +59,7 @@ def _of_machine() -> int | None:
 
 
 def _of_group() -> int | None:
-    """What is left to a container; files of others that are cached count as free."""
+    """Bytes left to the container; cached files count as free."""
     with suppress(OSError, ValueError):
         folder = Path("/sys/fs/cgroup")
         limit = int((folder / "memory.max").read_text())
@@ -76,17 +69,17 @@ def _of_group() -> int | None:
     return None
 
 
-# NumPy and SciPy bring a BLAS each, whose idle threads keep a core busy waiting. Measured on two cores,
-# one thread is faster up to here (1,600 instances: by a quarter; 100: by two thirds).
+# NumPy and SciPy each have a BLAS whose idle threads keep a core busy. On two cores one thread was measured
+# to be faster up to here (1,600 instances: by a quarter; 100: by two thirds).
 ONE_THREAD_BELOW = 2000
 
 
 @contextmanager
 def suitable_threads(n_instances: int) -> Iterator[None]:
-    """Within it BLAS uses one thread if the matrices of n x n are small, else what the caller has set.
+    """Within it BLAS uses one thread if n x n matrices are small, and otherwise what the caller has set.
 
-    The setting belongs to the process, so that fits in concurrent threads should run under a limit of the
-    caller's own, as for other users of threadpoolctl.
+    The setting is global to the process. Callers who fit in concurrent threads should set a limit of their
+    own around them, as for other users of threadpoolctl.
     """
     if n_instances >= ONE_THREAD_BELOW:
         yield
@@ -97,5 +90,5 @@ def suitable_threads(n_instances: int) -> Iterator[None]:
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Finding the libraries takes milliseconds and their number does not change after import."""
+    """Cached, because finding the libraries takes milliseconds; they do not change after import."""
     return ThreadpoolController()

@@ -1,7 +1,7 @@
-"""Warnings about fits, and a way to keep them out of the library's own loops.
+"""Warnings about fits, and a way to silence them in the library's own loops of fits.
 
-Loops of fits ask for silence through a context variable. Python's own filters belong to the whole process,
-and changing them for a while from several threads can leave them changed.
+Silence is a context variable. Python's warning filters are global to the process, and changing them
+temporarily from several threads can leave them changed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
 
 SEARCHES = "sklearn.model_selection."
-# What stands between a caller and the line that warns: this package, and the wrappers that scikit-learn puts
-# around fit.
+# Modules between the caller and the line that warns: this package, and scikit-learn's wrappers of fit.
 BETWEEN = ("minimaxrisk.", "sklearn.base", "sklearn.callback.")
 RADIUS_WARNINGS = frozenset({UninformativeRadiusWarning, CoverageWarning})
 
@@ -28,11 +27,11 @@ _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default
 
 
 def warn(message: str, category: type[Warning], *, in_searches: str | None = None) -> None:
-    """A warning about the line that called this package, unless a loop has asked for silence about such.
+    """Warn at the line that called this package, unless the category is silenced.
 
-    Searches and cross-validations of scikit-learn fit many times, with numbers of their own in each message.
-    There ``in_searches`` is said instead, once, of the line that called the search. Python itself forgets
-    what it has shown whenever scikit-learn changes filters.
+    Searches and cross-validations of scikit-learn fit many times, with different numbers in each message.
+    There the message is ``in_searches`` instead, once, at the line that called the search. Python's own
+    record of warnings is reset whenever scikit-learn changes filters, so it cannot be used for "once".
     """
     if category in _silenced.get():
         return
@@ -48,7 +47,7 @@ def warn(message: str, category: type[Warning], *, in_searches: str | None = Non
 
 
 def _level_of_caller() -> int:
-    """Where the line is that called this package, as ``stacklevel`` in the function that asks."""
+    """The ``stacklevel`` of the line that called this package, for the calling function."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(BETWEEN):
         level, frame = level + 1, frame.f_back
@@ -56,7 +55,7 @@ def _level_of_caller() -> int:
 
 
 def _caller_of_search(frame: FrameType | None) -> FrameType | None:
-    """Who called the outermost search or cross-validation; in a worker process that is its first frame."""
+    """The frame that called the outermost search or cross-validation; in a worker process its first frame."""
     outermost = None
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith(SEARCHES):
@@ -82,13 +81,13 @@ def _without(categories: frozenset[type[Warning]]) -> Iterator[None]:
 
 @contextmanager
 def without_radius_warnings() -> Iterator[None]:
-    """For loops of fits whose caller has been told already, or knows."""
+    """For loops of fits whose R* is not reported, or whose caller has been warned."""
     with _without(RADIUS_WARNINGS):
         yield
 
 
 @contextmanager
 def quiet_fits() -> Iterator[None]:
-    """For fits whose convergence is their caller's business too."""
+    """For loops of fits whose caller does not need warnings about single fits."""
     with _without(RADIUS_WARNINGS | {ConvergenceWarning, LargeFitWarning}):
         yield

@@ -1,10 +1,10 @@
-"""How far a loop of fits has come: told to whoever waits through a context variable, not in every call.
+"""Independent fits over several processes, by joblib, with reports of progress.
 
-Independent pieces of work over processes, by joblib; progress bars.
+Worker processes take seconds to start, as long as hundreds of small fits. So this process begins alone and
+starts workers only if the remaining work would take longer than that. Workers of a cluster
+(``joblib.parallel_config("dask")``) run already. Results do not depend on the number of processes.
 
-Worker processes take seconds to start, as long as hundreds of small fits. So this process begins alone, and
-the others are called once what is left is worth it; those of a cluster (``joblib.parallel_config("dask")``)
-run already. Results do not depend on who did what.
+Progress is reported through a context variable, so that the functions in between need no argument for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
-from tqdm import tqdm
 
 from minimaxrisk._utils.environment import require
 
@@ -31,7 +30,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Call the listener with the numbers of pieces done and of all, as loops inside go on."""
+    """Within it loops call the listener with the numbers of items done and of all items."""
     token = _listener.set(listener)
     try:
         yield
@@ -40,7 +39,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def tell_progress(n_done: int, n_all: int) -> None:
-    """Tell whoever listens, if anybody does."""
+    """Call the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
         listener(n_done, n_all)
@@ -49,12 +48,13 @@ def tell_progress(n_done: int, n_all: int) -> None:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Pieces per process: several, so that all end at about the same time and the bar moves.
+# Several, so that all processes end at about the same time and the progress bar moves.
 PIECES_PER_PROCESS = 8
-# Seconds in which worker processes start and import. Work that this process ends sooner stays here.
+# Seconds that worker processes take to start and import. Shorter work stays in this process.
 START_UP = 4.0
-# joblib sends what is larger than 1000 bytes to a cluster once and not with every piece of work.
+# joblib sends an object of more than 1000 bytes to a cluster once, and not with every piece of work.
 LARGE = 1 << 20
+SECONDS_BETWEEN_LINES = 0.1  # of progress
 
 
 def parallel_map(
@@ -66,12 +66,11 @@ def parallel_map(
 ) -> list[Result]:
     """``[function(item) for item in items]``, by up to ``n_jobs`` processes.
 
-    ``n_jobs`` and the kind of processes are what joblib makes of them: None is 1 unless a context such as
-    ``joblib.parallel_config`` says otherwise, -1 all cores. ``progress`` is called with the number of items
-    done since the last call.
+    As in joblib, None is 1 unless a context such as ``joblib.parallel_config`` sets another number, and -1 is
+    all cores. ``progress`` is called with the number of items done since the last call.
     """
     n_processes = max(1, min(effective_n_jobs(n_jobs), len(items)))
-    start_up = 0.0 if _workers_wait() else START_UP
+    start_up = 0.0 if _has_cluster() else START_UP
     results: list[Result] = []
     n_done = 0
 
@@ -99,9 +98,9 @@ def parallel_map_in_batches(
     n_jobs: int | None = None,
     progress: Callable[[int], object] = lambda n: None,
 ) -> list[Result]:
-    """The same where ``function`` takes several items at a time and returns the result of each.
+    """The same for a ``function`` that takes several items and returns a list of results.
 
-    Batches have ``size`` items, or a little fewer so that they are alike. They do not depend on ``n_jobs``.
+    Batches have ``size`` items, or slightly fewer to be of equal size. They do not depend on ``n_jobs``.
     """
     n_batches = -(-len(items) // size)
     ends = [len(items) * i // max(n_batches, 1) for i in range(n_batches + 1)]
@@ -117,13 +116,13 @@ def parallel_map_in_batches(
     return [result for results in found for result in results]
 
 
-def _workers_wait() -> bool:
-    """Whether those who would help run already and this is none of them, who have work of their own."""
+def _has_cluster() -> bool:
+    """Whether joblib uses dask workers, and this process is not one of them."""
     if type(get_active_backend()[0]).__name__ != "DaskDistributedBackend":
         return False
     try:
         require("distributed", extra="dask", purpose="joblib's backend needs").get_worker()
-    except ValueError:  # here is no worker
+    except ValueError:  # this process is not a worker
         return True
     return False
 
@@ -138,11 +137,11 @@ def _by_processes(
         return []
     size = max(1, len(items) // (PIECES_PER_PROCESS * n_processes))
     starts = range(0, len(items), size)
-    # Large arrays within the function travel once: as files that the processes map into memory, or to each
+    # Large arrays within the function are sent once: as files that the processes map into memory, or to each
     # worker of a cluster.
-    travelling = _Travelling(function)
+    large = _LargeFunction(function)
     pieces = Parallel(n_jobs=n_processes, return_as="generator_unordered")(
-        delayed(_work_through)(travelling, start, items[start : start + size]) for start in starts
+        delayed(_work_through)(large, start, items[start : start + size]) for start in starts
     )
     found: dict[int, list[Result]] = {}
     for start, values in pieces:
@@ -152,8 +151,8 @@ def _by_processes(
 
 
 @dataclass(frozen=True)
-class _Travelling:
-    """A function with its data that looks large: Python does not count what attributes hold."""
+class _LargeFunction:
+    """Makes a function with its data look large, because Python does not count the data in attributes."""
 
     function: Callable[[Any], Any]
 
@@ -161,12 +160,26 @@ class _Travelling:
         return LARGE
 
 
-def _work_through(travelling: _Travelling, start: int, piece: Sequence[Item]) -> tuple[int, list[Any]]:
-    return start, [travelling.function(item) for item in piece]
+def _work_through(large: _LargeFunction, start: int, piece: Sequence[Item]) -> tuple[int, list[Any]]:
+    return start, [large.function(item) for item in piece]
 
 
 @contextmanager
 def progress_bar(total: int, label: str, *, verbose: int) -> Iterator[Callable[[int], object]]:
-    """A bar on standard error if ``verbose``; yields what is to be called with numbers of items done."""
-    with tqdm(total=total, desc=label, disable=not verbose, file=sys.stderr) as bar:
-        yield bar.update
+    """A line on standard error if ``verbose``; yields a function to call with numbers of items done."""
+    begun, shown_at, n_done = time.monotonic(), float("-inf"), 0
+
+    def advance(n_more: int) -> None:
+        nonlocal n_done, shown_at
+        n_done += n_more
+        now = time.monotonic()
+        if verbose and (n_done >= total or now - shown_at > SECONDS_BETWEEN_LINES):
+            shown_at = now
+            sys.stderr.write(f"\r{label}: {n_done / total:.0%} ({n_done} of {total}, {now - begun:.0f} s)")
+            sys.stderr.flush()
+
+    try:
+        yield advance
+    finally:
+        if verbose:
+            sys.stderr.write("\n")

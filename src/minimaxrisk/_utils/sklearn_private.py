@@ -9,7 +9,6 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -23,7 +22,7 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for the mixin that older releases of scikit-learn do not have."""
+        """Replaces the mixin, which older releases of scikit-learn do not have."""
 
     def with_callbacks(method: Any) -> Any:
         return method
@@ -37,11 +36,11 @@ ARRAY_ADAPTERS = [f"sklearn.externals.array_api_compat.{name}" for name in ("cup
 def without_array_adapters() -> Iterator[None]:
     """Within it listing scikit-learn's estimators loads no other array library.
 
-    ``all_estimators`` walks through every package below sklearn, which imports it, and passes over those that
-    it cannot import. No estimator is in these; PyTorch and dask, where installed, take 2.4 s to load.
+    ``all_estimators`` imports every package below sklearn and skips those that it cannot import. The adapters
+    hold no estimators, and they import PyTorch and dask, which takes 2.4 s.
     """
     kept_away = [name for name in ARRAY_ADAPTERS if name not in sys.modules]
-    # None is Python's mark of what cannot be imported.
+    # A module that is None in sys.modules cannot be imported.
     sys.modules.update(dict.fromkeys(kept_away))  # type: ignore[arg-type]
     try:
         yield
@@ -80,7 +79,6 @@ __all__ = [
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
-    "LinearClassifierMixin",
     "StrOptions",
     "check_sample_weight",
     "fit_context",

@@ -1,11 +1,9 @@
 """Several classifiers on the same folds: errors, paired differences, features and seconds.
 
-Models of different folds share most of their samples, so errors of folds are not independent, and the usual
-standard error of a mean of J differences is too small. Nadeau and Bengio's takes
+Models of different folds share most of their samples, so the errors of folds are not independent, and the
+usual standard error of a mean of J differences is too small. Nadeau and Bengio's correction is
 
-    sqrt((1/J + n_test/n_train) s^2),   s^2 the variance of the differences over the J folds,
-
-which is approximate, and not too small on average.
+    sqrt((1/J + n_test/n_train) s^2),   s^2 the variance of the differences over the J folds.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import fit_with
@@ -36,28 +34,28 @@ from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
 class CannotFitError(ValueError):
-    """A classifier could not be fitted on a fold, or not predict it."""
+    """A classifier failed on a fold."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
         self.name, self.reason = name, reason
 
     def __str__(self) -> str:
-        return f"estimators[{self.name!r}] could not be fitted on a fold, or not predict it: {self.reason}"
+        return f"estimators[{self.name!r}] failed on a fold, in fit or predict: {self.reason}"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each of several classifiers did on the same folds; printed, a table.
+    """Errors of several classifiers on the same folds; printed, it is a table.
 
     Attributes
     ----------
     names : tuple of str
-        The classifiers, in the order in which they were given; the first one is what others are held against.
+        The classifiers in the given order; the others are compared with the first.
     errors : ndarray of shape (n_estimators, n_fits)
         Share of wrong predictions on each left-out fold.
     n_features : ndarray of shape (n_estimators, n_fits)
-        Columns that each fitted model uses; NaN where it does not tell.
+        Columns that each fitted model uses; NaN if unknown.
     seconds : ndarray of shape (n_estimators, n_fits)
         Time of each fit.
     test_share : float
@@ -82,18 +80,17 @@ class Comparison:
 
     @property
     def differences(self) -> FloatArray:
-        """Mean error of each less that of the first: negative where it errs less."""
+        """Mean error of each minus that of the first: negative where it errs less."""
         return self.mean_errors - self.mean_errors[0]
 
     @property
     def difference_errors(self) -> FloatArray:
-        """Standard errors of the differences, fold by fold on the same samples; zero for the first."""
+        """Approximate standard errors of the differences, which are paired by folds; zero for the first."""
         return self._standard_error(self.errors - self.errors[0])
 
     def _standard_error(self, values: FloatArray) -> FloatArray:
-        n_fits = values.shape[1]
         spread: FloatArray = values.std(axis=1, ddof=1)
-        return spread * np.sqrt(1.0 / n_fits + self.test_share)
+        return spread * np.sqrt(1.0 / values.shape[1] + self.test_share)
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)
@@ -126,23 +123,23 @@ def compare(
     Parameters
     ----------
     estimators : mapping of str to classifier
-        Any scikit-learn classifiers, pipelines and searches included, by the names that they are to have. The
-        others are held against the first. They are cloned.
+        Any scikit-learn classifiers, pipelines and searches included, by names of your choice. The others are
+        compared with the first. They are cloned.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Instances. Scaling and selection belong into pipelines, so that they happen inside each fold.
+        Instances. Put scaling and selection into pipelines, so that they happen inside each fold.
     y : array-like of shape (n_samples,)
         Their labels.
     cv : int or splitter, default=5
         Number of stratified folds, or a splitter of scikit-learn.
     n_repeats : int, default=1
-        How often the folds are drawn anew, where ``cv`` is a number and there are no groups.
+        How often the folds are drawn, if ``cv`` is a number and there are no groups.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent and stay in one fold.
         Classifiers whose ``fit`` takes groups get them, and with metadata routing searches that request them.
     n_jobs : int or None, default=None
-        Processes, as in scikit-learn. Times of fits that run beside each other are longer.
+        Processes, as in scikit-learn. Fits that run at the same time take longer.
     random_state : int, RandomState instance or None, default=0
-        Seed of the folds, where ``cv`` is a number.
+        Seed of the folds, if ``cv`` is a number.
     verbose : int, default=0
         If positive, a progress bar on standard error.
 
@@ -154,7 +151,7 @@ def compare(
     Raises
     ------
     ValueError
-        If something in ``estimators`` is no classifier, or cannot be fitted on a fold.
+        If an entry of ``estimators`` is not a classifier, or fails on a fold.
 
     See Also
     --------
@@ -183,7 +180,7 @@ def compare(
     for name, estimator in estimators.items():
         if isinstance(estimator, type) or not (hasattr(estimator, "fit") and is_classifier(estimator)):
             raise ValueError(
-                f"estimators[{name!r}] must be a classifier (not a class, and no regressor), got "
+                f"estimators[{name!r}] must be a classifier (an instance, and not a regressor), got "
                 f"{estimator!r}."
             )
     y = check_labels(X, y)
@@ -198,7 +195,7 @@ def compare(
 
 
 def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int = 0) -> dict[str, Any]:
-    """What people use on such data, untuned; sparse columns stay uncentred and have no shrunken centroids."""
+    """Common classifiers for such data, untuned. Sparse columns are not centred, so no shrunken centroids."""
     logistic = l1_logistic_regression(n_classes, random_state=random_state)
     scaler = StandardScaler(with_mean=not is_sparse)
     rivals = {
@@ -213,8 +210,8 @@ def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int =
 
 
 def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:
-    """As scikit-learn has it for two classes; for more, one against the rest."""
-    # Before scikit-learn 1.8 the penalty had a name.
+    """With scikit-learn's liblinear; more than two classes one against the rest."""
+    # Before scikit-learn 1.8 the penalty was chosen by name.
     lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
     learner = LogisticRegression(**lasso, solver="liblinear", random_state=random_state)
     return learner if n_classes == 2 else OneVsRestClassifier(learner)
@@ -230,8 +227,8 @@ def _folds(
         smallest = int(np.unique(y, return_counts=True)[1].min())
         if not 2 <= cv <= smallest:
             raise ValueError(
-                f"cv={cv} folds need as many samples of every class, and at least 2; the smallest class has "
-                f"{smallest}. Use fewer folds, or leave out classes with so few samples."
+                f"cv={cv} must be at least 2, and no more than the {smallest} samples of the smallest class; "
+                "use fewer folds, or leave out classes with few samples."
             )
         if unit is None:
             splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=n_repeats, random_state=random_state)
@@ -241,8 +238,7 @@ def _folds(
         raise ValueError(f"cv must be a number of folds or a splitter of scikit-learn, got {cv!r}.")
     if n_repeats > 1 and not isinstance(splitter, RepeatedStratifiedKFold):
         raise ValueError(
-            f"n_repeats={n_repeats} needs a number of folds as cv and no groups; pass a splitter that "
-            "repeats."
+            f"n_repeats={n_repeats} needs an integer cv and no groups; pass a splitter that repeats."
         )
     folds = list(splitter.split(np.zeros((len(y), 1)), y, unit))
     if len(folds) < 2:
@@ -254,7 +250,7 @@ def _folds(
 
 @dataclass(frozen=True)
 class _OneFit:
-    """Error, columns and seconds of a classifier on a fold; sent to other processes."""
+    """Error, columns and seconds of a classifier on a fold; an object, to be sent to other processes."""
 
     estimators: dict[str, Any]
     X: Any
@@ -265,8 +261,8 @@ class _OneFit:
     def __call__(self, task: tuple[str, int]) -> tuple[float, float, float]:
         name, fold = task
         train, test = self.folds[fold]
-        learn, left_out = rows_of(self.X, train), rows_of(self.X, test)
-        groups = None if self.groups is None else rows_of(self.groups, train)
+        learn, left_out = take_rows(self.X, train), take_rows(self.X, test)
+        groups = None if self.groups is None else take_rows(self.groups, train)
         begun = time.perf_counter()
         try:
             with quiet_fits():
@@ -280,7 +276,7 @@ class _OneFit:
 
 
 def _n_used(fitted: Any) -> float:
-    """How many columns a fitted classifier uses; NaN where it does not tell, or steps before it mix them."""
+    """How many of its columns a fitted classifier uses; NaN if unknown."""
     last = fitted
     while isinstance(last, Pipeline) or hasattr(last, "best_estimator_"):  # searches in pipelines, or around
         last = last[-1] if isinstance(last, Pipeline) else last.best_estimator_

@@ -1,12 +1,11 @@
 """Features one by one, each class against all others: differences of means, Welch's t and q-values.
 
-They describe; they are no part of the classifier, which looks at all features together. With m and v the
-means and variances of the two sides,
+They are descriptive; the classifier does not use them. With m and v the means and variances of the two sides,
 
     t = (m_1 - m_0) / sqrt(v_1/n_1 + v_0/n_0),
 
-and p is that of Student's law with the degrees of freedom of Welch and Satterthwaite. q is Benjamini and
-Hochberg's adjusted p over all features that vary, selected or not: counted over selected features alone,
+and p comes from Student's distribution with the degrees of freedom of Welch and Satterthwaite. q is Benjamini
+and Hochberg's adjusted p over all features that vary, selected or not. Over the selected features alone,
 which were chosen with the same labels, it would be far too small.
 """
 
@@ -23,7 +22,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Contrasts:
-    """One row for each class against the rest; for two classes a single one, the second against the first.
+    """One row for each class against the rest; for two classes one row, the second against the first.
 
     Attributes
     ----------
@@ -32,12 +31,12 @@ class Contrasts:
     class_means : ndarray of shape (n_classes, n_features)
         Means within classes.
     difference : ndarray of shape (n_rows, n_features)
-        Mean of the class less that of the rest: the log fold change, where the values are logarithms.
+        Mean of the class minus that of the rest: the log fold change, if the values are logarithms.
     log2_ratio : ndarray of shape (n_rows, n_features)
-        log2 of the ratio of these means, the log fold change of values that are no logarithms; NaN unless
+        log2 of the ratio of these means: the log fold change, if the values are not logarithms. NaN unless
         both are positive.
     t, p, q : ndarray of shape (n_rows, n_features)
-        NaN where a side has a single sample, or nothing varies.
+        NaN if a side has a single sample, or nothing varies.
     """
 
     labels: IntArray
@@ -50,7 +49,7 @@ class Contrasts:
 
 
 def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
-    """Of all features; ``own`` has the position of each sample's class."""
+    """Contrasts of all features; ``own`` is the class of each sample, as a number."""
     sizes = np.bincount(own, minlength=n_classes).astype(float)
     means, squares = _moments(X, own, n_classes)
     labels = np.array([1]) if n_classes == 2 else np.arange(n_classes)

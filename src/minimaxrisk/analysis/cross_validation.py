@@ -1,4 +1,4 @@
-"""The cross-validated error of a classifier's two rules, to stand beside R*."""
+"""The cross-validated error of a classifier's two rules, to be compared with R*."""
 
 from __future__ import annotations
 
@@ -13,56 +13,49 @@ from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
-# Probabilities of named classes are counted from each of these on, up to the one before; 1 on its own.
+# Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.
 BANDS = (1.0, 0.9, 0.75, 0.5, 0.0)
 
 
 @dataclass(frozen=True)
 class ProbabilityBand:
-    """Left-out samples whose named class had a probability of at least ``low`` and less than ``high``.
-
-    ``high`` is None for those with probability exactly 1. ``mean_stated`` is the mean of the probabilities,
-    None without samples.
-    """
+    """Left-out samples whose predicted class had a probability of at least ``low`` and less than ``high``."""
 
     low: float
-    high: float | None
+    high: float | None  # None for probability 1
     n_samples: int
     n_right: int
-    mean_stated: float | None
+    mean_stated: float | None  # None without samples
 
 
 @dataclass(frozen=True)
 class CrossValidatedError:
-    """What models fitted without a fold did on it.
+    """Predictions for each sample by a model that was fitted without its fold.
 
     Attributes
     ----------
     fold_errors : ndarray of shape (2, n_folds)
-        Errors by fold of the randomized rule, that is the mean probability that it gave to other labels, and
-        of ``predict``.
+        Errors by fold: of the randomized rule the mean probability of wrong labels, and of ``predict``.
     own_probability : ndarray of shape (n_samples,)
-        The probability that the randomized rule gave to each sample's own label when it was left out.
-    predicted : ndarray of shape (n_samples,)
-        Position in ``classes_`` of the label that ``predict`` gave to each sample when it was left out.
-    own : ndarray of shape (n_samples,)
-        Position of the sample's own label.
+        The probability that the randomized rule gave to the sample's own label.
+    predicted, own : ndarray of shape (n_samples,)
+        Positions in ``classes_`` of the label that ``predict`` gave, and of the sample's own label.
     stated : ndarray of shape (n_samples,)
         The probability that the randomized rule gave to the predicted label.
     scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-        ``decision_function`` for each sample when it was left out, where there is one.
+        ``decision_function``, if the model has one.
     n_repeats : int
         How often the folds were drawn. All of the above is about the first time.
     n_times_wrong : ndarray of shape (n_samples,) or None
-        How many of the repeats got each sample wrong; None for one repeat, of which ``predicted`` tells.
+        How many of the repeats got each sample wrong; None for a single one.
     selection_frequency : ndarray of shape (n_features,) or None
-        Share of all fits that selected each column, where they tell.
+        Share of all fits that selected each column, if the models select columns.
     """
 
     fold_errors: FloatArray
@@ -81,7 +74,7 @@ class CrossValidatedError:
 
     @property
     def errors(self) -> FloatArray:
-        """Over all samples, each when it was left out; folds differ in size, so not the mean of theirs."""
+        """Over all samples. Folds differ in size, so this is not the mean of their errors."""
         return np.array([1.0 - self.own_probability.mean(), self.n_wrong / len(self.own)])
 
     @property
@@ -91,41 +84,42 @@ class CrossValidatedError:
 
     @property
     def n_wrong(self) -> int:
-        """How many samples ``predict`` got wrong when they were left out."""
+        """How many samples ``predict`` got wrong."""
         return int((self.predicted != self.own).sum())
 
     @property
     def majority_error(self) -> float:
-        """Share of the samples that always naming the most common class gets wrong: nothing learned."""
+        """Error of always predicting the most common class."""
         return 1.0 - float(np.bincount(self.own).max()) / len(self.own)
 
     @property
     def times_wrong(self) -> IntArray:
-        """For each sample how many of the ``n_repeats`` got it wrong."""
+        """How many of the ``n_repeats`` got each sample wrong."""
         if self.n_times_wrong is None:
             return (self.predicted != self.own).astype(np.intp)
         return self.n_times_wrong
 
     def confusion(self, n_classes: int) -> IntArray:
-        """Samples by their own class (rows) and the class named when left out (columns)."""
+        """Numbers of samples by own class (rows) and predicted class (columns)."""
         counts = np.zeros((n_classes, n_classes), dtype=np.intp)
         np.add.at(counts, (self.own, self.predicted), 1)
         return counts
 
     def approximate_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Clopper and Pearson's interval if the predictions were independent trials, which they are not.
+        """Clopper and Pearson's interval of the error of ``predict``, as if the predictions were independent.
 
-        Models of different folds share most of their samples, so the honest interval is wider.
+        They are not, because models of different folds share most of their samples. An exact interval would
+        be wider.
         """
         interval = stats.binomtest(self.n_wrong, len(self.own)).proportion_ci(confidence)
         return float(interval.low), float(interval.high)
 
     def recall(self, position: int) -> float:
-        """Share of the samples of a class that were given their own label."""
+        """Share of the samples of a class that were predicted correctly."""
         return float((self.predicted == position)[self.own == position].mean())
 
     def by_stated_probability(self) -> tuple[ProbabilityBand, ...]:
-        """How many predictions were right, by the probability stated for them, the highest first."""
+        """How many predictions were right, by the probability of the predicted class, the highest first."""
         bands = []
         for low, high in zip(BANDS, (None, *BANDS[:-1]), strict=True):
             inside = self.stated >= low
@@ -146,13 +140,13 @@ def sizes_of_classes(model: Any, y: Any, groups: Any = None) -> IntArray:
 
 
 def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
-    """No more than the smallest class has samples, or groups, so that every fold tests and trains each."""
+    """At most the number of samples or groups in the smallest class: every fold has each class."""
     check_n_folds(n_folds)
     return min(int(n_folds), int(sizes_of_classes(model, y, groups).min()))
 
 
 def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups: Any = None) -> Any:
-    """A splitter that makes as many as asked for, or as possible; groups, of one label each, stay whole."""
+    """A splitter into ``n_folds`` folds, or as many as possible; groups, of one label each, stay whole."""
     possible = n_folds_possible(model, y, n_folds, groups)
     if possible < 2:
         kind = "samples" if groups is None else "groups"
@@ -176,7 +170,7 @@ def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
 
 
 def predicting_copy(model: Any) -> Any:
-    """Not fitted, and silent; with ``deterministic=True``, also where the model itself draws labels."""
+    """An unfitted, silent copy whose ``predict`` names the best class, even if the model draws labels."""
     fresh = clone(model)
     last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
     last.set_params(deterministic=True, callback=None, verbose=0)
@@ -196,10 +190,9 @@ def cross_validated_error(
 ) -> CrossValidatedError:
     """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
 
-    The classifier may be the last step of a pipeline, all of which is fitted without the fold.
-    With fewer samples in a class than ``n_folds`` there are as many folds as the smallest class has samples.
-    Samples with the same entry in ``groups``, which have one label, stay in one fold, and the fits get them.
-    Errors are those of the first of the ``n_repeats``; the others tell which samples are wrong every time.
+    The classifier may be the last step of a pipeline, all of which is fitted without the fold. There are at
+    most as many folds as the smallest class has samples. Samples of one group have one label and stay in one
+    fold. Errors are those of the first of the ``n_repeats``; the others show which samples are always wrong.
     """
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)
@@ -211,9 +204,8 @@ def cross_validated_error(
         seed = random_state + r if is_integer(random_state) else random_state
         splitter = stratified_folds(model, y, n_folds, seed, groups)
         repeats.append(list(splitter.split(np.zeros(len(y)), own)))
-    folds = repeats[0]
-    everywhere = [fold for repeat in repeats for fold in repeat]
-    outcomes = parallel_map(_LeftOut(predicting_copy(model), X, y, groups), everywhere, n_jobs=n_jobs)
+    folds, all_folds = repeats[0], [fold for repeat in repeats for fold in repeat]
+    outcomes = parallel_map(_LeftOut(predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs)
     first = outcomes[: len(folds)]
     predicted = _gathered(folds, [one.predicted for one in first])
     probabilities = _gathered(folds, [one.probabilities for one in first])
@@ -221,7 +213,7 @@ def cross_validated_error(
     own_probability, stated = probabilities[rows, own], probabilities[rows, predicted]
     losses = np.array([1.0 - own_probability, predicted != own])
     n_times_wrong = np.zeros(len(y), dtype=np.intp)
-    for (_, test), one in zip(everywhere, outcomes, strict=True):
+    for (_, test), one in zip(all_folds, outcomes, strict=True):
         n_times_wrong[test] += one.predicted != own[test]
     scores = [one.scores for one in first if one.scores is not None]
     selected = [one.selected for one in outcomes if one.selected is not None]
@@ -239,17 +231,16 @@ def cross_validated_error(
 
 
 def _gathered(folds: list[tuple[IntArray, IntArray]], parts: list[Any]) -> Any:
-    """What was found for each fold, in the order of the samples."""
-    order = np.concatenate([test for _, test in folds])
+    """One array in the order of the samples, from an array for each fold."""
     joined = np.concatenate(parts)
     found = np.empty_like(joined)
-    found[order] = joined
+    found[np.concatenate([test for _, test in folds])] = joined
     return found
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a model fitted without a fold said about it, and the columns of ``X`` that it selected."""
+    """Predictions for a fold by a model fitted without it, and the columns of ``X`` that it selected."""
 
     probabilities: FloatArray
     predicted: IntArray
@@ -259,7 +250,7 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """From a fold to what a model fitted on the others says about it; sent to other processes."""
+    """Fits a model without a fold and predicts it; an object, so that it can go to other processes."""
 
     fresh: Any
     X: DataMatrix
@@ -268,19 +259,18 @@ class _LeftOut:
 
     def __call__(self, fold: tuple[IntArray, IntArray]) -> _Outcome:
         train, test = fold
-        left_out = rows_of(self.X, test)
+        left_out = take_rows(self.X, test)
         groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
-            fitted = fit_with(clone(self.fresh), rows_of(self.X, train), self.y[train], groups=groups)
+            fitted = fit_with(clone(self.fresh), take_rows(self.X, train), self.y[train], groups=groups)
         scores = fitted.decision_function(left_out) if hasattr(fitted, "decision_function") else None
-        said = np.searchsorted(fitted.classes_, fitted.predict(left_out))
-        return _Outcome(fitted.predict_proba(left_out), said, scores, _selected(fitted, self.X.shape[1]))
+        predicted = np.searchsorted(fitted.classes_, fitted.predict(left_out))
+        return _Outcome(fitted.predict_proba(left_out), predicted, scores, _selected(fitted, self.X.shape[1]))
 
 
 def _selected(fitted: Any, n_features: int) -> BoolArray | None:
-    """None where the fitted model does not tell, or steps before it have made other columns."""
-    steps = [step for _, step in fitted.steps] if isinstance(fitted, Pipeline) else [fitted]
-    *before, last = steps
+    """None if the model does not select columns, or if steps before it make other columns."""
+    *before, last = [step for _, step in fitted.steps] if isinstance(fitted, Pipeline) else [fitted]
     keeps_columns = all(step == "passthrough" or isinstance(step, OneToOneFeatureMixin) for step in before)
     if not (keeps_columns and hasattr(last, "selected_features_")):
         return None

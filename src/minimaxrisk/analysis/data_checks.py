@@ -1,12 +1,8 @@
-"""Samples that are copies of others, exactly or nearly: what is learned from one is known of the other.
+"""Checks of the samples before their results are believed: copies among them, and batches.
 
-Whether the batch of a sample can be told from the columns that a model uses.
-
-Samples that were measured on different days or in different hospitals differ for that reason alone. Where
-the batch goes with the class, such differences pass for differences between classes. Two questions tell how
-far: how the classes are spread over the batches, and whether a classifier finds the batch from the selected
-columns. The second one is asked by cross-validation, and its errors are held against those of naming the most
-common batch of the sample's class: what is known of the batch without looking at any column.
+A sample that is a copy of another one makes cross-validation too optimistic, because the copy is in the
+training folds. A batch is what was measured together, on one day or in one hospital. Batches differ for that
+reason alone, and where batch and class go together, such a difference looks like one between classes.
 """
 
 from __future__ import annotations
@@ -26,22 +22,25 @@ from minimaxrisk.features.dense import column_blocks, rescale_in_place
 from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
 from minimaxrisk.samples.validation import codes_of_groups
 
-# How many columns of decimals make it unlikely that rows are equal by chance.
-FEW = 20
-# Of fewer columns, or in smaller classes, distinct samples come as close as noisy copies do. Tables of the
-# distances in larger ones take seconds, and hundreds of megabytes.
-WIDE, ENOUGH, MOST = 50, 10, 2000
-# Squared distances, in shares of the usual one. In the data sets of the paper and their stand-ins no two
+# Rows that agree in so many columns of decimals are hardly equal by chance.
+FEWEST_DECIMALS = 20
+# With fewer columns, or in smaller classes, distinct samples are as close as noisy copies. In larger classes
+# the table of distances takes seconds, and hundreds of megabytes.
+FEWEST_COLUMNS, SMALLEST_CLASS, LARGEST_CLASS = 50, 10, 2000
+# Squared distances as shares of the usual one. In the data sets of the paper and their stand-ins no two
 # samples are below 0.32; copies with noise of a fifth of each column's deviation are below 0.1.
 NEAR, FAR = 0.1, 0.3
-# Where so many pairs lie between these, for each one that is near, there is no gap that tells copies apart:
-# samples fill few dimensions, and some are close to others by chance.
+# With more pairs than this between the two limits, per pair that is near, no gap separates copies from the
+# rest: the samples fill few dimensions, and some are close to others by chance.
 BETWEEN = 0.2
+# The batch counts as predictable if chance alone would make so few errors with at most this probability.
+SIGNIFICANCE = 0.01
+MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
 class NearCopy:
-    """Two rows, the first one first, and their distance as a share of the usual one."""
+    """Two rows in ascending order, and their distance as a share of the usual one."""
 
     first: int
     second: int
@@ -49,44 +48,47 @@ class NearCopy:
 
 
 def exact_copies(X: DataMatrix) -> list[tuple[int, int]]:
-    """Pairs of rows that hold the same measurements, the first of them once for each of its copies.
+    """Pairs of equal rows: each later row with the first one that it equals.
 
-    Rows of few columns, or of whole numbers, may well be equal by chance.
+    Rows of few columns, or of whole numbers, may be equal by chance and are not reported.
     """
-    if sparse.issparse(X) or X.shape[1] < FEW:
+    if sparse.issparse(X) or X.shape[1] < FEWEST_DECIMALS:
         return []
     first: dict[bytes, int] = {}
     found = []
     for i, row in enumerate(X):
         j = first.setdefault(row.tobytes(), i)
-        if j != i and (row != np.trunc(row)).sum() >= FEW:
+        if j != i and (row != np.trunc(row)).sum() >= FEWEST_DECIMALS:
             found.append((j, i))
     return found
 
 
 def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) -> list[NearCopy]:
-    """Pairs of a class that are much closer than its samples usually are, the closest first.
+    """Pairs of a class that are much closer than samples of it usually are, the closest first.
 
-    Columns are standardised; those with gaps are left aside. What is usual is the distance within which
-    a sample has a quarter of its class: for both samples of a pair, and the smaller one counts. So classes
-    that are far apart, or differ in how much they vary, do not make their samples look alike, and neither
-    do a few copies. Pairs of one group are known to belong together and are not looked at.
+    Columns are standardised; those with missing values are left out. The usual distance of a sample is the
+    one within which a quarter of its class lies, and that of a pair is the smaller one of its two samples.
+    It does not depend on how far classes are apart, and hardly on a few copies. Pairs of one group are known
+    to belong together and are not reported.
     """
-    if sparse.issparse(X) or X.shape[1] < WIDE:
+    if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
         return []
     members = [np.flatnonzero(y == label) for label in np.unique(y)]
-    members = [rows for rows in members if ENOUGH <= len(rows) <= MOST]
+    members = [rows for rows in members if SMALLEST_CLASS <= len(rows) <= LARGEST_CLASS]
+    n_varying, products = _products(X, members)
+    if n_varying < FEWEST_COLUMNS:
+        return []
     found: list[NearCopy] = []
-    for rows, product in zip(members, _products(X, members), strict=True):
-        apart = np.triu(np.ones(product.shape, dtype=bool), 1)
+    for rows, product in zip(members, products, strict=True):
+        candidates = np.triu(np.ones(product.shape, dtype=bool), 1)
         if groups is not None:
-            apart &= groups[rows][:, None] != groups[rows]
-        found += _of_class(rows, product, apart)
+            candidates &= groups[rows][:, None] != groups[rows]
+        found += _near_copies_in_class(rows, product, candidates)
     return sorted(found, key=lambda pair: pair.share)
 
 
-def _products(X: FloatArray, members: list[IntArray]) -> list[FloatArray]:
-    """Scalar products of the standardised rows of each class; zeros, if few columns vary."""
+def _products(X: FloatArray, members: list[IntArray]) -> tuple[int, list[FloatArray]]:
+    """How many columns vary, and the inner products of the standardised rows of each class."""
     n, d = X.shape
     products = [np.zeros((len(rows), len(rows))) for rows in members]
     n_varying = 0
@@ -98,18 +100,18 @@ def _products(X: FloatArray, members: list[IntArray]) -> list[FloatArray]:
         for k, rows in enumerate(members):
             part = block[rows]
             products[k] += part @ part.T
-    return products if n_varying >= WIDE else [np.zeros_like(product) for product in products]
+    return n_varying, products
 
 
-def _of_class(rows: IntArray, product: FloatArray, apart: np.ndarray) -> list[NearCopy]:
+def _near_copies_in_class(rows: IntArray, product: FloatArray, candidates: np.ndarray) -> list[NearCopy]:
     squares = np.diag(product)
     distance = np.maximum(squares[:, None] + squares - 2.0 * product, 0.0)
     np.fill_diagonal(distance, np.inf)
     rank = (len(rows) - 1) // 4
     usual = np.partition(distance, rank, axis=1)[:, rank]
     usual = np.minimum(usual[:, None], usual)
-    near = apart & (distance < NEAR * usual)
-    between = apart & ~near & (distance < FAR * usual)
+    near = candidates & (distance < NEAR * usual)
+    between = candidates & ~near & (distance < FAR * usual)
     if between.sum() > BETWEEN * near.sum():
         return []
     return [
@@ -118,16 +120,9 @@ def _of_class(rows: IntArray, product: FloatArray, apart: np.ndarray) -> list[Ne
     ]
 
 
-# Fewer errors than the most common batch of each class would make only with this probability by chance.
-TELLING = 0.01
-MOST_SHOWN = 6
-
-
 @dataclass(frozen=True)
 class BatchCheck:
-    """Outcome of ``check_batches``.
-
-    Printed, it says all of it in words.
+    """Outcome of ``check_batches``; printed, it is a statement in words.
 
     Attributes
     ----------
@@ -138,14 +133,14 @@ class BatchCheck:
     counts : ndarray of int of shape (n_batches, n_classes)
         Samples by batch and class.
     n_wrong : int or None
-        Samples whose batch was not found from the selected columns when they were left out; None where that
-        could not be asked, for the reason in ``skipped``.
+        Samples whose batch was predicted wrongly from the selected columns in cross-validation; None if that
+        was not possible, for the reason in ``skipped``.
     n_wrong_majority : int
-        Those that naming the most common batch gets wrong.
+        Errors of always predicting the most common batch.
     n_wrong_by_class : int
-        Those that naming the most common batch of the sample's class gets wrong.
+        Errors of predicting the most common batch of the sample's class.
     skipped : str or None
-        Why the batch was not looked for.
+        Why there was no cross-validation.
     """
 
     batches: np.ndarray
@@ -158,29 +153,29 @@ class BatchCheck:
 
     @property
     def n_samples(self) -> int:
-        """Number of samples, of all batches and classes."""
+        """Number of samples."""
         return int(self.counts.sum())
 
     @property
     def is_confounded(self) -> bool:
-        """Whether every batch holds one class only, so that nothing can tell the two apart."""
+        """Whether every batch holds one class only, so that batch and class cannot be separated."""
         return bool(((self.counts > 0).sum(axis=1) == 1).all())
 
     @property
     def is_predictable(self) -> bool:
-        """Whether the columns tell more of the batch than the class does.
+        """Whether the selected columns predict the batch better than the class does.
 
-        By the chance that as few errors would come of independent trials with the error of the class.
+        A binomial test at 1%, as if the predictions were independent.
         """
         if self.n_wrong is None or self.n_wrong_by_class == 0:
             return False
         share = self.n_wrong_by_class / self.n_samples
-        return bool(stats.binom.cdf(self.n_wrong, self.n_samples, share) < TELLING)
+        return bool(stats.binom.cdf(self.n_wrong, self.n_samples, share) < SIGNIFICANCE)
 
     @property
     def statement(self) -> str:
         """The outcome in words."""
-        return " ".join([self._described(), self._tested()])
+        return f"{self._described()} {self._tested()}"
 
     def __str__(self) -> str:
         return self.statement
@@ -191,31 +186,30 @@ class BatchCheck:
             for batch, row in zip(self.batches[:MOST_SHOWN], self.counts, strict=False)
         ]
         more = f"; and {len(self.batches) - MOST_SHOWN} more" if len(self.batches) > MOST_SHOWN else ""
-        said = f"{len(self.batches)} batches ({'; '.join(shown)}{more})."
-        if self.is_confounded:
-            said += (
-                " EVERY BATCH HOLDS ONE CLASS ONLY: what was learned may be the difference between batches, "
-                "and nothing in these data can tell."
-            )
-        return said
+        counts = f"{len(self.batches)} batches ({'; '.join(shown)}{more})."
+        if not self.is_confounded:
+            return counts
+        return (
+            f"{counts} EVERY BATCH HOLDS ONE CLASS ONLY: what was learned may be the difference between "
+            "batches, and these data cannot show which."
+        )
 
     def _tested(self) -> str:
         if self.n_wrong is None:
-            return f"Whether the selected columns tell the batch was not asked: {self.skipped}."
-        n = self.n_samples
+            return f"Whether the selected columns predict the batch was not tested: {self.skipped}."
         errors = (
-            f"from the selected columns {self.n_wrong} of {n} batches are named wrongly in cross-validation, "
-            f"where the most common batch is wrong for {self.n_wrong_majority} and the most common batch of "
-            f"the sample's class for {self.n_wrong_by_class}"
+            f"in cross-validation they get {self.n_wrong} of {self.n_samples} batches wrong; the most common "
+            f"batch is wrong for {self.n_wrong_majority}, and the most common batch of the sample's class "
+            f"for {self.n_wrong_by_class}"
         )
         if self.is_predictable:
             return (
-                f"The batch can be told from the selected columns: {errors}. Part of what they show is the "
-                "batch; correct for it, or see whether the result holds within each batch."
+                f"The selected columns predict the batch: {errors}. Part of what they show is the batch; "
+                "correct for it, or check whether the result holds within each batch."
             )
         if self.is_confounded:
-            return f"As the class tells the batch, so do the selected columns: {errors}."
-        return f"No sign that the selected columns tell more of the batch than the class does: {errors}."
+            return f"The class gives the batch away, and so do the selected columns: {errors}."
+        return f"No sign that the selected columns predict the batch better than the class does: {errors}."
 
 
 def check_batches(
@@ -229,7 +223,10 @@ def check_batches(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> BatchCheck:
-    """Describe batches, and see whether they can be told from the columns that a model uses.
+    """Describe batches, and test whether the columns that a model selected predict them.
+
+    The batch is predicted in cross-validation. Its errors are compared with those of predicting the most
+    common batch of the sample's class, which is what the class alone tells about the batch.
 
     Parameters
     ----------
@@ -242,9 +239,9 @@ def check_batches(
     batch : array-like of shape (n_samples,)
         The batch of each sample.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one patient stay in one fold, where they are in one batch.
+        Samples of one group stay in one fold, if every group lies in one batch.
     n_folds : int, default=5
-        Folds of the cross-validation by which the batch is looked for.
+        Folds of the cross-validation.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds.
     n_jobs : int or None, default=None
@@ -253,12 +250,7 @@ def check_batches(
     Returns
     -------
     BatchCheck
-        Counts by batch and class, errors at finding the batch, and both in words.
-
-    Raises
-    ------
-    ValueError
-        If ``batch`` has fewer than two different entries.
+        Counts by batch and class, errors at predicting the batch, and both in words.
 
     See Also
     --------
@@ -281,7 +273,7 @@ def check_batches(
     codes = codes_of_groups(batch, len(data.labels), argument="batch")
     names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)
     if len(names) < 2:
-        raise ValueError(f"batch must tell at least 2 batches apart, got only {names[0]!r}.")
+        raise ValueError(f"batch must name at least 2 batches, got only {names[0]!r}.")
     counts = np.zeros((len(names), len(data.classes)), dtype=np.intp)
     np.add.at(counts, (codes, data.labels), 1)
     kept = groups if groups is not None and _are_constant_within(groups, codes) else None
@@ -308,7 +300,7 @@ def check_batches(
 
 def _reason_to_skip(model: Any, codes: IntArray, groups: Any) -> str | None:
     if not len(model.selected_features_):
-        return "the model selected none"
+        return "the model selected no columns"
     unit = np.arange(len(codes)) if groups is None else codes_of_groups(groups, len(codes))
     if np.bincount(codes[np.unique(unit, return_index=True)[1]]).min() < 2:
         kind = "sample" if groups is None else "group of samples"

@@ -1,4 +1,4 @@
-"""The minimax risk as a function of the radius: many radii at the price of few fits."""
+"""The minimax risk as a function of the radius: many radii for the time of a few fits."""
 
 from __future__ import annotations
 
@@ -11,32 +11,31 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import tell_progress
-from minimaxrisk.engines.radius_path.homotopy import Envelope
-from minimaxrisk.engines.radius_path.radii import SolvedRadius
+from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
 from minimaxrisk.estimators.fitting import log_line
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_training_data
 
-# The gap between the bounds at a radius beyond which the caller is told; usually it is a rounding error.
+# A warning is issued if the bounds at a radius are further apart; usually the gap is a rounding error.
 LARGEST_GAP = 1e-6
 
 
 @dataclass(frozen=True)
 class MinimaxRiskPath:
-    """Models for many radii; all arrays have one entry per radius, in the order in which they were given.
+    """Models for many radii; all arrays have one entry per radius, in the given order.
 
-    Printed, a line per radius.
+    Printed, it has a line per radius.
 
     Attributes
     ----------
     radii : ndarray of shape (n_radii,)
-        As given, or those of the default grid.
+        The given ones, or those of the default grid.
     worst_case_error, lower : ndarray of shape (n_radii,)
         Certified upper and lower bounds on R*: those of ``MinimaxRiskClassifier(radius=s)``.
     rules : list of LinearRule
-        Coefficients of the selected columns; ``coefs`` is made of them when asked for.
+        Coefficients of the selected columns, from which ``coefs`` is made.
     classes : ndarray of shape (n_classes,)
         The labels.
     breakpoints, breakpoint_errors : ndarray of shape (n_breakpoints,) or None
@@ -57,11 +56,10 @@ class MinimaxRiskPath:
     _envelope: Envelope = field(repr=False)
 
     def __str__(self) -> str:
-        lines = [
+        return "\n".join(
             f"s = {s:g}: R* = {upper:.4f}, {n} {'feature' if n == 1 else 'features'}"
             for s, upper, n in zip(self.radii, self.worst_case_error, self.n_features, strict=True)
-        ]
-        return "\n".join(lines)
+        )
 
     @property
     def coefs(self) -> FloatArray:
@@ -89,10 +87,10 @@ class MinimaxRiskPath:
         return np.array([len(rule.columns) for rule in self.rules])
 
     def bounds(self, radius: Any) -> tuple[Any, Any]:
-        """Certified bounds on R* at any radius between the smallest and the largest one, solved or not.
+        """Certified bounds on R* at any radius between the smallest and the largest one.
 
-        R* is concave in the radius: the coefficients found at one radius prove a straight line that is above
-        R* everywhere, and between two radii R* is above the chord of its lower bounds.
+        R* is concave in the radius: the coefficients of one radius give a straight line above R*, and between
+        two radii R* is above the chord of its lower bounds.
 
         Parameters
         ----------
@@ -105,22 +103,17 @@ class MinimaxRiskPath:
             Lower bounds, of the shape of ``radius``.
         upper : float or ndarray
             Upper bounds.
-
-        Raises
-        ------
-        ValueError
-            If a radius lies outside the path.
         """
         try:
             asked = np.asarray(radius, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"radius must be a number or an array of numbers, got {radius!r}.") from error
         smallest, largest = self.radii.min(), self.radii.max()
-        if not ((asked >= smallest) & (asked <= largest)).all():
-            wrong = asked[~((asked >= smallest) & (asked <= largest))][0]
+        outside = asked[~((asked >= smallest) & (asked <= largest))]
+        if outside.size:
             raise ValueError(
                 f"radius must lie between the smallest and the largest radius of the path, {smallest:g} and "
-                f"{largest:g}, got {wrong:g}; compute a path that reaches further."
+                f"{largest:g}, got {outside[0]:g}; compute a path that reaches further."
             )
         lower, upper = (found.reshape(asked.shape) for found in self._envelope.bounds(asked.ravel()))
         return (lower, upper) if asked.ndim else (float(lower), float(upper))
@@ -144,11 +137,10 @@ def minimax_risk_path(
 ) -> MinimaxRiskPath:
     """Minimax risk classifiers for many radii, and certified bounds for all radii between them.
 
-    With two classes the optimum is followed from the largest radius to the smallest one: a dozen radii and
-    more take a fraction of the time of separate fits. With more classes each radius begins near the
-    optimum of the smaller one before it, which saves the more the closer they are. A plain radius is not a
-    confidence statement (``UninformativeRadiusWarning`` of the classifier); a path shows what each would
-    give.
+    With two classes the optimum is followed from the largest radius to the smallest one, and a dozen radii or
+    more take a fraction of the time of separate fits. With more classes each radius starts from the optimum
+    of the smaller one before it. A plain radius is not a confidence statement (see
+    ``UninformativeRadiusWarning``); a path shows what each would give.
 
     Parameters
     ----------
@@ -158,7 +150,7 @@ def minimax_risk_path(
         Their labels.
     radii : array-like of shape (n_radii,) or None, default=None
         Factors s of the confidence radii, positive, in any order. ``None`` takes 20, evenly spaced by ratio,
-        from a hundredth of the largest one up to that, where R* is 1 - 1/K and nothing is learned.
+        from a hundredth of the largest one up to that. There R* is 1 - 1/K, and nothing is learned.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights, as for ``fit`` of the classifier.
     groups : array-like of shape (n_samples,) or None, default=None
@@ -166,7 +158,7 @@ def minimax_risk_path(
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map, as for ``MinimaxRiskClassifier``.
     marginal : {"free", "empirical"}, default="free"
-        What the adversary may do to the instances, as there.
+        Whether the adversary may change the instances, as for ``MinimaxRiskClassifier``.
     standardize : bool, default=True
         Whether columns are centred and scaled to unit variance inside.
     fit_intercept : bool, default=True
@@ -174,11 +166,10 @@ def minimax_risk_path(
     copy : {"auto", True, False}, default="auto"
         Whether a float64 copy of a dense X is made, as for ``MinimaxRiskClassifier``.
     class_weight : dict, "balanced" or None, default=None
-        Weights per class, as there.
+        Weights per class, as for ``MinimaxRiskClassifier``.
     breakpoints : bool, default=False
-        Whether to find all radii at which the slope of R* changes. R* is then known at every radius in
-        between (but for radii so small that confidence intervals shrink to the 1e-9 that they have at
-        least). There can be thousands.
+        Whether to find all radii at which the slope of R* changes; there can be thousands. R* is then known
+        at every radius in between, except for radii so small that intervals have their smallest width, 1e-9.
     verbose : int, default=0
         If positive, one line per radius goes to the logger ``"minimaxrisk"``, or to standard error where
         logging is not set up.
@@ -187,11 +178,6 @@ def minimax_risk_path(
     -------
     MinimaxRiskPath
         Bounds, rules and selected columns for every radius.
-
-    Raises
-    ------
-    ValueError
-        If a radius is not positive, or the data are not what ``fit`` of the classifier would take.
 
     See Also
     --------
@@ -210,7 +196,7 @@ def minimax_risk_path(
     [21, 14, 12]
     """
     radii = None if radii is None else check_radii(radii)
-    # Carries the parameters, and the names of the columns while they are checked.
+    # Holds the parameters, and the names of the columns for validation.
     model = MinimaxRiskClassifier(
         coding=coding,
         marginal=marginal,
@@ -233,13 +219,23 @@ def minimax_risk_path(
         n_solved += 1
         tell_progress(min(n_solved, len(ascending)), len(ascending))
         if verbose:
-            _log(solved)
+            what = "radius %g: %.6f <= R* <= %.6f, %d components of the feature map"
+            log_line(what, solved.radius, solved.lower, solved.upper, len(solved.stage.components))
 
     path = solve_path(model, data, ascending, everywhere=breakpoints, report=report)
-    envelope = _envelope_of(path.solved, is_concave=path.is_concave)
+    ends = np.array([one.upper_at_ends for one in path.solved])
+    envelope = Envelope(
+        radii=np.array([one.radius for one in path.solved]),
+        lower=np.array([one.lower for one in path.solved]),
+        at_smallest=ends[:, 0],
+        at_largest=ends[:, 1],
+        is_concave=path.is_concave,
+    )
     by_radius = {one.radius: one for one in path.solved}
     asked = [by_radius[s] for s in ascending]
-    _warn_about_gap(max(one.upper - one.lower for one in asked))
+    gap = max(one.upper - one.lower for one in asked)
+    if gap > LARGEST_GAP:
+        warn(f"the bounds on R* are up to {gap:.2g} apart; they are valid.", ConvergenceWarning)
     kinks, errors = envelope.breakpoints() if breakpoints else (None, None)
     rule_of = [path.rule(one) for one in asked]
     return MinimaxRiskPath(
@@ -252,33 +248,4 @@ def minimax_risk_path(
         breakpoint_errors=errors,
         n_passes=1 + path.problem.features.n_passes,  # the first one scales and takes the moments
         _envelope=envelope,
-    )
-
-
-def _warn_about_gap(gap: float) -> None:
-    if gap > LARGEST_GAP:
-        warn(
-            f"at some radii the bounds on R* are still {gap:.2g} apart; they are valid.",
-            ConvergenceWarning,
-        )
-
-
-def _envelope_of(solved: list[SolvedRadius], *, is_concave: bool) -> Envelope:
-    ends = np.array([one.upper_at_ends for one in solved])
-    return Envelope(
-        radii=np.array([one.radius for one in solved]),
-        lower=np.array([one.lower for one in solved]),
-        at_smallest=ends[:, 0],
-        at_largest=ends[:, 1],
-        is_concave=is_concave,
-    )
-
-
-def _log(solved: SolvedRadius) -> None:
-    log_line(
-        "radius %g: %.6f <= R* <= %.6f, %d components of the feature map",
-        solved.radius,
-        solved.lower,
-        solved.upper,
-        len(solved.stage.components),
     )

@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -40,7 +41,7 @@ from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -50,7 +51,6 @@ from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fitting import engine_settings_of, pose_by, radius_seed_of
-from minimaxrisk.estimators.fourier import RandomFourierFeatures
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -75,7 +75,7 @@ LABEL_FREE = frozenset(
         PCA,
         PowerTransformer,
         QuantileTransformer,
-        RandomFourierFeatures,
+        RBFSampler,
         RobustScaler,
         SimpleImputer,
         StandardScaler,
@@ -293,7 +293,7 @@ class _Sample:
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
             rows = np.flatnonzero(weights)
-            X, y, weights = rows_of(X, rows), y[rows], weights[rows]
+            X, y, weights = take_rows(X, rows), y[rows], weights[rows]
             stratum, unit = stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
         row_of_unit = np.unique(unit, return_index=True)[1]
         for what, values in (("labels", y), ("strata", stratum)):

@@ -1,19 +1,14 @@
-"""Zip files that are not what they seem: refused before their members are read.
-
-A few megabytes of zip can unpack to terabytes of zeros, an array can claim a shape that its bytes do not
-fill, and a description can nest deeper than any parser should follow.
-
-Digests by which training data are known again, however they are stored.
-
-Models in files that execute nothing when they are opened.
+"""Models in files that execute nothing when they are opened, and fingerprints of their training data.
 
 A model file is what skops writes (a zip of arrays and a description of objects, no pickle) with one more
 member, ``minimaxrisk.json``: the version of the format, what the model was learned from, its bounds, the
 names of its columns, and a digest of everything. The digest finds files that were damaged or changed by
-hand. It is no signature: whoever wants to deceive can compute it anew. What the bounds are worth is told by
-the training data and ``minimaxrisk.verify``.
+hand. It is not a signature: anybody can compute it anew. ``minimaxrisk.verify`` and the training data show
+whether the bounds are right.
 
-Models in files that execute nothing, and fingerprints of the data they came from.
+Before anything is unpacked, zips are refused that would take absurd amounts of memory or time: a few
+megabytes can unpack to terabytes of zeros, an array can claim a shape that its bytes do not fill, and a
+description can be nested too deep for any parser.
 """
 
 from __future__ import annotations
@@ -49,144 +44,16 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.guarantees.training_scale import TrainingScale
 
-# All three are judgement, not measured: several times what the largest plausible model has, and still little
-# for the machine that reads it. A million columns and ten classes are 80 MB of coefficients, and as much for
-# each of a few other attributes.
+__all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
+
+# These three limits were not measured. They are several times what the largest plausible model has: a million
+# columns and ten classes are 80 MB of coefficients, and as much for each of a few other attributes.
 MOST_BYTES = 1_000_000_000
-# Of descriptions, which are text: a few kilobytes for each member of an ensemble.
-MOST_BYTES_OF_TEXT = 100_000_000
-# Objects within objects: a handful of levels for each of pipeline, ensemble, classifier and array.
-DEEPEST = 100
-BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
-
-
-def refuse_absurd(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise ValueError if reading the members would take absurd amounts of memory or time."""
-    members = archive.infolist()
-    total = sum(member.file_size for member in members)
-    if total > MOST_BYTES:
-        raise ValueError(
-            f"{path} is no sound model file: it has {path.stat().st_size:,} bytes and would unpack to "
-            f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
-        )
-    for member in members:
-        if member.filename.endswith(".json"):
-            _refuse_deep(archive, member, path)
-        elif member.filename.endswith(".npy"):
-            _refuse_false_shape(archive, member, path)
-
-
-def _refuse_deep(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
-    if member.file_size > MOST_BYTES_OF_TEXT:
-        raise ValueError(
-            f"{path} is no sound model file: {member.filename} would unpack to {member.file_size:,} bytes of "
-            "text. Do not use it."
-        )
-    depth = 0
-    for found in BRACKETS.finditer(archive.read(member)):
-        mark = found.group()
-        if mark in (b"[", b"{"):
-            depth += 1
-        elif mark in (b"]", b"}"):
-            depth -= 1
-        if depth > DEEPEST:
-            raise ValueError(
-                f"{path} is no sound model file: {member.filename} nests more than {DEEPEST} levels deep. Do "
-                "not use it."
-            )
-
-
-def _refuse_false_shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
-    """Arrays claim their size in a header; what they hold is in the directory of the zip."""
-    with archive.open(member) as file:
-        try:
-            version = npy.read_magic(file)
-            read_header: Any = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, _, kind = read_header(file)
-        except ValueError:
-            return  # whoever reads the array says what is wrong with it
-        claimed = prod(shape) * kind.itemsize
-        if not kind.hasobject and claimed > member.file_size:
-            raise ValueError(
-                f"{path} is no sound model file: the array {member.filename} claims {claimed:,} bytes and "
-                f"has {member.file_size:,}. Do not use it."
-            )
-
-
-def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
-    """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns.
-
-    The same for all ways to store the numbers: of each row the places and values of those that are not 0.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The numbers.
-    y : ndarray of shape (n_samples,) or None
-        The labels; None for data without.
-    feature_names : ndarray of str of shape (n_features,)
-        Names of the columns.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from minimaxrisk.app.storage import fingerprint
-    >>> X, y, names = np.eye(2), np.array([0, 1]), np.array(["a", "b"])
-    >>> fingerprint(X, y, names) == fingerprint(sparse.csr_array(X), y, names)
-    True
-    """
-    described = [X.shape, None if y is None else np.asarray(y).tolist(), list(map(str, feature_names))]
-    digest = hashlib.sha256(json.dumps(described).encode())
-    for columns, values in _nonzeros(X):
-        digest.update(np.int64(len(columns)).tobytes())
-        digest.update(columns.astype(np.int64).tobytes())
-        digest.update(values.astype(np.float64).tobytes())
-    return digest.hexdigest()
-
-
-def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Places and values by row."""
-    if not sparse.issparse(X):
-        for row in X:
-            columns = np.flatnonzero(row)
-            yield columns, row[columns]
-        return
-    rows = sparse.csr_matrix(X, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    for start, end in pairwise(rows.indptr):
-        yield rows.indices[start:end], rows.data[start:end]
-
-
-def fingerprint_of_used(classifier: Any, X: DataMatrix, feature_names: np.ndarray) -> str:
-    """Fingerprint of the selected columns alone, by which training data are known without their labels.
-
-    Parameters
-    ----------
-    classifier : estimator
-        Fitted, with ``selected_features_``.
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The numbers, all columns.
-    feature_names : ndarray of str of shape (n_features,)
-        Names of all columns.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
-    used = classifier.selected_features_
-    return fingerprint(X[:, used], None, feature_names[used])
-
-
-MANIFEST = "minimaxrisk.json"
-FORMAT = 2
+MOST_BYTES_OF_TEXT = 100_000_000  # of descriptions: a few kilobytes for each member of an ensemble
+DEEPEST = 100  # objects within objects: a few levels each for ensemble, classifier and array
+MANIFEST, FORMAT = "minimaxrisk.json", 1
+PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
+AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
@@ -196,12 +63,12 @@ TRUSTED = (
     "minimaxrisk.problem.rule.LinearRule",
     "numpy.dtype",  # of an imputer
 )
-PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
+BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A fitted classifier with what is needed to use it on a table with named columns.
+    """A fitted classifier with all that is needed to use it on a table with named columns.
 
     Parameters
     ----------
@@ -214,23 +81,22 @@ class SavedModel:
     fingerprint : str
         Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
     fingerprint_of_used : str, default=""
-        The same of their selected columns without labels.
+        Digest of the selected columns without labels.
     imputer : SimpleImputer or None, default=None
-        Fills missing values with what they were replaced by in training; None refuses them.
+        Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
-        What clipped the columns before the classifier saw them; None for columns as they are.
+        Clips the columns before the classifier sees them; None for columns as they are.
     training_scale : TrainingScale or None, default=None
-        What the columns that the model uses were like in training, filled and not yet scaled; new samples are
-        compared with it. None for a model that uses no column, and in files of older releases.
+        The scale of the selected columns in training, filled and not yet scaled, with which new samples are
+        compared. None for a model that uses no column.
     groups, batch : str or None, default=None
-        The columns of the training data that say which samples are of one patient, and of one batch.
+        The columns of the training data with the patient and the batch of each sample.
     reading : mapping of str to str, default={}
-        The layer or sheet of the file that the training data come from, and what became of features of the
-        same name, as options of reading.
+        Options by which the training data were read: layer, sheet, duplicates.
     command : str, default=""
-        How the model was made.
+        The command line that made the model.
     versions : mapping of str to str, default={}
-        With which versions of Python and of packages it was made.
+        Versions of Python and of packages that made it.
 
     See Also
     --------
@@ -271,7 +137,7 @@ class SavedModel:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def prepared(self, X: DataMatrix) -> DataMatrix:
-        """The table as the classifier saw it in training: filled and scaled, if the model does either.
+        """The table as the classifier takes it: filled and scaled, if the model does either.
 
         Parameters
         ----------
@@ -283,48 +149,19 @@ class SavedModel:
         ndarray or sparse matrix of shape (n_samples, n_features)
             What ``classifier`` takes.
         """
-        return self.scaled(self.filled(X))
-
-    def filled(self, X: DataMatrix) -> DataMatrix:
-        """The table with missing values filled, if the model fills any.
-
-        Parameters
-        ----------
-        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-            The columns ``feature_names``, NaN where a value is missing.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-            Without gaps, or X as it is where there is no imputer.
-        """
-        return X if self.imputer is None else self.imputer.transform(X)
-
-    def scaled(self, X: DataMatrix) -> DataMatrix:
-        """A table without gaps with its columns scaled and clipped, if the model does that.
-
-        Parameters
-        ----------
-        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-            The columns ``feature_names``, without gaps.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-            Scaled and clipped, or X as it is where there is no scaler.
-        """
-        return X if self.scaler is None else self.scaler.transform(X)
+        filled = X if self.imputer is None else self.imputer.transform(X)
+        return filled if self.scaler is None else self.scaler.transform(filled)
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
-    """Write a model file, whole or not at all; needs the extra ``app``.
+    """Write a model file; needs the extra ``app``.
 
-    A ``callback`` of the classifier is not part of it.
+    The file is written completely or not at all. A ``callback`` of the classifier is not stored.
 
     Parameters
     ----------
     model : SavedModel
-        The classifier with what belongs to it.
+        The model.
     path : str or Path
         Where to write it; ``.skops`` is the usual ending.
 
@@ -348,19 +185,19 @@ def load_model(path: str | Path) -> SavedModel:
     Returns
     -------
     SavedModel
-        The classifier with what belongs to it.
+        The model.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no model file, damaged, changed, written in another version of the format, or holds objects
-        that a model has no need of.
+        If it is not a model file, or damaged, changed, in another version of the format, or with objects that
+        do not belong in a model.
 
     See Also
     --------
-    minimaxrisk.verify : Tells from the training data whether the bounds are right.
+    minimaxrisk.verify : Checks the bounds with the training data.
     """
     path = Path(path)
     if not path.exists():
@@ -369,7 +206,7 @@ def load_model(path: str | Path) -> SavedModel:
         raise ValueError(f"{path} is a folder, not a model file.")
     content = path.read_bytes()
     with _as_archive(content, path) as archive:
-        refuse_absurd(archive, path)
+        _refuse_absurd(archive, path)
         manifest = _checked_manifest(archive, path)
     parts = _loaded(content, path)
     try:
@@ -380,10 +217,10 @@ def load_model(path: str | Path) -> SavedModel:
             fingerprint=manifest["fingerprint"],
             fingerprint_of_used=manifest["fingerprint_of_used"],
             imputer=parts["imputer"],
-            scaler=parts.get("scaler"),  # files of older releases have none
-            training_scale=_scale_of(parts.get("training_scale")),
-            groups=manifest.get("groups"),
-            batch=manifest.get("batch"),
+            scaler=parts["scaler"],
+            training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
+            groups=manifest["groups"],
+            batch=manifest["batch"],
             reading=manifest["reading"],
             command=manifest["command"],
             versions=manifest["versions"],
@@ -392,26 +229,64 @@ def load_model(path: str | Path) -> SavedModel:
         raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
 
 
-def _scale_of(stored: Any) -> TrainingScale | None:
-    return None if stored is None else TrainingScale(**stored)
+def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
+    """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns.
+
+    Dense and sparse matrices with the same numbers have the same fingerprint.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The numbers.
+    y : ndarray of shape (n_samples,) or None
+        The labels, if there are any.
+    feature_names : ndarray of str of shape (n_features,)
+        Names of the columns.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from minimaxrisk.app.storage import fingerprint
+    >>> X, y, names = np.eye(2), np.array([0, 1]), np.array(["a", "b"])
+    >>> fingerprint(X, y, names) == fingerprint(sparse.csr_array(X), y, names)
+    True
+    """
+    described = [X.shape, None if y is None else np.asarray(y).tolist(), list(map(str, feature_names))]
+    digest = hashlib.sha256(json.dumps(described).encode())
+    for columns, values in _nonzeros(X):
+        digest.update(np.int64(len(columns)).tobytes())
+        digest.update(columns.astype(np.int64).tobytes())
+        digest.update(values.astype(np.float64).tobytes())
+    return digest.hexdigest()
 
 
-AGAIN = "fit the model again, or get the file again"
+def fingerprint_of_used(classifier: Any, X: DataMatrix, feature_names: np.ndarray) -> str:
+    """Fingerprint of the selected columns without labels: it recognizes training data among new samples."""
+    used = classifier.selected_features_
+    return fingerprint(X[:, used], None, feature_names[used])
+
+
+def current_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that a result depends on."""
+    return {"python": platform.python_version()} | package_versions(PACKAGES)
 
 
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
     classifier = _without_callback(model.classifier)
-    content = skops.dumps(
-        {
-            "classifier": classifier,
-            "imputer": model.imputer,
-            "scaler": model.scaler,
-            # As arrays, so that older releases can read the file.
-            "training_scale": None if model.training_scale is None else vars(model.training_scale),
-        },
-        compression=zipfile.ZIP_DEFLATED,
-    )
+    parts = {
+        "classifier": classifier,
+        "imputer": model.imputer,
+        "scaler": model.scaler,
+        "training_scale": model.training_scale and vars(model.training_scale),
+    }
+    content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
     manifest = {
         "format": FORMAT,
         "versions": dict(model.versions),
@@ -434,7 +309,7 @@ def _packed(model: SavedModel) -> bytes:
 
 
 def _without_callback(classifier: Any) -> Any:
-    """The same fitted model; whatever a callback refers to does not belong in a file."""
+    """The same fitted model; what a callback refers to does not belong in a file."""
     stored = copy.copy(classifier)
     if not isinstance(stored, MinimaxRiskEnsembleClassifier):
         return stored.set_params(callback=None)
@@ -443,21 +318,30 @@ def _without_callback(classifier: Any) -> Any:
     return stored
 
 
-def current_versions() -> dict[str, str]:
-    """What a result was made with."""
-    return {"python": platform.python_version()} | package_versions(PACKAGES)
-
-
 def _certificate(classifier: Any) -> dict[str, float] | None:
-    """The bounds; an ensemble may have been fitted without."""
+    """The bounds, which an ensemble need not have."""
     if not hasattr(classifier, "worst_case_error_"):
         return None
     return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
 
 
+def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of the description and of all other members by name."""
+    described = {key: value for key, value in manifest.items() if key != "digest"}
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    for name in sorted(set(archive.namelist()) - {MANIFEST}):
+        digest.update(name.encode())
+        with archive.open(name) as member:
+            of_member = hashlib.sha256()
+            while piece := member.read(1 << 20):
+                of_member.update(piece)
+        digest.update(of_member.digest())
+    return digest.hexdigest()
+
+
 @contextmanager
 def _as_archive(content: bytes, path: Path) -> Iterator[zipfile.ZipFile]:
-    """Whatever a damaged zip makes the reader raise becomes one message."""
+    """The zip; whatever the reader raises at a damaged one becomes one message."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             yield archive
@@ -466,7 +350,7 @@ def _as_archive(content: bytes, path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _checked_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    """The description of the file, once its members are whole and of a version that is understood."""
+    """The description of the file, after a check of its format and its digest."""
     if MANIFEST not in archive.namelist():
         raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
     try:
@@ -486,25 +370,10 @@ def _refuse_other_format(manifest: Any, path: Path) -> None:
     if found != FORMAT:
         versions = manifest.get("versions")
         writer = versions.get("minimaxrisk", "?") if isinstance(versions, dict) else "?"
-        remedy = "install a newer minimaxrisk" if found > FORMAT else "fit the model again"
         raise ValueError(
             f"{path} was written by minimaxrisk {writer} in version {found} of the format; this release "
-            f"reads version {FORMAT}: {remedy}."
+            f"reads version {FORMAT}: install a newer minimaxrisk."
         )
-
-
-def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of the description and of all other members by name."""
-    described = {key: value for key, value in manifest.items() if key != "digest"}
-    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
-    for name in sorted(set(archive.namelist()) - {MANIFEST}):
-        digest.update(name.encode())
-        with archive.open(name) as member:
-            of_member = hashlib.sha256()
-            while piece := member.read(1 << 20):
-                of_member.update(piece)
-        digest.update(of_member.digest())
-    return digest.hexdigest()
 
 
 def _loaded(content: bytes, path: Path) -> dict[str, Any]:
@@ -513,7 +382,9 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
         strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
         if not strange:
             parts = skops.loads(content, trusted=list(TRUSTED))
-    except Exception as error:  # skops raises whatever a description that makes no sense leads it to
+    except MemoryError:
+        raise
+    except Exception as error:  # a description that makes no sense can make skops raise anything
         raise ValueError(f"{path} cannot be read ({type(error).__name__}: {error}); {AGAIN}.") from error
     if strange:
         raise ValueError(
@@ -527,9 +398,73 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def _skops() -> Any:
-    """The package, which lists the estimators of scikit-learn when it is imported."""
+    """The package; its import lists the estimators of scikit-learn."""
     with without_array_adapters():
         return require("skops.io", extra="app", purpose="Model files need")
 
 
-__all__ = ["SavedModel", "fingerprint", "fingerprint_of_used", "load_model", "save_model"]
+def _refuse_absurd(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse a zip whose members would take absurd amounts of memory or time."""
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if total > MOST_BYTES:
+        raise ValueError(
+            f"{path} is not a sound model file: it has {path.stat().st_size:,} bytes and would unpack to "
+            f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
+        )
+    for member in members:
+        if member.filename.endswith(".json"):
+            _refuse_deep(archive, member, path)
+        elif member.filename.endswith(".npy"):
+            _refuse_false_shape(archive, member, path)
+
+
+def _refuse_deep(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    if member.file_size > MOST_BYTES_OF_TEXT:
+        raise ValueError(
+            f"{path} is not a sound model file: {member.filename} would unpack to {member.file_size:,} bytes "
+            "of text. Do not use it."
+        )
+    depth = 0
+    for found in BRACKETS.finditer(archive.read(member)):
+        mark = found.group()
+        if mark in (b"[", b"{"):
+            depth += 1
+        elif mark in (b"]", b"}"):
+            depth -= 1
+        if depth > DEEPEST:
+            raise ValueError(
+                f"{path} is not a sound model file: {member.filename} nests more than {DEEPEST} levels deep. "
+                "Do not use it."
+            )
+
+
+def _refuse_false_shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    """Refuse an array whose header claims more bytes than the directory of the zip."""
+    with archive.open(member) as file:
+        try:
+            version = npy.read_magic(file)
+            read_header: Any = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, kind = read_header(file)
+        except ValueError:
+            return  # skops will say what is wrong with the array
+        claimed = prod(shape) * kind.itemsize
+        if not kind.hasobject and claimed > member.file_size:
+            raise ValueError(
+                f"{path} is not a sound model file: the array {member.filename} claims {claimed:,} bytes and "
+                f"has {member.file_size:,}. Do not use it."
+            )
+
+
+def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Columns and values of the numbers that are not 0, by row."""
+    if not sparse.issparse(X):
+        for row in X:
+            columns = np.flatnonzero(row)
+            yield columns, row[columns]
+        return
+    rows = sparse.csr_matrix(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    for start, end in pairwise(rows.indptr):
+        yield rows.indices[start:end], rows.data[start:end]

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.batched.device_engine import (
-    Found,
-    batch_size_there,
-    can_share_there,
-    solve_together_there,
-)
-from minimaxrisk.engines.batched.engine import MOST_INSTANCES, batch_size, can_share, solve_together
-from minimaxrisk.engines.batched.shared_columns import shared_matrix, with_features_of_its_own
+from minimaxrisk.engines.batched.engine import MOST_INSTANCES, Found, batch_size, can_share, solve_together
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
     generated_bound,
+    has_many_instances,
     instance_generation,
-    pays,
 )
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
@@ -42,12 +36,9 @@ from minimaxrisk.engines.solution import (
     IterationRecord,
     Monitor,
     Solution,
-    Stage,
 )
-from minimaxrisk.features.dense import TILE
 from minimaxrisk.problem.objective import SmoothableObjective
-from minimaxrisk.problem.on_device import DeviceProblem
-from minimaxrisk.problem.problem import Problem, upper_bound
+from minimaxrisk.problem.problem import Problem
 
 
 def solve_minimax_risk(
@@ -56,7 +47,7 @@ def solve_minimax_risk(
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = instance_generation if pays(problem) else interior_point
+        engine = instance_generation if has_many_instances(problem) else interior_point
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order(problem, settings, monitor)
@@ -75,7 +66,7 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
         return record["upper"] - record["lower"] <= gap_tol
 
     return [
-        _bound_alone(with_features_of_its_own(problem), settings, is_near) if found is None else found.upper
+        _bound_alone(_with_own_values(problem), settings, is_near) if found is None else found.upper
         for problem, found in zip(problems, _together(problems, settings, gap_tol), strict=True)
     ]
 
@@ -87,7 +78,7 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
     other problems.
     """
     return [
-        _approach_alone(with_features_of_its_own(problem), settings)
+        _approach_alone(_with_own_values(problem), settings)
         if found is None
         else found.stage.expand(*problem.shape)
         for problem, found in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
@@ -98,42 +89,35 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
-    if can_share_there(problem, settings):
-        return batch_size_there(problem)
-    # Solved one by one, small dense problems still share the pass that takes their moments.
-    return TILE if shared_matrix(problem) is not None and problem.n_instances <= MOST_INSTANCES else 1
+    # Small problems that are solved one by one may still share the pass that takes their moments.
+    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
 
 
 def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
-    """What is found of problems that go through one loop, those of the same shape together; else None."""
+    """What the batched engine finds, for problems on the same array and of the same shape; else None."""
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        if isinstance(problem, DeviceProblem) and can_share_there(problem, settings):
-            alike.setdefault((id(problem.features.data), problem.n_instances), []).append(i)
-        elif can_share(problem, settings):
-            alike.setdefault((id(shared_matrix(problem)), problem.n_instances), []).append(i)
+        shared = problem.features.shared
+        if shared is not None and can_share(problem, settings):
+            alike.setdefault((shared.key, problem.n_instances), []).append(i)
     for places in alike.values():
         chosen = [problems[i] for i in places]
-        for i, of_one in zip(places, _solved(chosen, gap_tol), strict=True):
+        for i, of_one in zip(places, solve_together(chosen, gap_tol), strict=True):
             found[i] = of_one
     return found
 
 
-def _solved(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
-    there = [problem for problem in problems if isinstance(problem, DeviceProblem)]
-    if there:
-        return solve_together_there(there, gap_tol)
-    return [
-        None if mu is None else Found(Stage.of(mu), upper_bound(problem, problem.objective, mu))
-        for problem, mu in zip(problems, solve_together(problems, gap_tol), strict=True)
-    ]
+def _with_own_values(problem: Problem) -> Problem:
+    """The problem on features that are quickest to read for it alone."""
+    features = problem.features.copied()
+    return problem if features is problem.features else replace(problem, features=features)
 
 
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = generated_bound if pays(problem) else interior_bound
+        engine = generated_bound if has_many_instances(problem) else interior_bound
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order_approach(problem, settings, monitor)
@@ -147,7 +131,7 @@ def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -
 def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = generated_approach if pays(problem) else interior_approach
+        engine = generated_approach if has_many_instances(problem) else interior_approach
         near = engine(problem, settings)
         if near is not None:
             if near.interrupted:
@@ -203,7 +187,7 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
     if settings.solver == "auto":
         remarks.append(
             f"solver='auto' took 'first-order', here to a certified gap of {gap}, because the interior point "
-            f"would take {demands}; naming the solver says that this is known"
+            f"would take {demands}; set solver='first-order' to silence this warning"
         )
     if not (solution.converged or solution.stopped or solution.interrupted):
         exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"

@@ -1,11 +1,18 @@
-"""What the adversary's side of a primal-dual step looks like, by coding and marginal.
+"""The engine for problems whose matrices are too large to factorise: primal-dual steps, certified as they go.
 
-The program is ``min f(v)`` over masses v = C w as the blocks see them (B x n), under the moment constraints;
-``1 - f`` or ``1/2 - f`` is the Bayes error. A step needs its proximal map,
-``argmin over v of f(v) + |v - z|^2 / (2 t)``, which is closed in all four cases:
+The saddle point of ``min over v, max over mu of  f(v) - mu'(v Psi - tau) - lambda'|mu|`` is the worst-case
+distribution and the classifier; v = C w are the masses as the blocks see them (B x n), and ``1 - f`` or
+``1/2 - f`` is the Bayes error. A step T moves both sides (Chambolle and Pock 2011):
 
-* signed, free: ``f = sum_i |v_i| / 2``, soft thresholding. That the masses are at most one need not be said:
-  the empirical distribution has ``sum |v_i| = 1``, and no optimum has more.
+    v+  = prox of f at v + (eta / omega) mu Psi'
+    mu+ = S(mu - eta omega ((2 v+ - v) Psi - tau), eta omega lambda)      S: soft threshold
+
+with ``eta |Psi| < 1`` and a weight omega between the two sides. It costs one product with Psi and one with
+its transpose. The proximal map, ``argmin over v of f(v) + |v - z|^2 / (2 t)``, is closed (classes
+``...Masses``):
+
+* signed, free: ``f = sum_i |v_i| / 2``, soft thresholding. The condition that masses are at most one is not
+  needed: the empirical distribution has ``sum |v_i| = 1``, and no optimum has more.
 * signed, known: the same with ``|v_i| <= p_i``; a clipped soft threshold, as the problem is one number per i.
 * one-hot: ``f = sum_i max_y w_yi`` on the distributions. Let rho_i solve ``sum_y (z_yi - rho_i)_+ = t`` and
   ``c = min(z, rho)``. Then w is the projection of c on the distributions, ``w = (c + phi)_+`` with the phi
@@ -14,48 +21,36 @@ The program is ``min f(v)`` over masses v = C w as the blocks see them (B x n), 
   optimality; where w_i is not zero, q is positive only at labels with ``c = rho``, the largest, and where w_i
   is zero every label is a largest one. So q is a subgradient of the maximum.
 
-Primal-dual hybrid gradient steps, anchored, reflected and restarted.
-
-The saddle point of ``min over v, max over mu of  f(v) - mu'(v Psi - tau) - lambda'|mu|`` is the worst-case
-distribution and the classifier. A step T moves both sides (Chambolle and Pock 2011):
-
-    v+  = prox of f at v + (eta / omega) mu Psi'                  (closed, see masses.py)
-    mu+ = S(mu - eta omega ((2 v+ - v) Psi - tau), eta omega lambda)   S: soft threshold
-
-with ``eta |Psi| < 1`` and a weight omega between the two sides. It costs one product with Psi and one with
-its transpose. In the norm ``|z|^2 = omega |v|^2 + 2 eta mu.(v Psi) + |mu|^2 / omega`` T is firmly
+Anchor and restarts. In the norm ``|z|^2 = omega |v|^2 + 2 eta mu.(v Psi) + |mu|^2 / omega`` T is firmly
 non-expansive, so that with an anchor a the sequence ``z <- (k+1)/(k+2) (2 T(z) - z) + 1/(k+2) a`` has
 residuals |z - T(z)| of order 1/k (Halpern 1967; Lieder 2021; Lu and Yang 2024). When the residual has fallen
 enough, or it has taken long, the anchor moves to T(z), which for linear programs gives linear convergence;
 omega is then set anew from how far both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi
-are linear, so that those of z follow from those of T(z).
+are linear, so that those of z follow from those of T(z). On simulated text of 20,000 x 50,000 plain steps
+with restarts at averages are at a gap of 1.4e-3 after 600 iterations, and these with the same step length at
+1e-3 after 440.
 
-Bounds of z, or of the mean of a round, are no closer than those of T(z), and neither are those of mixtures
-with the best pair so far. On simulated text of 20,000 x 50,000 plain steps with restarts at averages are at a
-gap of 1.4e-3 after 600 iterations, and reflected ones with the same step length at 1e-3 after 440.
+Certificates. Every few steps T(z) is certified, without a further product with the features, because its
+moments and scores are known. Bounds of z, of the mean of a round, or of mixtures with the best pair so far
+are no closer. The bounds that are reported are computed from the best pair at the end.
 
 Columns are at unit root mean square, which makes all rows of the dual step alike. Dividing them by their
 radii instead, so that all constraints have width one, is worse where radii differ: with the one-hot coding,
 text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
-
-The engine for problems whose matrices no factor holds: primal-dual steps, certified as they go.
-
-Every few steps the masses and the coefficients reached are certified, which takes no further product with the
-features: their moments and scores are at hand. The bounds that are reported are computed afresh at the end.
 """
 
 from __future__ import annotations
 
-import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.solution import (
+    SMALLEST_GAP,
     EngineSettings,
-    IterationRecord,
     Monitor,
     Solution,
     drop_small_coefficients,
@@ -66,20 +61,20 @@ from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
 
 
-class Masses(Protocol):
+class Masses(ABC):
     """The adversary's side of the program."""
 
+    @abstractmethod
     def nearest(self, z: FloatArray, t: float) -> FloatArray:
         """The proximal map of f at z with step t."""
-        ...
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
         """A distribution on labels x instances (K x n) and the factor by which its moments are those of v."""
-        ...
+        return v, 1.0
 
     def scale(self, gain: float, block_scores: FloatArray) -> float:
         """The factor on coefficients that makes their bound smallest, where that is free; else one."""
-        ...
+        return 1.0
 
 
 def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
@@ -88,8 +83,8 @@ def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class SignedMasses:
-    """One number per instance, ``w_0 - w_1``; what is left of the mass carries both labels alike."""
+class SignedMasses(Masses):
+    """One number per instance, ``w_0 - w_1``; the rest of the mass carries both labels alike."""
 
     instances: FloatArray  # the mass of each in the sample
 
@@ -99,8 +94,8 @@ class SignedMasses:
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
         total = float(np.abs(v).sum())
         factor = 1.0 / max(1.0, total)
-        left = 0.5 * max(0.0, 1.0 - total) * self.instances
-        return _with_both_labels(factor * v, left), factor
+        rest = 0.5 * max(0.0, 1.0 - total) * self.instances
+        return _with_both_labels(factor * v, rest), factor
 
     def scale(self, gain: float, block_scores: FloatArray) -> float:
         """U is ``1/2 - c gain`` until the largest ``c |score|`` is 1/2, and rises from there."""
@@ -109,7 +104,7 @@ class SignedMasses:
 
 
 @dataclass(frozen=True)
-class KnownSignedMasses:
+class KnownSignedMasses(Masses):
     """The same where the mass of every instance is known."""
 
     instances: FloatArray
@@ -120,25 +115,16 @@ class KnownSignedMasses:
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
         return _with_both_labels(v, 0.5 * (self.instances - np.abs(v[0]))), 1.0
 
-    def scale(self, gain: float, block_scores: FloatArray) -> float:
-        return 1.0
 
-
-class OneHotMasses:
+class OneHotMasses(Masses):
     """A number per label and instance, with a sum of one."""
 
     def nearest(self, z: FloatArray, t: float) -> FloatArray:
         return on_simplex(_levelled(z, t))
 
-    def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
-        return v, 1.0
-
-    def scale(self, gain: float, block_scores: FloatArray) -> float:
-        return 1.0
-
 
 @dataclass(frozen=True)
-class KnownOneHotMasses(OneHotMasses):
+class KnownOneHotMasses(Masses):
     """The same where the mass of every instance is known."""
 
     instances: FloatArray
@@ -180,24 +166,25 @@ def _levelled(z: FloatArray, t: float) -> FloatArray:
     return np.minimum(z, t * instance_thresholds(z / t))
 
 
-def _with_both_labels(v: FloatArray, left: FloatArray) -> FloatArray:
-    return np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)]) + left
+def _with_both_labels(v: FloatArray, rest: FloatArray) -> FloatArray:
+    """The distribution with ``w_0 - w_1 = v`` and ``rest`` on both labels (2 x n)."""
+    return np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)]) + rest
 
 
 # Power iterations for |Psi|; ten come within a few per cent.
 POWER_ITERATIONS = 10
-# eta |Psi| at the start. More than one is not proven to converge and takes a quarter fewer iterations
-# wherever it does, because few instances and constraints are active at a time. Where it does not, the moves
-# turn to the directions in which the norm is none any more; the first one with a negative square shrinks the
-# step, first to 1.14, and the round begins anew.
-BOLD_STEP, SMALLER = 1.3, 0.88
-# When the anchor moves: the residual fell to the first of these, or to the second and rises again, or the
-# round has taken this share of all iterations. Other values changed little (0.1 to 0.5 for the last one).
+# eta |Psi| at the start. With more than one convergence is not proven, but where it converges it takes a
+# quarter fewer iterations, because few instances and constraints are active at a time. Where it does not
+# converge, the moves turn to directions in which the matrix of the norm is no longer positive definite. The
+# first move with a negative square shrinks the step, first to 1.14, and the round begins anew.
+BOLD_STEP, SHRINKAGE = 1.3, 0.88
+# When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to the
+# second and rises again, or the round has taken the third fraction of all iterations. Other values changed
+# little (0.1 to 0.5 for the last one).
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """Both sides of the saddle, and their products with the features."""
 
     v: FloatArray  # B x n, masses as the blocks see them
@@ -205,20 +192,10 @@ class Point:
     moments: FloatArray  # v Psi
     scores: FloatArray  # mu Psi', of blocks
 
-    def combined(self, own: float, reflected: Point, share: float, anchor: Point) -> Point:
-        """``own z + share T(z) + rest`` of the anchor, the shares adding up to one."""
-        rest = 1.0 - own - share
-        return Point(
-            *(
-                own * a + share * b + rest * c
-                for a, b, c in (
-                    (self.v, reflected.v, anchor.v),
-                    (self.mu, reflected.mu, anchor.mu),
-                    (self.moments, reflected.moments, anchor.moments),
-                    (self.scores, reflected.scores, anchor.scores),
-                )
-            )
-        )
+    def combined(self, own: float, reached: Point, share: float, anchor: Point) -> Point:
+        """``own`` of this point, ``share`` of T(z) and the rest of the anchor; the shares add up to one."""
+        rest, parts = 1.0 - own - share, zip(self, reached, anchor, strict=True)
+        return Point(*(own * a + share * b + rest * c for a, b, c in parts))
 
 
 class PrimalDual:
@@ -235,8 +212,8 @@ class PrimalDual:
             scores=np.zeros((n_blocks, problem.n_instances)),
         )
         self.eta = BOLD_STEP / spectral_norm(problem.features)
-        # The weight is right where both sides have the same distance to go: masses of about 1/n each, and
-        # coefficients whose size shrinks with the radius.
+        # With the best weight both sides have the same distance to go: masses are about 1/n each, and the
+        # size of coefficients shrinks with the radius.
         typical = float(np.median(problem.lam))
         self._omega = 0.25 * min(1.0 / typical, float(np.sqrt(problem.n_instances)))
         self.n_steps = 0
@@ -246,14 +223,16 @@ class PrimalDual:
 
     def step(self) -> Point:
         """One application of T, and the move to the next z or anchor."""
+        # 1) Apply T.
         z = self._z
         reached = self._t(z)
         self.n_steps += 1
         residual = self._residual(z, reached)
         if self._k == 0:
             self._first = residual
+        # 2) Shrink a step that is too long, or move the anchor, or go on towards both.
         if not residual < np.inf:
-            self.eta *= SMALLER
+            self.eta *= SHRINKAGE
             self.n_shrunk += 1
             self._begin(self._anchor)
         elif self._round_is_over(residual):
@@ -275,7 +254,7 @@ class PrimalDual:
         return Point(v, mu, moments, problem.features.combine(mu))
 
     def _residual(self, z: Point, reached: Point) -> float:
-        """|z - T(z)| in the norm of the iteration; infinite where the step is too long for it to be one."""
+        """|z - T(z)| in the norm of the iteration; infinite if a long step makes its square negative."""
         dv, dmu = reached.v - z.v, reached.mu - z.mu
         square = self._omega * float(np.vdot(dv, dv)) + float(np.vdot(dmu, dmu)) / self._omega
         coupling = 2.0 * self.eta * float(np.vdot(dmu, reached.moments - z.moments))
@@ -316,12 +295,10 @@ def spectral_norm(features: FeatureMatrix) -> float:
 
 
 # Iterations without max_iter. Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 700 for a gap of
-# 1e-3, with a block per class 1200; what has not come within thousands needs another solver or radius.
+# 1e-3, with a block per class 1200. A problem that takes thousands needs another solver or radius.
 BUDGET = 5000
-# Iterations between certificates, which cost about as much as one of them.
+# Iterations between certificates, each of which takes about as long as an iteration.
 CHECK_EVERY = 10
-# The gap at which the loop stops although less was asked for; rounding allows no more.
-SMALLEST_GAP = 1e-10
 
 
 def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
@@ -335,16 +312,16 @@ def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | N
 def first_order_approach(
     problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution:
-    """The best certified pair, with coefficients as they are, whichever way the loop ends."""
+    """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
     best = Solution.trivial(problem, problem.objective)
     best.solver = "first-order"
     try:
-        _Search(problem, best).run(settings, monitor)
+        _iterate(problem, settings, best, monitor)
     except KeyboardInterrupt:
         best.interrupted = True
     best.distribution = problem.objective.repaired(best.distribution, problem.centre)
     best.settle(problem, problem.objective)
-    best.converged = best.upper - best.lower <= _tolerance(settings)
+    best.converged = best.gap <= _tolerance(settings)
     return best
 
 
@@ -357,56 +334,41 @@ def _tolerance(settings: EngineSettings) -> float:
     return max(settings.first_order_gap_tol, SMALLEST_GAP)
 
 
-class _Search:
-    """The loop: iterate, certify, report."""
-
-    def __init__(self, problem: Problem, best: Solution) -> None:
-        self.problem, self.best = problem, best
-        self.started = time.perf_counter()
-        self._used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
-
-    def run(self, settings: EngineSettings, monitor: Monitor | None) -> None:
-        best, last = self.best, budget(settings)
-        iteration = PrimalDual(self.problem)
-        while True:
-            point = iteration.step()
-            is_last = iteration.n_steps == last
-            # The first ones too: where the answer is trivial, one step finds it.
-            if iteration.n_steps % CHECK_EVERY and iteration.n_steps > 1 and not is_last:
-                continue
-            bound = self._certify(iteration, point)
-            best.history.append(self._record(iteration.n_steps, point, bound))
-            best.stopped = monitor is not None and monitor(best.history[-1].copy())
-            if is_last or best.stopped or best.upper - best.lower <= _tolerance(settings):
-                return
-
-    def _certify(self, iteration: PrimalDual, point: Point) -> float:
-        """Offer both sides of a point; returns the bound of its coefficients, at their best scale."""
-        problem, objective, masses = self.problem, self.problem.objective, iteration.masses
-        gain = float(np.sum(problem.tau * point.mu) - np.sum(problem.lam * np.abs(point.mu)))
-        scale = masses.scale(gain, point.scores)
-        mu = scale * point.mu
-        bound = upper_bound(problem, objective, mu, problem.coding.scores(scale * point.scores))
-        self.best.offer_mu(mu, bound)
-        distribution, factor = masses.distribution(point.v)
-        inside = lower_bound(problem, objective, distribution, factor * point.moments)
-        self.best.offer_distribution(inside.distribution, inside.bound)
-        return bound
-
-    def _record(self, n_steps: int, point: Point, bound: float) -> IterationRecord:
-        problem, used = self.problem, point.mu != 0.0
-        before, self._used = self._used, used
-        violation = np.abs(point.moments - problem.tau) - problem.lam
-        return IterationRecord(
-            iteration=n_steps,
-            lower=self.best.lower,
-            upper=self.best.upper,
-            worst_case_error=bound,
+def _iterate(problem: Problem, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
+    iteration, last = PrimalDual(problem), budget(settings)
+    used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
+    while True:
+        # 1) Step.
+        point = iteration.step()
+        is_last = iteration.n_steps == last
+        # The first step is certified too: where the answer is trivial, it finds it.
+        if iteration.n_steps % CHECK_EVERY and iteration.n_steps > 1 and not is_last:
+            continue
+        # 2) Certify.
+        bound = _certify(problem, iteration.masses, point, best)
+        # 3) Report.
+        before, used = used, point.mu != 0.0
+        best.report(
+            monitor,
+            bound,
+            iteration=iteration.n_steps,
             n_features=int(used.sum()),
             n_added=int((used & ~before).sum()),
             n_removed=int((before & ~used).sum()),
-            max_violation=max(0.0, float(violation.max())),
-            vertex="",
-            n_pivots=0,
-            seconds=time.perf_counter() - self.started,
+            max_violation=max(0.0, float((np.abs(point.moments - problem.tau) - problem.lam).max())),
         )
+        if is_last or best.stopped or best.gap <= _tolerance(settings):
+            return
+
+
+def _certify(problem: Problem, masses: Masses, point: Point, best: Solution) -> float:
+    """Offer both sides of a point; returns the bound of its coefficients, at their best scale."""
+    gain = float(np.sum(problem.tau * point.mu) - np.sum(problem.lam * np.abs(point.mu)))
+    scale = masses.scale(gain, point.scores)
+    mu = scale * point.mu
+    bound = upper_bound(problem, problem.objective, mu, problem.coding.scores(scale * point.scores))
+    best.offer_mu(mu, bound)
+    distribution, factor = masses.distribution(point.v)
+    inside = lower_bound(problem, problem.objective, distribution, factor * point.moments)
+    best.offer_distribution(inside.distribution, inside.bound)
+    return bound

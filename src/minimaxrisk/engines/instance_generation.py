@@ -1,35 +1,26 @@
-"""Which instances a sub-program has, and whether it pays to have one.
+"""Generation of instances: the default engine where there are many more instances than features.
 
-Every choice gives the same optimum in the end; the constants are about time alone.
-
-The program on some of the instances, and what its answers say about all of them.
-
-A distribution on some instances is one on all, with no mass elsewhere: what it proves from below holds for
-the whole problem. Coefficients are those of the whole problem anyway; what they prove from above takes their
-scores on all instances.
-
-The sub-program needs a distribution with the moments tau exactly, which the empirical one is not: it has mass
-on all instances. So the mean of the instances of each class joins as an instance of its own. Mass w_y there
-stands for w_y shared among the instances as the class is, which has the same moments, and the same Bayes
-error because the largest of the w_y is the same everywhere. So the means change nothing in the optimum of
-the whole problem, and class k's mass on the mean of class k, for all k, is a distribution with moments tau.
-
-Generation of instances: the default engine where there are many more instances than features.
-
-At the optimum no more instances have mass than there are active constraints, so that nearly all of many
-instances do not matter, and the interior point spends its time on them. Here it solves sub-programs on some
-of them, and all instances are priced with the coefficients found, as constraint generation prices all
-features:
+At the optimum no more instances have mass than there are active constraints. So nearly all of many instances
+do not matter, and the interior point spends its time on them. Here it solves sub-programs on some instances,
+and all instances are priced with the coefficients found, as constraint generation prices all features:
 
 1. solve the sub-program, coarsely at first: which instances matter changes while the bound is far off;
 2. score all instances: the upper bound of the coefficients, and how near each instance is to its dual
    constraint. The sub-program's lower bound holds as it is;
-3. keep those near to it, let in those that are near or beyond, drop the others;
-4. once the sub-program is solved to its vertex, only let in. When none is beyond, the vertex is that of
-   the whole problem.
+3. keep the instances near to their constraints, add others that are near or beyond, drop the rest;
+4. once the sub-program is solved to its vertex, only add. When none is beyond, the vertex is that of the
+   whole problem.
 
-Both bounds of every record hold for the whole problem. Should the rounds come to no end, the interior point
-goes on with all instances.
+Both bounds of every record hold for the whole problem. A distribution on some instances is one on all, with
+no mass elsewhere: its lower bound holds for the whole problem. Coefficients are those of the whole problem
+anyway; their upper bound takes their scores on all instances. If the rounds do not end, the interior point
+goes on with all instances. Every choice of instances gives the same optimum; the constants affect time alone.
+
+The sub-program needs a distribution with the moments tau exactly. The empirical one has mass on all
+instances, so the mean of the instances of each class joins as an instance of its own. Mass w_y there stands
+for w_y shared among the instances as the class is, which has the same moments, and the same Bayes error
+because the largest of the w_y is the same label everywhere. So the means do not change the optimum of the
+whole problem, and class k's mass on the mean of class k, for all k, is a distribution with moments tau.
 """
 
 from __future__ import annotations
@@ -42,40 +33,46 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.engine import (
-    SMALLEST_GAP,
     VERTEX_ACCURACY,
     VERTEX_GAP,
     interior_approach,
     interior_bound,
     interior_point,
 )
-from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.engines.solution import SMALLEST_GAP, EngineSettings, IterationRecord, Monitor, Solution
 from minimaxrisk.problem.problem import Problem, upper_bound
 from minimaxrisk.problem.rule import threshold, total_excess
 
-# Instances per component of Phi from which on it pays, and the fewest at all. Whole solutions took, against
-# all instances at once: 2000 x 800 and 2000 x 20, two classes, as long; 2000 x 400 half as long, 1000 x 400 a
-# seventh longer; with three classes 2000 x 130 (5 per component) six sevenths, 5000 x 20 two fifths.
-MANY_INSTANCES = {"signed": 2.5, "one-hot": 5.0}
+# Instances per component of Phi, and instances in all, from which on this engine is faster. Whole solutions
+# took, compared to all instances at once: 2000 x 800 and 2000 x 20, two classes, as long; 2000 x 400 half as
+# long, 1000 x 400 a seventh longer; with three classes 2000 x 130 (5 per component) six sevenths, 5000 x 20
+# two fifths.
+INSTANCES_PER_COMPONENT = {"signed": 2.5, "one-hot": 5.0}
 FEWEST_INSTANCES = 2000
-# The first instances: a part of all, but within these numbers per component, and not fewer than that.
-FIRST_PART, FEWEST_PER_COMPONENT, MOST_PER_COMPONENT, FEWEST_FIRST = 0.25, 2.5, 10.0, 250
+# The first instances: a share of all, limited to these numbers per component, and at least so many.
+FIRST_SHARE, FEWEST_PER_COMPONENT, MOST_PER_COMPONENT, FEWEST_FIRST = 0.25, 2.5, 10.0, 250
 # Nearness to their dual constraint at which instances stay, and at which new ones come. With 0.8 and 0.85 the
 # last programs are nearly twice as large, and rounds are as many.
 STAYS, COMES = 0.85, 0.9
-# What may come at a time, and what the next sub-program has at least, per component. With 2.5 in place of 12,
-# 20,000 x 200 takes a round more; with 3 in place of 1.5, 3000 x 300 a quarter longer.
+# Instances that may come at a time, and the fewest of the next sub-program, per component. With 2.5 in place
+# of 12, 20,000 x 200 takes a round more; with 3 in place of 1.5, 3000 x 300 a quarter longer.
 MOST_NEW, FEWEST = 12.0, 1.5
 # An instance that exceeds its dual constraint by no more than this is not violated.
 ROUNDING = 1e-10
+# The gaps at which the first sub-programs are left.
+COARSE_GAPS = (5e-2, 1e-2)
+# The gaps at which the next ones are left, where no vertex is wanted.
+FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+# Sub-programs solved to their vertices before all instances take part.
+MOST_VERTICES = 8
 
 
-def pays(problem: Problem) -> bool:
+def has_many_instances(problem: Problem) -> bool:
     """Whether there are so many instances that leaving most of them out at first saves time.
 
-    Where the masses of instances are known every instance has its mass, and none can be left out.
+    With a known marginal every instance has its mass, and none can be left out.
     """
-    fewest = MANY_INSTANCES[problem.coding.name] * problem.n_components
+    fewest = INSTANCES_PER_COMPONENT[problem.coding.name] * problem.n_components
     return not problem.marginal.is_known and problem.n_instances >= max(FEWEST_INSTANCES, fewest)
 
 
@@ -85,23 +82,22 @@ def first_instances(problem: Problem) -> IntArray:
     Not every tenth or so: instances are ordered by their values, which may have periods.
     """
     n, m = problem.n_instances, problem.n_components
-    n_first = np.clip(FIRST_PART * n, FEWEST_PER_COMPONENT * m, MOST_PER_COMPONENT * m)
+    n_first = np.clip(FIRST_SHARE * n, FEWEST_PER_COMPONENT * m, MOST_PER_COMPONENT * m)
     return np.sort(np.random.default_rng(0).permutation(n)[: max(int(n_first), FEWEST_FIRST)])
 
 
 def next_instances(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
-    """Those near to their constraints, of the instances at hand and of the others, ascending."""
-    m = problem.n_components
+    """Instances near to their constraints, of those chosen so far and of the others, ascending."""
     stay = chosen[nearness[chosen] >= STAYS]
     together = np.union1d(stay, _newcomers(problem, chosen, nearness))
-    fewest = min(problem.n_instances, int(FEWEST * m))
+    fewest = min(problem.n_instances, int(FEWEST * problem.n_components))
     if len(together) < fewest:
         together = np.union1d(together, _nearest(nearness, np.arange(len(nearness)), fewest))
     return together
 
 
 def with_newcomers(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
-    """All instances at hand, and of the others those near to their constraints or beyond, ascending."""
+    """All instances chosen so far, and of the others those near to their constraints or beyond, ascending."""
     return np.union1d(chosen, _newcomers(problem, chosen, nearness))
 
 
@@ -126,7 +122,7 @@ def is_violated(chosen: IntArray, nearness: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class ClassMeans:
-    """Instances that stand for a class each."""
+    """The mean of the instances of each class, as an instance of its own."""
 
     prior: FloatArray  # K
     within: FloatArray  # K x n: the distribution of the instances of each class
@@ -165,22 +161,14 @@ class Subprogram:
     def nearness(self, mu: FloatArray, scores: FloatArray) -> FloatArray:
         """How much of its dual constraint each instance of the whole problem uses up (n).
 
-        One where the sub-program's optimum may have mass, above one where its instances do not speak for
-        the instance. ``scores`` are those of mu on the whole problem. For the signed coding the constraint is
+        One where the sub-program's optimum may have mass, above one where the instance violates it.
+        ``scores`` are those of mu on the whole problem. For the signed coding the constraint is
         ``|score| <= the largest one``, for the one-hot coding ``sum_y (score_y - phi)_+ <= 1``.
         """
         own = self.problem.scores_of(mu)
         if self.whole.coding.name == "signed":
             return np.abs(scores[0]) / max(float(np.abs(own).max()), np.finfo(np.float64).tiny)
         return total_excess(scores, threshold(own))
-
-
-# The gaps at which the first sub-programs are left.
-COARSE_GAPS = (5e-2, 1e-2)
-# And those at which the next ones are, where no vertex is wanted.
-FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-# Sub-programs solved to their vertices before all instances take part.
-MOST_VERTICES = 8
 
 
 def instance_generation(
@@ -198,7 +186,7 @@ def instance_generation(
     except KeyboardInterrupt:
         best.interrupted = True
     best.settle(problem, problem.objective)
-    best.converged = best.converged or best.upper - best.lower <= rounds.tolerance
+    best.converged = best.converged or best.gap <= rounds.tolerance
     best.stages = [best.stage]
     return best
 
@@ -215,7 +203,7 @@ def generated_bound(problem: Problem, settings: EngineSettings, monitor: Monitor
 
 
 def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
-    """A pair within ``settings.gap_tol`` of the optimum and no vertex of it; None if no round gets there."""
+    """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
     best = Solution.trivial(problem, problem.objective)
     best.solver = "interior-point"
     rounds = _Rounds(problem, settings, best, None)
@@ -235,15 +223,10 @@ class _Rounds:
         self.problem, self.settings, self.best = problem, settings, best
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self._monitor = monitor
-        self._started = time.perf_counter()
         self._bound = best.upper  # of the coefficients last priced
-        self._is_whole = False  # whether the program at work has all instances
+        self._is_whole = False  # whether the current program has all instances
         self._means = ClassMeans.of(problem)
         self._chosen = first_instances(problem)
-
-    @property
-    def gap(self) -> float:
-        return self.best.upper - self.best.lower
 
     @property
     def is_over(self) -> bool:
@@ -251,7 +234,7 @@ class _Rounds:
         return best.interrupted or best.stopped or len(best.history) == self.settings.max_iter
 
     def run(self) -> None:
-        """To the vertex, or to the gap that was asked for if no vertex is in sight there."""
+        """Solve to the vertex, or to the gap that was asked for if that is too large to show a vertex."""
         enough = self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY
         ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], enough)
         if ended == "open":
@@ -260,26 +243,29 @@ class _Rounds:
             self._solve_whole()
 
     def approach(self, gaps: Sequence[float], enough: float) -> str:
-        """Leave sub-programs at these gaps.
+        """Solve a sub-program to each of these gaps.
 
-        Until the whole problem has a gap that is "done" or the rounds are over, or a sub-program is "stuck";
-        "open" where neither comes.
+        Returns "done" once the gap of the whole problem is at most ``enough`` or the rounds are over, "stuck"
+        if a sub-program gets stuck, else "open".
         """
         for gap in gaps:
+            # 1) Solve the sub-program.
             program = Subprogram.of(self.problem, self._means, self._chosen)
             found = interior_approach(program.problem, replace(self._remaining(), gap_tol=gap), self._tell)
             if found is None:
                 return "stuck"
+            # 2) Price all instances.
             nearness = self._price(program, found)
-            if self.gap <= enough or self.is_over:
+            if self.best.gap <= enough or self.is_over:
                 return "done"
+            # 3) Choose the next ones.
             if nearness is not None:
                 choose = next_instances if gap in COARSE_GAPS else with_newcomers
                 self._chosen = choose(self.problem, self._chosen, nearness)
         return "open"
 
     def _find_vertex(self, enough: float) -> str:
-        """Solve sub-programs to their vertices until one is that of the whole problem; else "open"."""
+        """Solve sub-programs to their vertices: "done" if one is that of the whole problem, else "open"."""
         for _ in range(MOST_VERTICES):
             program = Subprogram.of(self.problem, self._means, self._chosen)
             found = interior_point(program.problem, self._remaining(), self._tell)
@@ -288,10 +274,10 @@ class _Rounds:
             if nearness is None or not is_violated(self._chosen, nearness):
                 self.best.converged = found.converged
                 return "done" if found.converged else "open"
-            if self.gap <= enough or self.is_over:
+            if self.best.gap <= enough or self.is_over:
                 return "done"
             self._chosen = with_newcomers(self.problem, self._chosen, nearness)
-        return "done" if self.gap <= self.tolerance else "open"
+        return "done" if self.best.gap <= self.tolerance else "open"
 
     def _solve_whole(self) -> None:
         self._is_whole = True
@@ -324,12 +310,12 @@ class _Rounds:
     def _tell(self, record: IterationRecord) -> bool:
         """Report an iteration of a program as one of the whole problem.
 
-        Its lower bound holds for both; coefficients are those last priced.
+        Its lower bound holds for both; the upper one is that of the coefficients last priced.
         """
         history = self.best.history
         record["iteration"] = len(history) + 1
         record["lower"] = max(record["lower"], history[-1]["lower"] if history else self.best.lower)
-        record["seconds"] = time.perf_counter() - self._started
+        record["seconds"] = time.perf_counter() - self.best.started
         if not self._is_whole:
             record["worst_case_error"] = self._bound
             record["upper"] = self.best.upper

@@ -1,15 +1,13 @@
-"""What the caller may choose about the computation.
+"""What all engines share: their options, what they report while they run, and what they return.
 
-A guess which numbers vanish at the optimum: a face of the uncertainty set's program, often a vertex.
-
-What an engine reports while it runs and what it returns.
-
-Sparse coefficients from those of a solution that is at no vertex.
+An engine improves a ``Solution``, the best certified pair so far, and adds a record to its history once an
+iteration. A ``Face`` is a guess which numbers vanish at the optimum; one engine hands it to another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -19,14 +17,16 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 
-# The gaps at which solvers stop if the caller names none. The exact ones end at a vertex anyway; first-order
-# methods pay for every further digit.
+# The gaps at which solvers stop by default. The exact ones end at a vertex anyway; every further digit takes
+# first-order methods longer.
 GAP_TOL, FIRST_ORDER_GAP_TOL = 1e-6, 1e-3
+# Rounding allows no smaller tolerance.
+SMALLEST_GAP = 1e-10
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """Choices of which none changes the optimum."""
+    """Solver options; none changes the optimum."""
 
     solver: str
     initial_features: str | IntArray = "correlation"
@@ -39,24 +39,24 @@ class EngineSettings:
 
 @dataclass(frozen=True)
 class Face:
-    """Moment constraints that hold with equality, and masses that are not zero.
+    """A guess which moment constraints hold with equality at the optimum, and which masses are not zero.
 
-    For the signed coding the masses are the parts of u = w_0 - w_1, positive and negative; for the
-    one-hot coding those of w, some of which are the largest of their instance, r.
+    For the signed coding the masses are the positive and negative parts of u = w_0 - w_1; for the one-hot
+    coding those of w, some of which are the largest of their instance, r.
     """
 
     components: IntArray
     side: FloatArray  # 1 where the upper bound holds with equality, -1 where the lower one does
     is_positive: BoolArray  # K x n
     is_largest: BoolArray  # K x n; all True for the signed coding
-    is_full: BoolArray  # n; where a known mass is all on one label, so that nothing is to be found
+    is_full: BoolArray  # n; where a known mass is all on one label and so is no unknown
     n_masses_known: int  # equations ``sum w = 1``, or one per instance; none for the signed coding
 
     @property
     def surplus(self) -> int:
-        """How many more masses there are to find than equations for them.
+        """How many more unknown masses there are than equations.
 
-        A positive mass where none is the largest has no place in the equations.
+        A positive mass at an instance where none is the largest does not enter the equations.
         """
         positive = self.is_positive & ~self.is_full
         largest = positive & self.is_largest
@@ -66,17 +66,13 @@ class Face:
 
     @property
     def is_square(self) -> bool:
-        """Whether there are as many masses to find as equations for them."""
+        """Whether there are as many unknown masses as equations."""
         return self.surplus == 0
 
     def is_same_as(self, other: Face | None) -> bool:
-        return (
-            other is not None
-            and np.array_equal(self.components, other.components)
-            and np.array_equal(self.side, other.side)
-            and np.array_equal(self.is_positive, other.is_positive)
-            and np.array_equal(self.is_largest, other.is_largest)
-            and np.array_equal(self.is_full, other.is_full)
+        names = ("components", "side", "is_positive", "is_largest", "is_full")
+        return other is not None and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
 
@@ -87,13 +83,24 @@ class IterationRecord(TypedDict):
     lower: float  # largest lower bound proven so far
     upper: float  # smallest upper bound proven so far
     worst_case_error: float  # the certified bound of this iteration's own coefficients, R^k
-    n_features: int  # components of Phi in this iteration's linear program
+    n_features: int  # components of Phi that took part in this iteration
     n_added: int
     n_removed: int
     max_violation: float  # largest violation of a moment constraint, columns at unit rms
-    vertex: str  # the way to a vertex that this iteration took: its name, nothing, or that it was given up
-    n_pivots: int  # of a simplex method on that way
+    vertex: str  # how this iteration found a vertex, "" if it did not, or that a search was given up
+    n_pivots: int  # of the simplex method in that search
     seconds: float  # since the engine started
+
+
+# Without the gap being halved in this many iterations an interior point is stuck.
+PATIENCE = 8
+
+
+def is_stuck(gaps: Sequence[float | FloatArray]) -> BoolArray:
+    """Whether an interior point is stuck, from its gaps so far; of several problems, which of them are."""
+    if len(gaps) <= PATIENCE:
+        return np.zeros_like(gaps[-1], dtype=np.bool_)
+    return np.asarray(gaps[-1] > 0.5 * gaps[-1 - PATIENCE])
 
 
 # Called once an iteration; returning True stops the engine.
@@ -130,24 +137,25 @@ NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
 
 @dataclass
 class Solution:
-    """The best certified pair so far, and how it came about."""
+    """The best certified pair so far, and how it was found."""
 
     shape: tuple[int, int]  # B x d, of the coefficients
-    stage: Stage  # those that are not zero, columns at unit rms
+    stage: Stage  # coefficients that are not zero, columns at unit rms
     upper: float
     distribution: FloatArray  # K x n, inside the uncertainty set
     lower: float
     converged: bool = False
-    solver: str = ""  # the engine that had the last word
-    remark: str = ""  # what the caller should know about how it went
+    solver: str = ""  # the engine that finished the work
+    remark: str = ""  # what the user should know about it
     interrupted: bool = False
     stopped: bool = False  # by the monitor
     history: list[IterationRecord] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def trivial(cls, problem: Problem, objective: Objective) -> Solution:
-        """mu = 0 and the empirical distribution: valid before any work is done."""
+        """mu = 0 and the empirical distribution, which need no work."""
         upper = upper_bound_of_some(problem, objective, NOTHING.components, NOTHING.values)
         lower = objective.value(problem.centre)
         return cls(problem.shape, NOTHING, upper, problem.centre.copy(), lower)
@@ -157,33 +165,68 @@ class Solution:
         """All coefficients (B x d)."""
         return self.stage.expand(*self.shape)
 
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
     def offer_mu(self, mu: FloatArray, upper: float) -> None:
-        """Keep ``mu`` if its bound is no worse than the best one (later and equal is sparser or nearer)."""
+        """``offer_stage`` for coefficients as an array."""
         if upper <= self.upper:
             self.offer_stage(Stage.of(mu), upper)
 
     def offer_stage(self, stage: Stage, upper: float) -> None:
-        """The same for coefficients of which most are zero."""
+        """Keep the coefficients if their bound is at least as good; of equal ones the later are sparser."""
         if upper <= self.upper:
             self.stage, self.upper = stage, upper
-
-    def settle(self, problem: Problem, objective: Objective) -> None:
-        """Compute afresh what iterations may have updated: the bounds that are reported."""
-        self.upper = upper_bound_of_some(problem, objective, self.stage.components, self.stage.values)
-        point = lower_bound(problem, objective, self.distribution)
-        self.distribution, self.lower = point.distribution, point.bound
 
     def offer_distribution(self, distribution: FloatArray, lower: float) -> None:
         if lower >= self.lower:
             self.distribution, self.lower = distribution, lower
 
+    def report(
+        self,
+        monitor: Monitor | None,
+        bound: float,
+        *,
+        n_features: int,
+        n_added: int = 0,
+        n_removed: int = 0,
+        max_violation: float = 0.0,
+        vertex: str = "",
+        n_pivots: int = 0,
+        iteration: int | None = None,
+    ) -> None:
+        """Add a record to the history and show it to the monitor, which may stop the engine."""
+        record = IterationRecord(
+            iteration=len(self.history) + 1 if iteration is None else iteration,
+            lower=self.lower,
+            # What another engine has proven before counts as well.
+            upper=min(self.upper, self.history[-1]["upper"]) if self.history else self.upper,
+            worst_case_error=bound,
+            n_features=n_features,
+            n_added=n_added,
+            n_removed=n_removed,
+            max_violation=max_violation,
+            vertex=vertex,
+            n_pivots=n_pivots,
+            seconds=time.perf_counter() - self.started,
+        )
+        self.history.append(record)
+        self.stopped = monitor is not None and monitor(record.copy())
 
-# What clearing coefficients may cost where the gap is wider than the tolerance anyway.
+    def settle(self, problem: Problem, objective: Objective) -> None:
+        """Compute the bounds that are reported from the pair alone; iterations only updated theirs."""
+        self.upper = upper_bound_of_some(problem, objective, self.stage.components, self.stage.values)
+        point = lower_bound(problem, objective, self.distribution)
+        self.distribution, self.lower = point.distribution, point.bound
+
+
+# How much the bound may rise when coefficients are cleared and the gap exceeds the tolerance anyway.
 LARGEST_LOSS = 1e-6
 
 
 def drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) -> None:
-    """A solution at no vertex has few zeros: clear what the certificate does not miss.
+    """Clear small coefficients of a solution that is not at a vertex, where few are exactly zero.
 
     A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
     """

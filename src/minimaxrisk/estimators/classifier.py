@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,7 +37,7 @@ from minimaxrisk.estimators.fitting import (
     warn_about_radius,
     warn_about_work,
 )
-from minimaxrisk.estimators.prediction import drawn_labels, lazy_on_dask, log_probabilities
+from minimaxrisk.estimators.prediction import ProbabilityMixin, draw_labels
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem
@@ -49,7 +49,7 @@ from minimaxrisk.uncertainty.rules import radius_rule_of
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimator):
     r"""Linear classifier with the smallest worst-case error probability.
 
     Among all distributions whose feature means agree with the data within confidence radii
@@ -410,68 +410,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
             )
         return self
 
-    @lazy_on_dask
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            The scores, lazy for a dask array. For two classes one number per sample, positive where
-            ``predict`` says ``classes_[1]``: with the signed coding ``X @ coef_[0] + intercept_``, the score
-            of the second class and minus that of the first; with the one-hot coding the difference of the two
-            scores.
-        """
-        scores = self._scores(X)
-        if len(self.classes_) > 2:
-            return answer(X, np.ascontiguousarray(scores.T))
-        return answer(X, scores[1] if len(self.coef_) == 1 else scores[1] - scores[0])
-
-    @lazy_on_dask
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The randomized rule h(y|x).
-
-        These are the probabilities with which the minimax rule picks each label. They make the
-        worst-case error small; they do not estimate how probable the label is.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The probabilities, in the order of ``classes_``; lazy for a dask array.
-        """
-        return answer(X, self._probabilities(self._scores(X)).T)
-
-    @lazy_on_dask
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The logarithms, in the order of ``classes_``; lazy for a dask array.
-        """
-        return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
-
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
 
-        Of classes with the same score the first one is taken; so a model without any coefficient, that of the
-        intercept included, says ``classes_[0]`` for every sample.
+        In a tie the first class is taken. A model whose coefficients and intercept are zero therefore
+        predicts ``classes_[0]`` for every sample.
 
         Parameters
         ----------
@@ -481,17 +424,12 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         array of shape (n_samples,)
-            The labels; lazy for a dask array.
+            The labels. Lazy for a dask array.
         """
         if self.deterministic:
-            return self._most_probable(X)
-        drawn = drawn_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
+            return super().predict(X)
+        drawn = draw_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
         return answer(X, drawn)
-
-    @lazy_on_dask
-    def _most_probable(self, X: Any) -> np.ndarray:
-        decided = rule.arg_max(self._scores(X))
-        return answer(X, self.classes_[decided])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration.
@@ -511,13 +449,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         for stage in self.stages_:
             yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "coef_")
-        X = check_new_data(self, X)
-        return linear_rule_of(self).scores(X)
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return rule.probabilities(scores, linear_rule_of(self).threshold)
+    def _fitted_rule(self) -> LinearRule:
+        return linear_rule_of(self)
 
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
@@ -542,11 +475,6 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
         self.history_ = list(solution.history)
         self.stages_ = [final if each is stage else _rule_of(problem, each) for each in solution.stages]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _rule_of(problem: Problem, stage: Stage) -> LinearRule:

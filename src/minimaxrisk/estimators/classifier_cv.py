@@ -14,7 +14,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
@@ -22,13 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import pose_by, take_over_columns
+from minimaxrisk.estimators.prediction import ProbabilityMixin
+from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups
@@ -103,7 +105,7 @@ class Sample:
     def rows(self, rows: IntArray) -> Sample:
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Sample(rows_of(self.X, rows), self.y[rows], weights, groups)
+        return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
 
     def permutation(self, random: np.random.RandomState) -> IntArray:
         """For each row the one whose label it gets; labels move from group to group."""
@@ -313,7 +315,7 @@ def _of_estimator(name: str) -> property:
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
+class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     r"""Minimax risk classifier whose radius is chosen from a grid, by cross-validation or by the noise floor.
 
     R* grows with the radius whatever the data, so that it cannot choose one. What samples that were left out
@@ -554,7 +556,7 @@ class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
         return results, last_smallest(-results["distance"])
 
     def predict(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.predict`` at the chosen radius.
+        """What ``estimator_`` predicts, which is a draw from ``predict_proba`` if it is not deterministic.
 
         Parameters
         ----------
@@ -564,61 +566,10 @@ class MinimaxRiskClassifierCV(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            The labels.
+            The labels. Lazy for a dask array.
         """
-        return self._fitted().predict(X)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.predict_proba`` at the chosen radius.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The probabilities of the randomized rule, in the order of ``classes_``.
-        """
-        return self._fitted().predict_proba(X)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.predict_log_proba`` at the chosen radius.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The logarithms, in the order of ``classes_``.
-        """
-        return self._fitted().predict_log_proba(X)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """As ``MinimaxRiskClassifier.decision_function`` at the chosen radius.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            The scores; for two classes one number, positive for ``classes_[1]``.
-        """
-        return self._fitted().decision_function(X)
-
-    def _fitted(self) -> MinimaxRiskClassifier:
         check_is_fitted(self, "estimator_")
-        fitted: MinimaxRiskClassifier = self.estimator_
-        return fitted
+        return self.estimator_.predict(X)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _fitted_rule(self) -> LinearRule:
+        return linear_rule_of(self.estimator_)

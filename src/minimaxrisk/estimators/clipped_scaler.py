@@ -1,4 +1,4 @@
-"""Robust scaling with an end to what an outlier can do."""
+"""Robust scaling that limits the influence of outliers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minimaxrisk.features.dense import column_blocks
 
 # The standard deviation of a normal variable over its median absolute deviation.
 NORMAL = 1.4826
-# Differences from the centre of at most so many units in its last place are rounding errors, not values.
+# Relative differences from the centre up to this are rounding errors.
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 FLOATS = (np.float64, np.float32)
@@ -29,9 +29,9 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     .. math:: z_j = \min(\max((x_j - m_j) / s_j, -c), c)
 
     with the median :math:`m_j`, :math:`s_j = 1.4826` times the median absolute deviation from it, which is
-    the standard deviation of a normal column, and :math:`c` the ``limit``. Labels are not used. A value far
-    out counts as one at the limit: a few wild measurements no longer decide the mean and the deviation of
-    their column, from which a minimax risk classifier learns.
+    the standard deviation of a normal column, and :math:`c` the ``limit``. Labels are not used. Because a
+    value beyond the limit counts as one at the limit, a few outliers no longer dominate the mean and the
+    deviation of their column, from which a minimax risk classifier learns.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     centre_ : ndarray of shape (n_features,)
         The medians; zeros after a fit on sparse data.
     scale_ : ndarray of shape (n_features,)
-        The robust standard deviations. Where more than half of the values equal the median, as in counts,
-        the median absolute deviation is zero, and that of the values which differ from the median is taken.
+        The robust standard deviations. If more than half of the values equal the median, as in counts, the
+        median absolute deviation is zero, and that of the values which differ from the median is used.
         Columns that do not vary beyond rounding have the scale 1.
     n_features_in_ : int
         Number of input columns.
@@ -53,13 +53,13 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Sparse input stays sparse, with its zeros where they are: the centre is 0, and deviations are those from
-    0. The median of a column with more zeros than other values is 0, and the result is the same as for dense
-    input. Where it is not, the column is scaled by 1.4826 times the median of its absolute values, which for
-    values far from zero is their size and not their spread; make such data dense, if they fit in memory.
+    Sparse input stays sparse: the centre is 0, and deviations are those from 0. If a column has more zeros
+    than other values, its median is 0, and the result is the same as for dense input. Other columns are
+    scaled by 1.4826 times the median of their absolute values, which for values far from zero is their size
+    and not their spread; convert such data to dense, if they fit in memory.
 
-    float32 stays float32. A bound on the error that is learned from clipped columns is about clipped columns,
-    as a new sample's are after ``transform``; medians and scales are taken as given, not as estimates.
+    float32 stays float32. An error bound of a classifier on clipped columns is about clipped columns, such as
+    those of new samples after ``transform``. It takes medians and scales as given, not as estimates.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the values of a column spread so wide that their differences are no finite numbers.
+            If differences between the values of a column overflow.
         """
         refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS)
@@ -105,8 +105,8 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         too_wide = np.flatnonzero(~np.isfinite(self.scale_))
         if len(too_wide):
             raise ValueError(
-                f"X must hold values whose differences are finite numbers, but column {too_wide[0]} spreads "
-                "wider than that; divide it by a large number."
+                f"X must hold values whose differences are finite numbers, but those of column {too_wide[0]} "
+                "overflow; divide it by a large number."
             )
         return self
 
@@ -148,8 +148,8 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> Any:
         """Bring scaled columns back to their own units.
 
-        What was clipped is lost: values at the limits come back as the limits in the column's units, all
-        others as they were, up to rounding.
+        Clipped values come back as the limits in the units of the column, all others as they were, up to
+        rounding.
 
         Parameters
         ----------
@@ -177,8 +177,8 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _refuse_sparse_if_centred(self) -> None:
         if self.centre_.any():
             raise ValueError(
-                "X must be dense, since the scaler was fitted on dense data and subtracts their medians: "
-                "sparse data would not stay sparse. Fit it on sparse data, or pass X.toarray()."
+                "X must be dense, because the scaler was fitted on dense data and subtracts their medians, "
+                "which sparse data do not allow. Fit it on sparse data, or pass X.toarray()."
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -189,7 +189,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _dense_centre_and_scale(X: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Block by block: medians of all columns at once would take another copy of X or two."""
+    """Block by block, because medians of all columns at once would need one or two more copies of X."""
     centre, scale = np.empty(X.shape[1]), np.empty(X.shape[1])
     for part in column_blocks(X.shape[1], X.shape[0]):
         block = X[:, part].astype(np.float64)
@@ -197,7 +197,7 @@ def _dense_centre_and_scale(X: np.ndarray) -> tuple[FloatArray, FloatArray]:
             centre[part] = np.median(block, axis=0)
             size = np.abs(_deviations(block, centre[part]))
             deviation = np.median(size, axis=0)
-        # Sizes are positive where a value differs from the median: there the others have no say.
+        # More than half of the values equal the median: use those that differ.
         for j in np.flatnonzero(deviation == 0.0):
             differs = size[:, j] > 0.0
             deviation[j] = np.median(size[differs, j]) if differs.any() else 0.0
@@ -206,24 +206,24 @@ def _dense_centre_and_scale(X: np.ndarray) -> tuple[FloatArray, FloatArray]:
 
 
 def _deviations(block: np.ndarray, centre: FloatArray) -> FloatArray:
-    """In double precision, without what rounding alone makes differ: a constant column stays constant."""
+    """In double precision, with rounding errors set to zero, so that a constant column stays constant."""
     deviations = block.astype(np.float64, copy=False) - centre
     deviations[np.abs(deviations) <= ROUNDING * np.abs(centre)] = 0.0
     return deviations
 
 
 def _sparse_scale(X: Any) -> FloatArray:
-    """From the stored entries: sorted by size within each column, after the zeros that are not stored."""
+    """From the stored entries, sorted by size within each column after the zeros that are not stored."""
     X = sparse.csc_array(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
     n, starts, n_stored = X.shape[0], X.indptr[:-1], np.diff(X.indptr)
     size = np.abs(X.data)
-    size = np.append(size[np.lexsort((size, _columns_of_entries(X)))], 0.0)  # one to look at where none is
+    size = np.append(size[np.lexsort((size, _columns_of_entries(X)))], 0.0)  # index -1 is a zero
     n_zeros = n - n_stored
 
     def ordered(position: IntArray | int) -> FloatArray:
-        """The entry at this position of all n."""
+        """The entry at this position among all n."""
         is_zero = position < n_zeros
         return np.where(is_zero, 0.0, size[np.where(is_zero, -1, starts + position - n_zeros)])
 

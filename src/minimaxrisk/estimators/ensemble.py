@@ -9,13 +9,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, answer, to_numpy
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -31,15 +30,14 @@ from minimaxrisk.estimators.fitting import (
     take_over_columns,
     warn_about_radius,
 )
-from minimaxrisk.estimators.prediction import lazy_on_dask, log_probabilities
+from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
-from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves, independent_parts
-from minimaxrisk.samples.validation import TrainingData, check_new_data, check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of, without_coverage
@@ -65,12 +63,12 @@ OF_THE_CERTIFICATE = (
 
 
 @parameters_by_keyword
-class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
 
     Each member is a classifier fitted on a random part of the samples, with the same share of every class.
-    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` its arg-max. Averages vary less
-    from sample to sample than one rule does, and usually err less.
+    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` names its largest. Averages
+    vary less from sample to sample than one rule does, and usually err less.
 
     The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
     distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty
@@ -122,7 +120,7 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         For each sample the mean rule of the members that have not seen it; NaN where every member has, of
         which a warning tells. With ``complementary=True`` that does not happen.
     oob_error_ : float
-        The share, by weight (class weights included), of samples that the arg-max of ``oob_proba_``
+        The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
     oob_error_interval_ : tuple of float
         An approximate 95% interval of the error: Clopper and Pearson's for fewer samples (or groups) than
@@ -316,80 +314,8 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self._warn(data, posed, judged)
         return self
 
-    @lazy_on_dask
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The mean of the members' randomized rules.
-
-        As those of ``MinimaxRiskClassifier`` these are probabilities of a decision: they do not estimate how
-        probable the label is.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The probabilities, in the order of ``classes_``; lazy for a dask array.
-        """
-        return answer(X, np.ascontiguousarray(self._probabilities(X).T))
-
-    @lazy_on_dask
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The logarithms, in the order of ``classes_``; lazy for a dask array.
-        """
-        return answer(X, log_probabilities(to_numpy(self.predict_proba(X))))
-
-    @lazy_on_dask
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest mean probability, the first one of several.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels; lazy for a dask array.
-        """
-        decided = rule.arg_max(self._probabilities(X))
-        return answer(X, self.classes_[decided])
-
-    @lazy_on_dask
-    def decision_function(self, X: Any) -> np.ndarray:
-        """``predict_proba``, or for two classes the second column less the first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where ``predict`` says ``classes_[1]``; lazy for a dask array.
-        """
-        probabilities = self._probabilities(X)
-        if len(self.classes_) > 2:
-            return answer(X, np.ascontiguousarray(probabilities.T))
-        return answer(X, probabilities[1] - probabilities[0])
-
-    def _probabilities(self, X: Any) -> FloatArray:
-        check_is_fitted(self, "members_")
-        return AverageRule(self.members_).probabilities(check_new_data(self, X))
+    def _fitted_rule(self) -> AverageRule:
+        return AverageRule(self.members_)
 
     def _parts(self, units: Strata) -> list[IntArray]:
         random = check_random_state(self.random_state)
@@ -445,11 +371,6 @@ class MinimaxRiskEnsembleClassifier(ClassifierMixin, BaseEstimator):
                 UserWarning,
             )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 @dataclass(frozen=True)
 class RulesFromRows:
@@ -499,7 +420,7 @@ def _worst_case(
     problem = posed.problem
     return largest_expected_loss(
         problem,
-        1.0 - fitted.probabilities(rows_of(data.X, posed.instances.rows)),
+        1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows)),
         start=features_to_start_with(fitted, problem),
         n_max=settings.n_max,
         epsilon=settings.epsilon,

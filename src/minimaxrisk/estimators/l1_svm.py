@@ -1,4 +1,4 @@
-"""The L1 support vector machine as a scikit-learn estimator, by the engines of the minimax problem."""
+"""The L1 support vector machine as a scikit-learn estimator, solved by the engines of the minimax problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import (
     CallbackSupportMixin,
     Interval,
-    LinearClassifierMixin,
     StrOptions,
     fit_context,
     with_callbacks,
@@ -31,23 +30,25 @@ from minimaxrisk.estimators.fitting import (
     make_monitor,
     take_over_columns,
 )
+from minimaxrisk.estimators.prediction import PredictionMixin
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
-# A gap is accepted up to so many times the tolerance, and always up to this fraction of the objective.
+# The accepted gap: this many times the tolerance, and always this fraction of the objective.
 ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 
 
 @parameters_by_keyword
-class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator):
+class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     r"""Linear support vector machine with an L1 penalty, exact and certified.
 
     .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
 
-    a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an intercept
-    that is not penalised. Features are generated: a program with few of them is solved, and those that its
-    dual solution violates most enter. :math:`c_i` are the sample weights. More than two classes are
-    learned one against the rest.
+    This is a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an
+    intercept that is not penalised; :math:`c_i` are the sample weights. Features are generated: a program
+    with few of them is solved, and those whose dual constraints are violated most are added. More than two
+    classes are learned one against the rest.
 
     Parameters
     ----------
@@ -134,8 +135,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
     Notes
     -----
     Any coefficients bound the optimum from above, and any dual point, shrunk until it satisfies all
-    constraints, from below; the two reported bounds are computed from the solution so, without trust in
-    the solver.
+    constraints, from below. The two reported bounds are computed in this way and do not rely on the solver.
 
     References
     ----------
@@ -215,7 +215,7 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         self
             The fitted classifier.
         """
-        # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
+        # Validation stores the columns; on a copy, so that a failed fit does not change the model.
         checked = copy(self)
         refuse_elsewhere(X, "L1SVMClassifier")
         data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
@@ -244,15 +244,18 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
                 reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
             warn(
                 f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
-                f"and {remedy} brings them closer together.",
+                f"and {remedy} makes the gap smaller.",
                 ConvergenceWarning,
             )
         return self
 
+    def _fitted_rule(self) -> LinearRule:
+        return LinearRule.from_full(self.coef_, self.intercept_, threshold=None)
+
     def _solve(
         self, posed: PosedL1SVM, initial: Any, bridge: CallbackBridge
     ) -> tuple[list[Solution], list[dict[str, Any]]]:
-        """One class after the other; an interrupt or a callback's wish ends the rest with nothing learned."""
+        """One class after the other; after an interrupt or a stop by a callback the rest stays trivial."""
         tell = make_monitor(bridge, self.callback, quantity="objective" if self.verbose else None)
         solutions: list[Solution] = []
         history: list[dict[str, Any]] = []
@@ -284,28 +287,23 @@ class L1SVMClassifier(CallbackSupportMixin, LinearClassifierMixin, BaseEstimator
         self.coef_, self.intercept_ = coef + 0.0, intercept + np.array(constants)
         self.alpha_ = posed.alpha
         self.objective_ = n * sum(solution.upper for solution in solutions)
-        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
+        # At the optimum the two are equal up to rounding.
         self.objective_lower_ = min(n * sum(solution.lower for solution in solutions), self.objective_)
         self.optimality_gap_ = self.objective_ - self.objective_lower_
         self.selected_features_ = np.flatnonzero(coef.any(axis=0))
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = np.abs(mu).sum(axis=0)
         self.solver_ = solutions[0].solver
-        # A penalty too small for the solver's tolerances leaves a gap although nothing seems violated.
+        # With a penalty too small for the solver's tolerances a gap remains, although it sees no violation.
         is_close = self.optimality_gap_ <= max(ACCEPTED_GAPS * self.tol, SMALLEST_GAP) * self.objective_
         self.converged_ = is_close and all(solution.converged for solution in solutions)
         self.n_iter_ = len(history)
         self.n_passes_ = 1 + posed.binary[0][0].features.n_passes  # the first one scales
         self.history_ = history
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:
-    """The dual solution on the caller's rows (problems x rows): each row has its share of its own label."""
+    """The dual solution on the rows of X (problems x rows), split among equal rows of one label."""
     known = np.flatnonzero(posed.instances.instance_of_row >= 0)
     instance, label, weight = (
         posed.instances.instance_of_row[known],
@@ -323,7 +321,7 @@ def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[So
 def _in_units_of_the_caller(
     k: int, n: float, penalty: float, history: list[dict[str, Any]], tell: Monitor
 ) -> Monitor:
-    """Records as sums over samples instead of means, kept in ``history`` and passed on."""
+    """A monitor that stores records in ``history`` and passes them on, as sums over samples and not means."""
 
     def monitor(record: IterationRecord) -> bool:
         own: dict[str, Any] = {"problem": k, **record}
@@ -331,6 +329,6 @@ def _in_units_of_the_caller(
         own["lower"], own["upper"] = n * record["lower"], n * record["upper"]
         own["max_violation"] = record["max_violation"] / penalty
         history.append(own)
-        return tell(own.copy())  # type: ignore[arg-type]  # what listens reads it by name
+        return tell(own.copy())  # type: ignore[arg-type]  # the listener reads entries by name
 
     return monitor

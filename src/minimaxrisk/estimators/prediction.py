@@ -1,29 +1,142 @@
-"""Logarithms of a minimax rule's probabilities, many of which are exactly 0.
+"""How fitted classifiers predict: mixins with ``predict``, ``predict_proba`` and their kin.
 
-Predictions for dask arrays stay lazy: a task per chunk of rows, which sees the selected columns alone.
+A classifier names its fitted rule, and the mixins apply it to new instances. Predictions for a dask array
+stay lazy: there is one task per chunk of rows, and it reads only the columns that the rule uses.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
 from minimaxrisk._utils.notices import warn
-from minimaxrisk.samples.validation import check_description, first_not_finite
+from minimaxrisk.problem.rule import AverageRule, LinearRule, arg_max
+from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
+
+FittedRule: TypeAlias = LinearRule | AverageRule
+# What to compute from a rule, the classes and validated instances.
+Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]
 
 
-def log_probabilities(probabilities: FloatArray) -> FloatArray:
-    """For ``predict_log_proba``."""
+class PredictionMixin(ClassifierMixin):
+    """``predict`` and ``decision_function`` of a classifier that has ``classes_`` and ``_fitted_rule``."""
+
+    classes_: np.ndarray
+
+    def _fitted_rule(self) -> FittedRule:
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        The scores of a linear rule are ``X @ coef_.T + intercept_``, those of an ensemble its probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one number per sample, which is positive where the score of ``classes_[1]`` is the
+            larger one; else one column per class. Lazy for a dask array.
+        """
+        return self._apply(_decisions, X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, and the first of several in a tie.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels. Lazy for a dask array.
+        """
+        return self._apply(_labels, X)
+
+    def _apply(self, output: Output, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        if is_dask_array(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return _lazily(self._fitted_rule(), self.classes_, output, check_description(X))
+        return answer(X, output(self._fitted_rule(), self.classes_, check_new_data(self, X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ProbabilityMixin(PredictionMixin):
+    """Adds ``predict_proba`` and ``predict_log_proba`` of a randomized rule."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The randomized rule h(y|x), for an ensemble the mean of its members' rules.
+
+        These are the probabilities with which the minimax rule picks each label. They make the
+        worst-case error small; they do not estimate how probable the label is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``. Lazy for a dask array.
+        """
+        return self._apply(_probabilities, X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of ``predict_proba``; a warning says how many entries are minus infinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The logarithms, in the order of ``classes_``. Lazy for a dask array.
+        """
+        return self._apply(_log_probabilities, X)
+
+
+def _decisions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+    scores = rule.scores(X)
+    if len(classes) > 2:
+        return np.ascontiguousarray(scores.T)
+    # One row of coefficients gives the first class minus the score of the second.
+    is_signed = isinstance(rule, LinearRule) and len(rule.coef) == 1
+    return scores[1] if is_signed else scores[1] - scores[0]
+
+
+def _labels(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+    return classes[arg_max(rule.scores(X))]
+
+
+def _probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+    return np.ascontiguousarray(rule.probabilities(X).T)
+
+
+def _log_probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+    probabilities = _probabilities(rule, classes, X)
     n_zeros = int((probabilities == 0.0).sum())
     if n_zeros:
         entries = "entry is" if n_zeros == 1 else "entries are"
@@ -38,33 +151,8 @@ def log_probabilities(probabilities: FloatArray) -> FloatArray:
         return np.log(probabilities)
 
 
-# What a fitted model needs to predict: no vectors with an entry per column, unless the columns are those few.
-OF_PREDICTION = {"classes_", "coef_", "intercept_", "threshold_", "members_"}
-
-
-def lazy_on_dask(method: Callable[[Any, Any], np.ndarray]) -> Callable[[Any, Any], Any]:
-    """For a dask array, what the method returns for each chunk of rows, as a dask array; else as it is."""
-
-    @wraps(method)
-    def on_any(self: Any, X: Any) -> Any:
-        if not is_dask_array(X):
-            return method(self, X)
-        check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        columns = _columns_used(self)
-        task = _OfChunk(_on_columns(self, columns), method.__name__, columns)
-        with warnings.catch_warnings(action="ignore"):
-            example = task(np.zeros((1, len(columns))))
-        chosen = check_description(X)[:, columns].rechunk({1: -1})
-        if example.ndim == 1:
-            return chosen.map_blocks(task, drop_axis=1, meta=example[:0])
-        return chosen.map_blocks(task, chunks=(chosen.chunks[0], example.shape[1:]), meta=example[:0])
-
-    return on_any
-
-
-def drawn_labels(probabilities: Any, random_state: Any, classes: np.ndarray) -> Any:
-    """For each row one of the classes at random; of a dask array lazily, but the same ones."""
+def draw_labels(probabilities: Any, random_state: Any, classes: np.ndarray) -> Any:
+    """For each row one of the classes at random. For a dask array the same ones, lazily."""
     n = probabilities.shape[0]
     if is_dask_array(probabilities) and np.isnan(n):
         raise ValueError(
@@ -80,18 +168,42 @@ def drawn_labels(probabilities: Any, random_state: Any, classes: np.ndarray) -> 
 
 
 def _labels_at(probabilities: FloatArray, draws: FloatArray, classes: np.ndarray) -> np.ndarray:
-    """The labels at which cumulative probabilities pass the draws."""
+    """The labels at which cumulative probabilities exceed the draws."""
     # The last cumulative sum is one up to rounding, hence the minimum.
     index = (draws >= np.cumsum(probabilities, axis=1)).sum(axis=1)
     return classes[np.minimum(index, len(classes) - 1)]
 
 
-@dataclass(frozen=True)
-class _OfChunk:
-    """What a task does: refuse numbers that are not finite, at the chunk where they show, then predict."""
+def _lazily(rule: FittedRule, classes: np.ndarray, output: Output, X: Any) -> Any:
+    # Without any coefficient the first column is read, because dask needs chunks with a column.
+    columns = rule.columns if len(rule.columns) else np.arange(1)
+    task = _ChunkTask(_restricted(rule, columns), classes, output, columns)
+    with warnings.catch_warnings(action="ignore"):
+        example = task(np.zeros((1, len(columns))))
+    chosen = X[:, columns].rechunk({1: -1})
+    if example.ndim == 1:
+        return chosen.map_blocks(task, drop_axis=1, meta=example[:0])
+    return chosen.map_blocks(task, chunks=(chosen.chunks[0], example.shape[1:]), meta=example[:0])
 
-    model: Any
-    method: str
+
+def _restricted(rule: FittedRule, columns: IntArray) -> FittedRule:
+    """The same rule for a matrix that has these columns alone."""
+    if isinstance(rule, AverageRule):
+        return AverageRule([_restricted_linear(member, columns) for member in rule.members])
+    return _restricted_linear(rule, columns)
+
+
+def _restricted_linear(rule: LinearRule, columns: IntArray) -> LinearRule:
+    return replace(rule, n_features=len(columns), columns=columns.searchsorted(rule.columns))
+
+
+@dataclass(frozen=True)
+class _ChunkTask:
+    """Applies a rule to one chunk of rows, and refuses a chunk with NaN or infinite entries."""
+
+    rule: FittedRule
+    classes: np.ndarray
+    output: Output
     columns: IntArray
 
     def __call__(self, chunk: np.ndarray, block_info: Any = None) -> np.ndarray:
@@ -103,30 +215,4 @@ class _OfChunk:
                 f"X must hold finite numbers, but {where} has {place[2]} in column {self.columns[place[1]]}; "
                 "drop or impute such entries."
             )
-        found: np.ndarray = getattr(self.model, self.method)(chunk)
-        return found
-
-
-def _columns_used(model: Any) -> IntArray:
-    """Those with a coefficient; the first one where none has, since scikit-learn wants at least one."""
-    rules = [member.columns for member in model.members_] if hasattr(model, "members_") else []
-    used = np.unique(np.concatenate(rules)) if rules else np.flatnonzero(model.coef_.any(axis=0))
-    return used if len(used) else np.arange(1)
-
-
-def _on_columns(model: Any, columns: IntArray) -> Any:
-    """A model of these columns alone that predicts the same, and is small enough to go with every task."""
-    small = copy(model)
-    for name in [name for name in vars(model) if name.endswith("_") and name not in OF_PREDICTION]:
-        delattr(small, name)
-    if hasattr(small, "callback"):
-        small.callback = None  # nobody calls it, and it need not travel
-    small.n_features_in_ = len(columns)
-    if hasattr(small, "coef_"):
-        small.coef_ = model.coef_[:, columns]
-    if hasattr(small, "members_"):
-        small.members_ = [
-            replace(member, n_features=len(columns), columns=np.searchsorted(columns, member.columns))
-            for member in model.members_
-        ]
-    return small
+        return self.output(self.rule, self.classes, chunk)

@@ -1,7 +1,4 @@
-"""Stability selection: columns that are selected from half of the samples again and again.
-
-Feature selection as a scikit-learn transformer.
-"""
+"""Feature selection as a scikit-learn transformer, with stability selection over halves of the samples."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -43,11 +40,10 @@ class SelectionFromRows:
 
     def __call__(self, rows: IntArray) -> IntArray:
         weights, groups = (None if each is None else each[rows] for each in (self.sample_weight, self.groups))
-        # Whoever selects does not read R*.
         with without_radius_warnings():
             fitted = fit_with(
                 clone(self.estimator),
-                rows_of(self.X, rows),
+                take_rows(self.X, rows),
                 self.y[rows],
                 sample_weight=weights,
                 groups=groups,
@@ -72,28 +68,28 @@ STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")
 class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
 
-    With ``stability=True``, those that it gives one again and again when it sees half of the samples.
+    With ``stability=True``, keep those that are selected from most random halves of the samples.
 
     Parameters
     ----------
     estimator : MinimaxRiskClassifier or None, default=None
-        What does the selecting; it is cloned. ``None`` is ``MinimaxRiskClassifier()``.
+        The classifier that selects; it is cloned. ``None`` is ``MinimaxRiskClassifier()``.
     max_features : int or None, default=None
         Keep at most this many, those with the largest ``feature_importances_``. With ``stability=True``
-        each half selects at most this many, and as many are kept as reach the threshold.
+        each half selects at most this many, and all that reach the threshold are kept.
     stability : bool, default=False
         Stability selection with complementary pairs: the samples are split into two random halves,
         ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns that
-        enough halves select are kept. A half holds half of the samples of each class; of an odd number one
-        sample is left out.
+        enough halves select are kept. A half holds half of the samples of each class; if their number is odd,
+        one is left out.
     threshold : float, default=0.6
         The share of halves, above 1/2 and at most 1, that have to select a column. Used with
         ``stability=True`` only, like all parameters below.
     n_subsamples : int, default=100
         Number of halves, an even number.
     n_jobs : int or None, default=None
-        Processes among which the fits are shared, as in joblib: None is 1 unless a context says otherwise,
-        -1 all cores. The result does not depend on it.
+        Number of processes, as in joblib: None is 1 unless a context sets another number, -1 all cores. The
+        result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the halves; an int gives the same ones every time.
     verbose : int, default=0
@@ -102,8 +98,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : MinimaxRiskClassifier
-        The classifier fitted on all samples, with ``stability=True`` too; what is kept does not depend on it
-        then.
+        The classifier fitted on all samples. With ``stability=True`` the kept columns do not depend on it.
     selection_frequencies_ : ndarray of shape (n_features,)
         With ``stability=True``: the share of halves that select each column.
     n_selected_per_subsample_ : ndarray of shape (n_subsamples,)
@@ -111,8 +106,8 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     average_selected_ : float
         With ``stability=True``: their average, the q of the bounds.
     false_selection_bounds_ : FalseSelectionBounds
-        With ``stability=True``: two bounds on the expected number of columns that are kept without being
-        related to the label. Its docstring says what they assume.
+        With ``stability=True``: two bounds on the expected number of kept columns that are not related to the
+        label, and what they assume.
     n_features_in_ : int
         Number of input columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -120,7 +115,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    FalseSelectionBounds : What the two bounds are about.
+    minimaxrisk.guarantees.FalseSelectionBounds : Explains the two bounds.
     minimaxrisk.inspection.StabilityDisplay : Draws how often columns were selected.
 
     Examples
@@ -178,11 +173,11 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, passed on to the classifier. With ``stability=True`` a sample is in one half of a pair
-            with all of its weight.
+            Weights, passed to the classifier. With ``stability=True`` a sample with its whole weight is in
+            one half of a pair.
         groups : array-like of shape (n_samples,) or None, default=None
             Samples of one group, such as the measurements of a patient, are not independent. They are passed
-            on to an estimator whose ``fit`` takes groups, and stay in one half with ``stability=True``.
+            to an estimator whose ``fit`` takes groups, and stay in one half with ``stability=True``.
 
         Returns
         -------
@@ -196,14 +191,13 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             samples cannot be halved.
         """
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
-        # Before any fit, since samples that cannot be halved are refused here.
+        # Before any fit, because this refuses samples that cannot be halved.
         work = self._halve(estimator, X, y, sample_weight, groups) if self.stability else None
-        # Whoever selects does not read R*.
         with without_radius_warnings():
             fitted = fit_with(clone(estimator), X, y, sample_weight=sample_weight, groups=groups)
         if not hasattr(fitted, "selected_features_"):
             raise ValueError(
-                f"estimator must have selected_features_ after fit, as MinimaxRiskClassifier has; got "
+                "estimator must have selected_features_ after fit, such as MinimaxRiskClassifier; got "
                 f"{type(estimator).__name__}."
             )
         selections = None if work is None else self._select_from_halves(*work)
@@ -213,9 +207,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         if selections is not None and not self._get_support_mask().any():
             most = float(self.selection_frequencies_.max())
             warn(
-                f"no column was selected from {self.threshold:.0%} of the halves, so that none is kept; the "
-                f"most stable one was selected from {most:.0%}. A lower threshold, or an estimator with a "
-                "smaller radius, keeps more, with less reason to trust them.",
+                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
+                f"stable one was selected from {most:.0%}. A lower threshold, or an estimator with a smaller "
+                "radius, keeps more columns, but less reliable ones.",
                 UserWarning,
             )
         return self
@@ -223,7 +217,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     def _halve(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[SelectionFromRows, list[IntArray]]:
-        """What is to be done with each half, and the halves."""
+        """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         check_pairs("n_subsamples", self.n_subsamples)
         units = Strata.of(data, STABILITY_SELECTION)
@@ -243,7 +237,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             return parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
 
     def _store(self, selections: list[IntArray] | None) -> None:
-        """Keep what the halves selected; None forgets what an earlier fit kept."""
+        """Store what the halves selected; None deletes what an earlier fit stored."""
         for field in fields(SelectionStability):
             self.__dict__.pop(f"{field.name}_", None)
         if selections is not None:
@@ -273,7 +267,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "estimator_")
         if hasattr(self, "selection_frequencies_"):
-            # The threshold of the fit, for which the bounds are.
+            # The threshold of the fit, which the bounds are about.
             return self.selection_frequencies_ >= self.false_selection_bounds_.threshold
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[most_important(self.estimator_, self.max_features)] = True

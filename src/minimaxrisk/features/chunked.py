@@ -1,12 +1,11 @@
-"""What workers do with one chunk of the data: functions of arrays, which know nothing of dask.
-
-No function changes what it is given, since workers keep it for others.
-
-Features in the chunks of a dask array: shift and scale stand beside them, every answer is computed there.
+"""Features in the chunks of a dask array: shift and scale stand beside them, every answer is computed there.
 
 A chunk is a block of rows and columns. What is a sum over instances is added up over chunks of rows, what has
 an entry per column is put together over chunks of columns; both in float64, whatever the data are.
 This process holds vectors with an entry per column or per instance, and the few columns last asked for.
+
+The functions at the end are what workers do with one chunk, an array. They change none of their arguments,
+since workers keep these for others.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from operator import getitem
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -33,8 +33,325 @@ from minimaxrisk._utils.dask_arrays import (
     total,
 )
 from minimaxrisk.features.dense import DenseFeatures, column_blocks
-from minimaxrisk.features.matrix import ClassMoments, ColumnScale, is_negligible, power_of_two
+from minimaxrisk.features.matrix import (
+    ClassMoments,
+    ColumnScale,
+    FeatureMatrix,
+    Location,
+    is_negligible,
+    power_of_two,
+)
 from minimaxrisk.samples.instances import Instances
+
+# Where means are larger than this many deviations, products with columns that are not centred lose more than
+# three of sixteen digits; and where the scale is outside of this range, or of its inverse, squares leave that
+# of numbers. Chunks are then centred and scaled for good.
+LARGEST_MEAN = 1e3
+SMALLEST_SCALE = 1e-100
+
+
+@dataclass
+class DaskFeatures(FeatureMatrix):
+    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
+
+    location: ClassVar[Location] = "chunks"
+
+    data: Any  # a dask array of real numbers
+    rows: IntArray
+    shift: FloatArray
+    factor: FloatArray  # zero for columns that do not vary
+    has_intercept: bool
+    n_passes: int = 0
+    # Inner columns that are here, ascending, and their values (columns x n).
+    _held: tuple[IntArray, FloatArray] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._held = np.empty(0, dtype=np.intp), np.empty((0, len(self.rows)))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "X is a dask array, whose chunks cannot be sent to other processes; leave n_jobs at 1 and use no "
+            "joblib backend: every single fit uses all workers of dask."
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.data.shape[1] + self.lead
+
+    @property
+    def lead(self) -> int:
+        """How many columns stand before those of X."""
+        return int(self.has_intercept)
+
+    @cached_property
+    def chunks(self) -> np.ndarray:
+        """The chunks as tasks (chunks of rows x chunks of columns)."""
+        chunks: np.ndarray = self.data.to_delayed()
+        return chunks
+
+    @cached_property
+    def column_parts(self) -> list[slice]:
+        """The columns of X in each chunk."""
+        bounds = np.cumsum([0, *self.data.chunks[1]]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+    @cached_property
+    def row_parts(self) -> list[slice]:
+        bounds = np.cumsum([0, *self.data.chunks[0]]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+    @cached_property
+    def scales(self) -> list[Any]:
+        """Shift and factor of each chunk of columns, where the chunks are."""
+        return keep_values([ChunkScale(self.shift[part], self.factor[part]) for part in self.column_parts])
+
+    def on_rows(self, block_weights: FloatArray) -> list[Any]:
+        """Weights of instances (B x n) as weights of the rows of X, for each chunk of rows."""
+        everywhere = np.zeros((len(block_weights), len(self.data)))
+        everywhere[:, self.rows] = block_weights
+        parts = [np.ascontiguousarray(everywhere[:, part]) for part in self.row_parts]
+        return [shared(part, part.nbytes) for part in parts]
+
+    def over_rows(
+        self,
+        function: Callable[..., Any],
+        weights: Sequence[Any],
+        *others: Sequence[Any],
+        merge: Callable[[list[Any]], Any] = total,
+        then: tuple[Callable[..., Any], list[tuple[Any, ...]]] | None = None,
+    ) -> list[Any]:
+        """``function(chunk, weights, ...)`` merged over chunks of rows: a task for each chunk of columns.
+
+        ``weights`` has an entry per chunk of rows, the others one per chunk of columns. ``then`` is what to
+        do with what was merged, and further arguments of it for each chunk of columns.
+        """
+        found = []
+        for j, (column, *own) in enumerate(zip(self.chunks.T, *others, strict=True)):
+            calls = [(chunk, mass, *own) for chunk, mass in zip(column, weights, strict=True)]
+            if then is None:
+                found.append(reduce_by_tree([lazily(function, *call) for call in calls], merge))
+                continue
+            last, more = then
+            if len(calls) == 1:  # one task instead of two, and no message between them
+                found.append(lazily(Chained(function, len(calls[0]), last), *calls[0], *more[j]))
+            else:
+                merged = reduce_by_tree([lazily(function, *call) for call in calls], merge)
+                found.append(lazily(last, merged, *more[j]))
+        return found
+
+    def correlate(self, block_weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        products = np.hstack(fetch(self.over_rows(product, self.on_rows(block_weights))))
+        mass = block_weights.sum(axis=1, keepdims=True)
+        products -= mass * self.shift
+        products *= self.factor
+        return np.hstack([mass, products]) if self.has_intercept else products
+
+    def largest_deviations(
+        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+    ) -> FloatArray:
+        """Of the columns of X: a column of ones has limits of its own."""
+        self.n_passes += 1
+        flat = weights.reshape(-1, weights.shape[2])
+        mass, lead = flat.sum(axis=1, keepdims=True), self.lead
+        arguments: list[tuple[Any, ...]] = [
+            (scale, mass, sums, tau[:, lead:][:, part], inverse[:, lead:][:, part])
+            for scale, part in zip(self.scales, self.column_parts, strict=True)
+        ]
+        found = self.over_rows(product, self.on_rows(flat), then=(largest_of_draws, arguments))
+        return np.max(fetch(found), axis=0)
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        used = np.flatnonzero(coefficients.any(axis=0))
+        self.n_passes += 2 * len(used) > self.shape[1]
+        if self._are_held(used).all():
+            return coefficients[:, used] @ self.columns(used).T
+        inner = coefficients[:, self.lead :] * self.factor
+        constant = coefficients[:, : self.lead].sum(axis=1) - inner @ self.shift
+        touched = [j for j, part in enumerate(self.column_parts) if inner[:, part].any()]
+        parts = [inner[:, self.column_parts[j]] for j in touched]
+        weights = [shared(part, part.nbytes) for part in parts]
+        rows = [
+            reduce_by_tree(
+                [lazily(scores_of, chunk, mine) for chunk, mine in zip(row, weights, strict=True)], total
+            )
+            for row in self.chunks[:, touched]
+        ]
+        scores: FloatArray = np.hstack(fetch(rows))[:, self.rows] + constant[:, None]
+        return scores
+
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        functions = [function] * len(self.column_parts)
+        found = self.over_rows(means_of_inner, self.on_rows(weights), self.scales, functions)
+        lead = weights.sum(axis=1, keepdims=True) * function(np.ones((1, self.lead)))
+        return np.hstack([lead, *fetch(found)])
+
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
+        """In two steps and one graph: means, then deviations from them, which also correct the means."""
+        self.n_passes += 2
+        masses = np.concatenate(p_hats)
+        prior = masses.sum(axis=1, keepdims=True)
+        on_rows = self.on_rows(masses)
+        arguments: list[tuple[Any, ...]] = [(prior, scale) for scale in self.scales]
+        means = self.over_rows(product, on_rows, then=(class_means, arguments))
+        arguments = [(mean, prior) for mean in means]
+        found = self.over_rows(
+            deviations_from, on_rows, self.scales, means, then=(mean_and_variance_from, arguments)
+        )
+        lead = np.stack([np.ones((len(masses), self.lead)), np.zeros((len(masses), self.lead))])
+        mean, variance = np.concatenate([lead, *fetch(found)], axis=2)
+        ends = np.cumsum([len(p_hat) for p_hat in p_hats])[:-1]
+        return [
+            ClassMoments(p_hat.sum(axis=1), *moments)
+            for p_hat, *moments in zip(p_hats, np.split(mean, ends), np.split(variance, ends), strict=True)
+        ]
+
+    def averaged(self, shares: sparse.csr_array) -> DaskFeatures:
+        """Shares sum to one, so that the mean of inner columns is the inner one of the mean."""
+        arrays = dask_module("dask.array")
+        self.n_passes += 1
+        place = sparse.csr_array(
+            (np.ones(len(self.rows)), self.rows, np.arange(len(self.rows) + 1)),
+            shape=(len(self.rows), len(self.data)),
+        )
+        everywhere = sparse.csc_array(shares @ place)
+        parts = [sparse.csr_array(everywhere[:, part]) for part in self.row_parts]
+        weights = [shared(part, part.data.nbytes) for part in parts]
+        means = [
+            arrays.from_delayed(each, (shares.shape[0], part.stop - part.start), dtype=np.float64)
+            for each, part in zip(self.over_rows(product, weights), self.column_parts, strict=True)
+        ]
+        data = kept_if_it_fits(arrays.concatenate(means, axis=1))
+        return DaskFeatures(data, np.arange(len(data)), self.shift, self.factor, self.has_intercept)
+
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        """In this process: engines ask for few instances, and only where columns are fewer still."""
+        self.n_passes += 1
+        wanted = self.rows[indices]
+        order = np.argsort(wanted, kind="stable")
+        ends = np.searchsorted(wanted[order], [part.stop for part in self.row_parts]).tolist()
+        inside = [
+            wanted[order[start:stop]] - part.start
+            for (start, stop), part in zip(pairwise([0, *ends]), self.row_parts, strict=True)
+        ]
+        blocks = [
+            lazily(getitem, chunk, rows)
+            for row, rows in zip(self.chunks, inside, strict=True)
+            for chunk in row
+        ]
+        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        values[len(after) :, : self.lead] = 1.0
+        found = np.block(_in_lines(fetch(blocks), len(self.column_parts)))
+        values[len(after) + order, self.lead :] = (found - self.shift) * self.factor
+        return DenseFeatures(values)
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        missing = np.unique(indices[~self._are_held(indices)])
+        fetched = np.empty((0, len(self.rows)))
+        if len(missing):
+            tasks = [
+                lazily(
+                    some_columns, chunk, missing[_within(missing - self.lead, part)] - self.lead - part.start
+                )
+                for row in self.chunks
+                for chunk, part in zip(row, self.column_parts, strict=True)
+            ]
+            fetched = self.inner_columns(missing, fetch(tasks))
+        return self._put_together(indices, missing, fetched).T
+
+    @property
+    def held(self) -> IntArray:
+        """Inner columns that are here, ascending."""
+        return self._held[0]
+
+    def hold(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
+        """Keep the values of these inner columns, ascending, and of no others (columns x n).
+
+        ``pieces`` hold those that were not held, as columns of X, one per chunk and row by row of chunks.
+        """
+        missing = columns[~self._are_held(columns)]
+        values = self._put_together(columns, missing, self.inner_columns(missing, pieces))
+        self._held = columns, values
+        return values
+
+    def inner_columns(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
+        """Pieces of columns (columns x rows), one per chunk, as inner columns (columns x n)."""
+        values = np.block(_in_lines([piece.T for piece in pieces], len(self.column_parts))).T
+        outer = columns - self.lead
+        return (values[:, self.rows] - self.shift[outer, None]) * self.factor[outer, None]
+
+    def _are_held(self, columns: IntArray) -> BoolArray:
+        """Whether inner columns are here; the one of ones always is."""
+        return np.isin(columns, self._held[0]) | (columns < self.lead)
+
+    def _put_together(self, columns: IntArray, missing: IntArray, fetched: FloatArray) -> FloatArray:
+        values = np.ones((len(columns), len(self.rows)))
+        for known, rows in (self._held, (missing, fetched)):
+            here = np.isin(columns, known)
+            values[here] = rows[np.searchsorted(known, columns[here])]
+        return values
+
+
+def dask_features(
+    X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[DaskFeatures, ClassMoments, ColumnScale]:
+    """Moments and scale of the columns, to rounding, from three reads of the chunks.
+
+    With c about the mean and p a power of two about the size of a column, ``(x - c)/p`` has moments from
+    which nothing cancels, and neither they nor their squares leave the range of numbers.
+    """
+    mass, p_hat, d = instances.weights, instances.p_hat, X.shape[1]
+    plain = DaskFeatures(X, instances.rows, np.zeros(d), np.ones(d), has_intercept=False)
+    looked_at = plain.over_rows(mean_and_largest, plain.on_rows(mass[None]), merge=merge_mean_and_largest)
+    centre, largest = np.hstack(fetch(looked_at))
+    power = np.maximum(power_of_two(largest), np.finfo(np.float64).tiny)
+    (about,) = DaskFeatures(X, instances.rows, centre, 1.0 / power, has_intercept=False).class_moments(
+        [p_hat]
+    )
+
+    step = about.prior @ about.mean if standardize else -centre / power
+    mean = about.mean - step
+    deviation = np.sqrt(about.prior @ (about.variance + mean**2))
+    shift, scale = (centre + step * power if standardize else np.zeros(d)), deviation * power
+    negligible = is_negligible(scale, shift, int(np.count_nonzero(mass)))
+    deviation[negligible], scale[negligible] = np.inf, 1.0
+    factor = np.where(negligible, 0.0, 1.0 / scale)
+    is_moderate = (scale > SMALLEST_SCALE) & (scale < 1.0 / SMALLEST_SCALE)
+    if (is_moderate & (np.abs(shift) <= LARGEST_MEAN * scale) | negligible).all():
+        features = DaskFeatures(X, instances.rows, shift, factor, fit_intercept)
+    else:
+        data = kept_if_it_fits(_standardised(X, centre, power, step, deviation))
+        features = DaskFeatures(
+            data, instances.rows, np.zeros(d), np.where(negligible, 0.0, 1.0), fit_intercept
+        )
+    lead = np.ones((len(p_hat), int(fit_intercept)))
+    moments = ClassMoments(
+        about.prior,
+        np.hstack([lead, mean / deviation]),
+        np.hstack([0.0 * lead, about.variance / deviation**2]),
+    )
+    return features, moments, ColumnScale(shift, scale, fit_intercept)
+
+
+def _standardised(X: Any, centre: FloatArray, power: FloatArray, step: FloatArray, unit: FloatArray) -> Any:
+    """``((x - centre)/power - step)/unit``: two subtractions, so that the second sees what the first left."""
+    arrays = dask_module("dask.array")
+    centre, power, step, unit = (
+        arrays.from_array(values, chunks=(X.chunks[1],)) for values in (centre, power, step, unit)
+    )
+    return ((X.astype(np.float64) - centre) / power - step) / unit
+
+
+def _within(columns: IntArray, part: slice) -> slice:
+    """Where ascending columns are those of a part."""
+    first, last = np.searchsorted(columns, [part.start, part.stop]).tolist()
+    return slice(first, last)
+
+
+def _in_lines(pieces: list[np.ndarray], n_in_line: int) -> list[list[np.ndarray]]:
+    return [pieces[i : i + n_in_line] for i in range(0, len(pieces), n_in_line)]
 
 
 @dataclass(frozen=True)
@@ -135,10 +452,6 @@ def some_columns(chunk: np.ndarray, columns: IntArray) -> np.ndarray:
     return np.ascontiguousarray(chunk.T[columns])
 
 
-def some_rows(chunk: np.ndarray, rows: IntArray) -> np.ndarray:
-    return chunk[rows]
-
-
 def _inner_blocks(chunk: np.ndarray, scale: ChunkScale) -> Iterator[tuple[slice, FloatArray]]:
     for part in _blocks(chunk.shape[1], len(chunk)):
         block = chunk[:, part] - scale.shift[part]
@@ -149,323 +462,3 @@ def _inner_blocks(chunk: np.ndarray, scale: ChunkScale) -> Iterator[tuple[slice,
 def _blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns that stay in cache; selections leave chunks without rows."""
     return column_blocks(n_columns, max(1, n_rows))
-
-
-# Where means are larger than this many deviations, products with columns that are not centred lose more than
-# three of sixteen digits; and where the scale is outside of this range, or of its inverse, squares leave that
-# of numbers. Chunks are then centred and scaled for good.
-LARGEST_MEAN = 1e3
-SMALLEST_SCALE = 1e-100
-
-
-@dataclass
-class DaskFeatures:
-    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
-
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
-
-    data: Any  # a dask array of real numbers
-    rows: IntArray
-    shift: FloatArray
-    factor: FloatArray  # zero for columns that do not vary
-    has_intercept: bool
-    n_passes: int = 0
-    # Inner columns that are here, ascending, and their values (columns x n).
-    _held: tuple[IntArray, FloatArray] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._held = np.empty(0, dtype=np.intp), np.empty((0, len(self.rows)))
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "X is a dask array, whose chunks stay with the workers of dask and go to no other process; leave "
-            "n_jobs at 1, and do without joblib's backends: every single fit uses all workers."
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.data.shape[1] + self.lead
-
-    @property
-    def lead(self) -> int:
-        """How many columns stand before those of X."""
-        return int(self.has_intercept)
-
-    @cached_property
-    def chunks(self) -> np.ndarray:
-        """The chunks as tasks (chunks of rows x chunks of columns)."""
-        chunks: np.ndarray = self.data.to_delayed()
-        return chunks
-
-    @cached_property
-    def column_parts(self) -> list[slice]:
-        """The columns of X in each chunk."""
-        bounds = np.cumsum([0, *self.data.chunks[1]]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(bounds)]
-
-    @cached_property
-    def row_parts(self) -> list[slice]:
-        bounds = np.cumsum([0, *self.data.chunks[0]]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(bounds)]
-
-    @cached_property
-    def scales(self) -> list[Any]:
-        """Shift and factor of each chunk of columns, where the chunks are."""
-        return keep_values([ChunkScale(self.shift[part], self.factor[part]) for part in self.column_parts])
-
-    def on_rows(self, block_weights: FloatArray) -> list[Any]:
-        """Weights of instances (B x n) as weights of the rows of X, for each chunk of rows."""
-        everywhere = np.zeros((len(block_weights), len(self.data)))
-        everywhere[:, self.rows] = block_weights
-        parts = [np.ascontiguousarray(everywhere[:, part]) for part in self.row_parts]
-        return [shared(part, part.nbytes) for part in parts]
-
-    def over_rows(
-        self,
-        function: Callable[..., Any],
-        weights: Sequence[Any],
-        *others: Sequence[Any],
-        merge: Callable[[list[Any]], Any] = total,
-        then: tuple[Callable[..., Any], list[tuple[Any, ...]]] | None = None,
-    ) -> list[Any]:
-        """``function(chunk, weights, ...)`` merged over chunks of rows: a task for each chunk of columns.
-
-        ``weights`` has an entry per chunk of rows, the others one per chunk of columns. ``then`` is what to
-        do with what was merged, and further arguments of it for each chunk of columns.
-        """
-        found = []
-        for j, (column, *own) in enumerate(zip(self.chunks.T, *others, strict=True)):
-            calls = [(chunk, mass, *own) for chunk, mass in zip(column, weights, strict=True)]
-            if then is None:
-                found.append(reduce_by_tree([lazily(function, *call) for call in calls], merge))
-                continue
-            last, more = then
-            if len(calls) == 1:  # one task instead of two, and no message between them
-                found.append(lazily(Chained(function, len(calls[0]), last), *calls[0], *more[j]))
-            else:
-                merged = reduce_by_tree([lazily(function, *call) for call in calls], merge)
-                found.append(lazily(last, merged, *more[j]))
-        return found
-
-    def correlate(self, block_weights: FloatArray) -> FloatArray:
-        self.n_passes += 1
-        products = np.hstack(fetch(self.over_rows(product, self.on_rows(block_weights))))
-        mass = block_weights.sum(axis=1, keepdims=True)
-        products -= mass * self.shift
-        products *= self.factor
-        return np.hstack([mass, products]) if self.has_intercept else products
-
-    correlate_roughly = correlate
-
-    def largest_deviations(
-        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-    ) -> FloatArray:
-        """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``.
-
-        Of the columns of X: a column of ones has limits of its own.
-        """
-        self.n_passes += 1
-        flat = weights.reshape(-1, weights.shape[2])
-        mass, lead = flat.sum(axis=1, keepdims=True), self.lead
-        arguments: list[tuple[Any, ...]] = [
-            (scale, mass, sums, tau[:, lead:][:, part], inverse[:, lead:][:, part])
-            for scale, part in zip(self.scales, self.column_parts, strict=True)
-        ]
-        found = self.over_rows(product, self.on_rows(flat), then=(largest_of_draws, arguments))
-        return np.max(fetch(found), axis=0)
-
-    def combine(self, coefficients: FloatArray) -> FloatArray:
-        used = np.flatnonzero(coefficients.any(axis=0))
-        self.n_passes += 2 * len(used) > self.shape[1]
-        if self._are_held(used).all():
-            return coefficients[:, used] @ self.columns(used).T
-        inner = coefficients[:, self.lead :] * self.factor
-        constant = coefficients[:, : self.lead].sum(axis=1) - inner @ self.shift
-        touched = [j for j, part in enumerate(self.column_parts) if inner[:, part].any()]
-        parts = [inner[:, self.column_parts[j]] for j in touched]
-        weights = [shared(part, part.nbytes) for part in parts]
-        rows = [
-            reduce_by_tree(
-                [lazily(scores_of, chunk, mine) for chunk, mine in zip(row, weights, strict=True)], total
-            )
-            for row in self.chunks[:, touched]
-        ]
-        scores: FloatArray = np.hstack(fetch(rows))[:, self.rows] + constant[:, None]
-        return scores
-
-    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
-        self.n_passes += 1
-        functions = [function] * len(self.column_parts)
-        found = self.over_rows(means_of_inner, self.on_rows(weights), self.scales, functions)
-        lead = weights.sum(axis=1, keepdims=True) * function(np.ones((1, self.lead)))
-        return np.hstack([lead, *fetch(found)])
-
-    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        """In two steps and one graph: means, then deviations from them, which also correct the means."""
-        self.n_passes += 2
-        masses = np.concatenate(p_hats)
-        prior = masses.sum(axis=1, keepdims=True)
-        on_rows = self.on_rows(masses)
-        arguments: list[tuple[Any, ...]] = [(prior, scale) for scale in self.scales]
-        means = self.over_rows(product, on_rows, then=(class_means, arguments))
-        arguments = [(mean, prior) for mean in means]
-        found = self.over_rows(
-            deviations_from, on_rows, self.scales, means, then=(mean_and_variance_from, arguments)
-        )
-        lead = np.stack([np.ones((len(masses), self.lead)), np.zeros((len(masses), self.lead))])
-        mean, variance = np.concatenate([lead, *fetch(found)], axis=2)
-        ends = np.cumsum([len(p_hat) for p_hat in p_hats])[:-1]
-        return [
-            ClassMoments(p_hat.sum(axis=1), *moments)
-            for p_hat, *moments in zip(p_hats, np.split(mean, ends), np.split(variance, ends), strict=True)
-        ]
-
-    def averaged(self, shares: sparse.csr_array) -> DaskFeatures:
-        """Shares sum to one, so that the mean of inner columns is the inner one of the mean."""
-        arrays = dask_module("dask.array")
-        self.n_passes += 1
-        place = sparse.csr_array(
-            (np.ones(len(self.rows)), self.rows, np.arange(len(self.rows) + 1)),
-            shape=(len(self.rows), len(self.data)),
-        )
-        everywhere = sparse.csc_array(shares @ place)
-        parts = [sparse.csr_array(everywhere[:, part]) for part in self.row_parts]
-        weights = [shared(part, part.data.nbytes) for part in parts]
-        means = [
-            arrays.from_delayed(each, (shares.shape[0], part.stop - part.start), dtype=np.float64)
-            for each, part in zip(self.over_rows(product, weights), self.column_parts, strict=True)
-        ]
-        data = kept_if_it_fits(arrays.concatenate(means, axis=1))
-        return DaskFeatures(data, np.arange(len(data)), self.shift, self.factor, self.has_intercept)
-
-    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
-        """In this process: engines ask for few instances, and only where columns are fewer still."""
-        self.n_passes += 1
-        wanted = self.rows[indices]
-        order = np.argsort(wanted, kind="stable")
-        ends = np.searchsorted(wanted[order], [part.stop for part in self.row_parts]).tolist()
-        inside = [
-            wanted[order[start:stop]] - part.start
-            for (start, stop), part in zip(pairwise([0, *ends]), self.row_parts, strict=True)
-        ]
-        blocks = [
-            lazily(some_rows, chunk, rows)
-            for row, rows in zip(self.chunks, inside, strict=True)
-            for chunk in row
-        ]
-        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
-        values[: len(after)] = after
-        values[len(after) :, : self.lead] = 1.0
-        found = np.block(_in_lines(fetch(blocks), len(self.column_parts)))
-        values[len(after) + order, self.lead :] = (found - self.shift) * self.factor
-        return DenseFeatures(values)
-
-    def columns(self, indices: IntArray) -> FloatArray:
-        missing = np.unique(indices[~self._are_held(indices)])
-        fetched = np.empty((0, len(self.rows)))
-        if len(missing):
-            tasks = [
-                lazily(
-                    some_columns, chunk, missing[_within(missing - self.lead, part)] - self.lead - part.start
-                )
-                for row in self.chunks
-                for chunk, part in zip(row, self.column_parts, strict=True)
-            ]
-            fetched = self.inner_columns(missing, fetch(tasks))
-        return self._put_together(indices, missing, fetched).T
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
-
-    @property
-    def held(self) -> IntArray:
-        """Inner columns that are here, ascending."""
-        return self._held[0]
-
-    def hold(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
-        """Keep the values of these inner columns, ascending, and of no others (columns x n).
-
-        ``pieces`` hold those that were not held, as columns of X, one per chunk and row by row of chunks.
-        """
-        missing = columns[~self._are_held(columns)]
-        values = self._put_together(columns, missing, self.inner_columns(missing, pieces))
-        self._held = columns, values
-        return values
-
-    def inner_columns(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
-        """Pieces of columns (columns x rows), one per chunk, as inner columns (columns x n)."""
-        values = np.block(_in_lines([piece.T for piece in pieces], len(self.column_parts))).T
-        outer = columns - self.lead
-        return (values[:, self.rows] - self.shift[outer, None]) * self.factor[outer, None]
-
-    def _are_held(self, columns: IntArray) -> BoolArray:
-        """Whether inner columns are here; the one of ones always is."""
-        return np.isin(columns, self._held[0]) | (columns < self.lead)
-
-    def _put_together(self, columns: IntArray, missing: IntArray, fetched: FloatArray) -> FloatArray:
-        values = np.ones((len(columns), len(self.rows)))
-        for known, rows in (self._held, (missing, fetched)):
-            here = np.isin(columns, known)
-            values[here] = rows[np.searchsorted(known, columns[here])]
-        return values
-
-
-def dask_features(
-    X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
-) -> tuple[DaskFeatures, ClassMoments, ColumnScale]:
-    """Moments and scale of the columns, to rounding, from three reads of the chunks.
-
-    With c about the mean and p a power of two about the size of a column, ``(x - c)/p`` has moments from
-    which nothing cancels, and neither they nor their squares leave the range of numbers.
-    """
-    mass, p_hat, d = instances.weights, instances.p_hat, X.shape[1]
-    plain = DaskFeatures(X, instances.rows, np.zeros(d), np.ones(d), has_intercept=False)
-    looked_at = plain.over_rows(mean_and_largest, plain.on_rows(mass[None]), merge=merge_mean_and_largest)
-    centre, largest = np.hstack(fetch(looked_at))
-    power = np.maximum(power_of_two(largest), np.finfo(np.float64).tiny)
-    (about,) = DaskFeatures(X, instances.rows, centre, 1.0 / power, has_intercept=False).class_moments(
-        [p_hat]
-    )
-
-    step = about.prior @ about.mean if standardize else -centre / power
-    mean = about.mean - step
-    deviation = np.sqrt(about.prior @ (about.variance + mean**2))
-    shift, scale = (centre + step * power if standardize else np.zeros(d)), deviation * power
-    negligible = is_negligible(scale, shift, int(np.count_nonzero(mass)))
-    deviation[negligible], scale[negligible] = np.inf, 1.0
-    factor = np.where(negligible, 0.0, 1.0 / scale)
-    is_moderate = (scale > SMALLEST_SCALE) & (scale < 1.0 / SMALLEST_SCALE)
-    if (is_moderate & (np.abs(shift) <= LARGEST_MEAN * scale) | negligible).all():
-        features = DaskFeatures(X, instances.rows, shift, factor, fit_intercept)
-    else:
-        data = kept_if_it_fits(_standardised(X, centre, power, step, deviation))
-        features = DaskFeatures(
-            data, instances.rows, np.zeros(d), np.where(negligible, 0.0, 1.0), fit_intercept
-        )
-    lead = np.ones((len(p_hat), int(fit_intercept)))
-    moments = ClassMoments(
-        about.prior,
-        np.hstack([lead, mean / deviation]),
-        np.hstack([0.0 * lead, about.variance / deviation**2]),
-    )
-    return features, moments, ColumnScale(shift, scale, fit_intercept)
-
-
-def _standardised(X: Any, centre: FloatArray, power: FloatArray, step: FloatArray, unit: FloatArray) -> Any:
-    """``((x - centre)/power - step)/unit``: two subtractions, so that the second sees what the first left."""
-    arrays = dask_module("dask.array")
-    centre, power, step, unit = (
-        arrays.from_array(values, chunks=(X.chunks[1],)) for values in (centre, power, step, unit)
-    )
-    return ((X.astype(np.float64) - centre) / power - step) / unit
-
-
-def _within(columns: IntArray, part: slice) -> slice:
-    """Where ascending columns are those of a part."""
-    first, last = np.searchsorted(columns, [part.start, part.stop]).tolist()
-    return slice(first, last)
-
-
-def _in_lines(pieces: list[np.ndarray], n_in_line: int) -> list[list[np.ndarray]]:
-    return [pieces[i : i + n_in_line] for i in range(0, len(pieces), n_in_line)]

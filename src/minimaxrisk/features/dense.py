@@ -1,13 +1,25 @@
-"""Dense training features: one copy of the data, centred and scaled block by block.
+"""Dense training features: a scaled copy, the data as they are, a part of a copy, or means of instances.
 
-Means of instances, not written down: ``S Psi`` with the shares S of the instances in each mean.
+* ``DenseFeatures``: one float64 copy of the data, centred and scaled.
+* ``ImplicitFeatures``: no copy. The data stay where and what they are: float32, float64 or whole numbers, in
+  either order, in memory, in a memory map or in chunks on disk. A block at a time becomes float64, and every
+  sum is one of float64. ``(X - 1 shift') diag(factor)`` is never written down: products are taken with X, and
+  what the shift adds is subtracted. That leaves thirteen digits where means are at most a thousand
+  deviations. Columns with larger means, or with numbers whose squares leave the range, are held centred
+  beside the data. For float32 a rough pass multiplies in float32, which takes half the time; engines use it
+  as long as they are far from the optimum.
+* ``DensePart``: some rows of a copy with a scale of their own, read where they are. With p the weights of the
+  part, zero outside, mean and root mean square of its columns are those of ``p X`` and ``p X^2``, which one
+  pass gives for many parts. Columns of the whole are centred and at unit root mean square, so that hardly
+  anything cancels; where it does, the columns of the part are looked at.
+* ``AveragedFeatures``: means of instances, ``S Psi`` with the shares S of the instances in each mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,9 +27,13 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.containers import BLOCK_ELEMENTS, StoredArray, Table
 from minimaxrisk.features.matrix import (
+    ENOUGH_VARIANCE,
+    SMALLEST_SQUARE,
     ClassMoments,
     ColumnScale,
     FeatureMatrix,
+    PartOfRows,
+    SharedData,
     is_negligible,
     power_of_two,
     within_class_moments,
@@ -32,20 +48,18 @@ GROUP_ELEMENTS = 1 << 21
 # Rows of weights in one product, where many are asked for. Measured on 72 x 7129: 183 us for a row alone, 107
 # for each of 8, 84 of 16, which leave more of them empty when the rows are few.
 TILE = 8
-# Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), a mean
-# that one subtraction removes to this fraction of the deviation, and within a class a variance that is not
-# dwarfed by the squared mean.
-SMALLEST_SQUARE = 1e-200
+# Plain formulas for the moments are accurate if one subtraction leaves this share of the deviation as mean.
 MEAN_LEFT_OVER = 1e-12
-ENOUGH_VARIANCE = 1e-3
+# Columns that vary less on a part, beside the whole, have lost digits when the whole was scaled.
+ENOUGH_DEVIATION = 1e-3
 
 
 @dataclass
-class DenseFeatures:
+class DenseFeatures(FeatureMatrix):
     """A feature matrix held as one array, column by column: engines gather few columns of many."""
 
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
+    can_relabel: ClassVar[bool] = True
+    labellings_per_pass: ClassVar[int] = TILE
 
     values: FloatArray
     n_passes: int = 0
@@ -54,14 +68,16 @@ class DenseFeatures:
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
 
+    @property
+    def shared(self) -> SharedData:
+        return SharedData(id(self), self.shape[0])
+
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
         return block_weights @ self.values
 
-    correlate_roughly = correlate
-
     def correlate_many(self, weights: FloatArray) -> FloatArray:
-        """The same for any number of rows, none of which depends on the others to the last bit."""
+        """No row of the answer depends on the others, to the last bit."""
         self.n_passes += 1
         padded = padded_to_tiles(weights)
         found = np.empty((len(padded), self.shape[1]))
@@ -103,6 +119,22 @@ class DenseFeatures:
         used, shape = n_classes * len(p_hats), (len(p_hats), n_classes, d)
         return first[:used].reshape(shape), second[:used].reshape(shape)
 
+    def has_parts(self, *, of_groups: bool) -> bool:
+        return not of_groups
+
+    def parts(
+        self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
+    ) -> Sequence[tuple[DensePart, ClassMoments, ColumnScale] | None]:
+        """Parts of the matrix, scaled by their own moments, which one pass gives for all of them.
+
+        None stands for a part with columns that vary so little there that the whole does not tell how.
+        """
+        first, second = self.sums_within_classes([part.p_hat for part in parts])
+        return [
+            _scaled(self, scale, part, sums, squares, centre=centre)
+            for part, sums, squares in zip(parts, first, second, strict=True)
+        ]
+
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
         return DenseFeatures(np.asfortranarray(shares @ self.values))
@@ -116,8 +148,247 @@ class DenseFeatures:
     def columns(self, indices: IntArray) -> FloatArray:
         return self.values.T[indices].T
 
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
+
+@dataclass(frozen=True)
+class HeldColumns:
+    """Columns of the features that are written down, centred and scaled (n x c)."""
+
+    indices: IntArray
+    values: FloatArray
+
+
+@dataclass
+class ImplicitFeatures(FeatureMatrix):
+    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
+
+    data: StoredArray
+    rows: IntArray
+    shift: FloatArray
+    factor: FloatArray  # zero for columns that do not vary, and for those that are held
+    has_intercept: bool
+    held: HeldColumns
+    n_passes: int = 0
+    _instance_of_row: IntArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._instance_of_row = np.full(self.data.shape[0], -1, dtype=np.intp)
+        self._instance_of_row[self.rows] = np.arange(len(self.rows))
+
+    @property
+    def has_rough_passes(self) -> bool:
+        return self.data.dtype == np.float32
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.data.shape[1] + self._lead
+
+    @property
+    def _lead(self) -> int:
+        return int(self.has_intercept)
+
+    def correlate(self, block_weights: FloatArray) -> FloatArray:
+        return self._products(block_weights, np.float64)
+
+    def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
+        return self._products(block_weights, np.float32 if self.has_rough_passes else np.float64)
+
+    def _products(self, block_weights: FloatArray, dtype: Any) -> FloatArray:
+        self.n_passes += 1
+        everywhere = np.zeros((len(block_weights), self.data.shape[0]), dtype=dtype)
+        everywhere[:, self.rows] = block_weights
+        found, mass = np.zeros((len(block_weights), self.shape[1])), block_weights.sum(axis=1, keepdims=True)
+        found[:, : self._lead], inner = mass, found[:, self._lead :]
+        for rows, columns, block in self.data.blocks():
+            inner[:, columns] += everywhere[:, rows] @ block.astype(dtype, copy=False)
+            if rows.stop == self.data.shape[0]:
+                inner[:, columns] -= mass * self.shift[columns]
+                inner[:, columns] *= self.factor[columns]
+        if len(self.held.indices):
+            inner[:, self.held.indices] = block_weights @ self.held.values
+        return found
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        inner = coefficients[:, self._lead :]
+        used = np.flatnonzero(inner.any(axis=0))
+        self.n_passes += 2 * len(used) > self.shape[1]
+        coef = inner[:, used] * self.factor[used]
+        everywhere = np.zeros((len(coef), self.data.shape[0]))
+        for rows, places, block in self.data.blocks_of(used):
+            everywhere[:, rows] += coef[:, places] @ block.astype(np.float64, copy=False).T
+        scores = everywhere[:, self.rows] - (coef @ self.shift[used])[:, None]
+        if len(self.held.indices):
+            scores += inner[:, self.held.indices] @ self.held.values.T
+        return scores + coefficients[:, :1] if self.has_intercept else scores
+
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        found = np.zeros((len(weights), self.shape[1]))
+        for instances, columns, block in self._blocks():
+            found[:, columns] += weights[:, instances] @ function(block)
+        return found
+
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
+        self.n_passes += 1
+        shape = (len(p_hats[0]), self.shape[1])
+        sums = [(np.zeros(shape), np.zeros(shape)) for _ in p_hats]
+        for instances, columns, block in self._blocks():
+            square = np.square(block)
+            for p_hat, (first, second) in zip(p_hats, sums, strict=True):
+                first[:, columns] += p_hat[:, instances] @ block
+                second[:, columns] += p_hat[:, instances] @ square
+        return [
+            ClassMoments(p_hat.sum(axis=1), *mean_and_variance(first, second, p_hat, self.columns))
+            for p_hat, (first, second) in zip(p_hats, sums, strict=True)
+        ]
+
+    def averaged(self, shares: sparse.csr_array) -> AveragedFeatures:
+        return AveragedFeatures(self, shares)
+
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        values = np.ones((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        inner = values[len(after) :, self._lead :]
+        inner[:] = self.data.rows_at(self.rows[indices])
+        inner -= self.shift
+        inner *= self.factor
+        inner[:, self.held.indices] = self.held.values[indices]
+        return DenseFeatures(values)
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        is_inner = indices >= self._lead
+        inner = indices[is_inner] - self._lead
+        values = np.ones((len(indices), len(self.rows)))
+        gathered = self.data.columns_at(inner).T[:, self.rows] - self.shift[inner, None]
+        gathered *= self.factor[inner, None]
+        if len(self.held.indices):
+            place = np.searchsorted(self.held.indices, inner)
+            is_held = self.held.indices[np.minimum(place, len(self.held.indices) - 1)] == inner
+            gathered[is_held] = self.held.values.T[place[is_held]]
+        values[is_inner] = gathered
+        return values.T
+
+    def _blocks(self) -> Iterator[tuple[IntArray, slice, FloatArray]]:
+        """Instances, columns and the values there: float64, centred and scaled."""
+        lead, held = self._lead, self.held
+        if lead:
+            yield np.arange(len(self.rows)), slice(0, 1), np.ones((len(self.rows), 1))
+        for rows, columns, block in self.data.blocks():
+            instances, values = self._instance_of_row[rows], block
+            if (instances < 0).any():
+                instances, values = instances[instances >= 0], block[instances >= 0]
+            centred = values - self.shift[columns]
+            centred *= self.factor[columns]
+            own = slice(*np.searchsorted(held.indices, [columns.start, columns.stop]))
+            centred[:, held.indices[own] - columns.start] = held.values[instances, own]
+            yield instances, slice(columns.start + lead, columns.stop + lead), centred
+
+
+class DensePart(ImplicitFeatures):
+    """The features ``(X[rows] - shift) * factor``, where X is the whole matrix, which is a copy already."""
+
+    labellings_per_pass: ClassVar[int] = TILE
+
+    def __init__(self, whole: DenseFeatures, rows: IntArray, shift: FloatArray, factor: FloatArray) -> None:
+        values = StoredArray(whole.values, is_finite=True)
+        nothing = HeldColumns(np.zeros(0, dtype=np.intp), np.zeros((len(rows), 0)))
+        super().__init__(values, rows, shift, factor, has_intercept=False, held=nothing)
+        self.whole = whole
+
+    @property
+    def shared(self) -> SharedData:
+        return self.whole.shared
+
+    def copied(self) -> DenseFeatures:
+        self.n_passes += 1
+        return self.some_rows(np.arange(len(self.rows)), after=np.empty((0, self.shape[1])))
+
+
+def _scaled(
+    whole: DenseFeatures,
+    scale: ColumnScale,
+    part: PartOfRows,
+    sums: FloatArray,
+    squares: FloatArray,
+    *,
+    centre: bool,
+) -> tuple[DensePart, ClassMoments, ColumnScale] | None:
+    lead, square = scale.n_leading, squares.sum(axis=0)
+    shift = sums.sum(axis=0) if centre else np.zeros_like(square)
+    shift[:lead] = 0.0
+    variance = square - shift**2
+    doubtful = np.flatnonzero(variance < np.maximum(ENOUGH_VARIANCE * square, ENOUGH_DEVIATION**2))
+    is_empty = np.zeros(len(shift), dtype=np.bool_)
+    if len(doubtful):
+        given = part.columns(doubtful - lead)
+        is_empty[doubtful] = (given == given[0]).all(axis=0) if centre else ~given.any(axis=0)
+        doubtful = doubtful[~is_empty[doubtful]]
+    if len(doubtful):
+        block = whole.columns(doubtful)[part.rows]
+        shift[doubtful], deviation = rescale_in_place(block, part.p_hat.sum(axis=0)[part.rows], centre=centre)
+        if (deviation < ENOUGH_DEVIATION).any() or not block.any(axis=0).all():
+            return None
+        variance[doubtful] = deviation**2
+    variance[is_empty] = 1.0
+    deviation = np.sqrt(variance)
+    factor = np.where(is_empty, 0.0, 1.0 / deviation)
+    mean, spread = mean_and_variance(sums, squares, part.p_hat, whole.columns)
+    moments = ClassMoments(part.p_hat.sum(axis=1), (mean - shift) * factor, spread * factor**2)
+    own = ColumnScale(
+        scale.shift + scale.scale * shift[lead:],
+        np.where(is_empty[lead:], 1.0, scale.scale * deviation[lead:]),
+        scale.has_intercept,
+    )
+    return DensePart(whole, part.rows, shift, factor), moments, own
+
+
+@dataclass
+class AveragedFeatures(FeatureMatrix):
+    """Features of means, each of which is a row of ``shares`` (u x n) times the features of the instances."""
+
+    features: FeatureMatrix
+    shares: sparse.csr_array
+    n_passes: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.shares.shape[0], self.features.shape[1]
+
+    def correlate(self, block_weights: FloatArray) -> FloatArray:
+        self.n_passes += 1
+        return self.features.correlate(block_weights @ self.shares)
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        return (self.shares @ self.features.combine(coefficients).T).T
+
+    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
+        return np.concatenate([weights @ function(block) for _, block in self._groups()], axis=1)
+
+    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
+        shape = (len(p_hats[0]), self.shape[1])
+        found = [ClassMoments(p_hat.sum(axis=1), np.empty(shape), np.empty(shape)) for p_hat in p_hats]
+        for part, block in self._groups():
+            for p_hat, moments in zip(p_hats, found, strict=True):
+                moments.mean[:, part], moments.variance[:, part] = within_class_moments(block, p_hat)
+        return found
+
+    def averaged(self, shares: sparse.csr_array) -> AveragedFeatures:
+        return AveragedFeatures(self.features, sparse.csr_array(shares @ self.shares))
+
+    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
+        chosen = AveragedFeatures(self.features, self.shares[indices])
+        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
+        values[: len(after)] = after
+        for part, block in chosen._groups():
+            values[len(after) :, part] = block
+        return DenseFeatures(values)
+
+    def columns(self, indices: IntArray) -> FloatArray:
+        return np.asarray(self.shares @ self.features.columns(indices))
+
+    def _groups(self) -> Iterator[tuple[slice, FloatArray]]:
+        self.n_passes += 1
+        for part in column_groups(self.shape[1], self.features.shape[0]):
+            yield part, self.columns(np.arange(part.start, part.stop))
 
 
 def dense_features(
@@ -137,13 +408,12 @@ def dense_features(
             inner = slice(outer.start + lead, outer.stop + lead)
             block = values[:, inner]
             quick = rescale_quickly(block, instances.p_hat, centre=standardize)
-            if quick is not None:
-                shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick.moments
-                block *= quick.factor
-                continue
-            block[:] = X.stored.columns_at(np.arange(outer.start, outer.stop))[rows]
-            shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
-            mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
+            if quick is None:
+                block[:] = X.stored.columns_at(np.arange(outer.start, outer.stop))[rows]
+                shift[outer], scale[outer] = rescale_in_place(block, instances.weights, centre=standardize)
+                mean[:, inner], variance[:, inner] = within_class_moments(block, instances.p_hat)
+            else:
+                shift[outer], scale[outer], mean[:, inner], variance[:, inner] = quick
     moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
     return DenseFeatures(values), moments, ColumnScale(shift, scale, fit_intercept)
 
@@ -176,17 +446,14 @@ def _copied_from_disk(data: StoredArray, rows: IntArray, out: FloatArray) -> Ite
     data.is_finite = True
 
 
-@dataclass(frozen=True)
-class QuickScale:
-    moments: tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # shift, scale, class means and variances
-    factor: FloatArray  # what brings the centred columns to unit root mean square
+def rescale_quickly(
+    block: FloatArray, p_hat: FloatArray, *, centre: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """Scale columns in place in few passes; return shift, scale, class means and variances.
 
-
-def rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> QuickScale | None:
-    """Centre columns in place and take their moments in few passes, where plain formulas are accurate.
-
-    None where they are not: values so large or small that squares leave the range of numbers, or so far
-    from zero that one subtraction of the mean leaves some of it.
+    None where plain formulas are not accurate: values so large or small that squares leave the range of
+    numbers, or so far from zero that one subtraction of the mean leaves some of it. The columns are then
+    changed all the same.
     """
     weights = p_hat.sum(axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -205,10 +472,9 @@ def rescale_quickly(block: FloatArray, p_hat: FloatArray, *, centre: bool) -> Qu
         return None
     scale = np.where(negligible, 1.0, deviation)
     factor = np.where(negligible, 0.0, 1.0 / scale)
-    mean, variance = mean_and_variance(
-        first * factor, second * factor**2, p_hat, lambda j: block[:, j] * factor[j]
-    )
-    return QuickScale((shift, scale, mean, variance), factor)
+    block *= factor
+    moments = mean_and_variance(first * factor, second * factor**2, p_hat, lambda j: block[:, j])
+    return shift, scale, *moments
 
 
 def mean_and_variance(
@@ -248,23 +514,22 @@ def multiply_in_tiles(weights: FloatArray, values: FloatArray, out: FloatArray) 
 
 def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns, each about ``BLOCK_ELEMENTS`` entries or ``FEWEST_COLUMNS`` wide."""
-    width = max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows)
-    for start in range(0, n_columns, width):
-        yield slice(start, min(start + width, n_columns))
+    return _slices(slice(0, n_columns), max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows))
 
 
 def blocks_by_column(columns: slice, n_rows: int) -> Iterator[slice]:
     """The same of columns that lie together in memory, of which one alone may be a block."""
-    width = max(1, BLOCK_ELEMENTS // n_rows)
-    for start in range(columns.start, columns.stop, width):
-        yield slice(start, min(start + width, columns.stop))
+    return _slices(columns, max(1, BLOCK_ELEMENTS // n_rows))
 
 
 def column_groups(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns that are gathered together: about ``GROUP_ELEMENTS`` entries."""
-    width = max(1, GROUP_ELEMENTS // n_rows)
-    for start in range(0, n_columns, width):
-        yield slice(start, min(start + width, n_columns))
+    return _slices(slice(0, n_columns), max(1, GROUP_ELEMENTS // n_rows))
+
+
+def _slices(whole: slice, width: int) -> Iterator[slice]:
+    for start in range(whole.start, whole.stop, width):
+        yield slice(start, min(start + width, whole.stop))
 
 
 def rescale_in_place(
@@ -289,61 +554,3 @@ def rescale_in_place(
     deviation[negligible], scale[negligible] = 1.0, 1.0
     block /= deviation
     return shift, scale
-
-
-@dataclass
-class AveragedFeatures:
-    """Features of means, each of which is a row of ``shares`` (u x n) times the features of the instances."""
-
-    is_sparse: ClassVar[bool] = False
-    has_rough_passes: ClassVar[bool] = False
-
-    features: FeatureMatrix
-    shares: sparse.csr_array
-    n_passes: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.shares.shape[0], self.features.shape[1]
-
-    def correlate(self, block_weights: FloatArray) -> FloatArray:
-        self.n_passes += 1
-        return self.features.correlate(block_weights @ self.shares)
-
-    correlate_roughly = correlate
-
-    def combine(self, coefficients: FloatArray) -> FloatArray:
-        return (self.shares @ self.features.combine(coefficients).T).T
-
-    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
-        return np.concatenate([weights @ function(block) for _, block in self._groups()], axis=1)
-
-    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        shape = (len(p_hats[0]), self.shape[1])
-        found = [ClassMoments(p_hat.sum(axis=1), np.empty(shape), np.empty(shape)) for p_hat in p_hats]
-        for part, block in self._groups():
-            for p_hat, moments in zip(p_hats, found, strict=True):
-                moments.mean[:, part], moments.variance[:, part] = within_class_moments(block, p_hat)
-        return found
-
-    def averaged(self, shares: sparse.csr_array) -> AveragedFeatures:
-        return AveragedFeatures(self.features, sparse.csr_array(shares @ self.shares))
-
-    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
-        chosen = AveragedFeatures(self.features, self.shares[indices])
-        values = np.empty((len(after) + len(indices), self.shape[1]), order="F")
-        values[: len(after)] = after
-        for part, block in chosen._groups():
-            values[len(after) :, part] = block
-        return DenseFeatures(values)
-
-    def columns(self, indices: IntArray) -> FloatArray:
-        return np.asarray(self.shares @ self.features.columns(indices))
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
-
-    def _groups(self) -> Iterator[tuple[slice, FloatArray]]:
-        self.n_passes += 1
-        for part in column_groups(self.shape[1], self.features.shape[0]):
-            yield part, self.columns(np.arange(part.start, part.stop))

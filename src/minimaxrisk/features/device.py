@@ -1,22 +1,18 @@
-"""Data larger than the memory of the device: blocks of columns come from the host as they are needed.
+"""Features that stay in an array on a device, of PyTorch, CuPy or whatever follows the array API standard.
 
-PyTorch has two ways to say that a tensor on the host is meant for a device: its memory is pinned, from where
-copies run by themselves, or the default device is another one. Two blocks are on the device at a time, one
-that is worked on and one that is on its way. What is not pinned (a memory map, for example) goes through a
-block of pinned memory.
+Shift and scale stand beside the data, on the device too. Every sum is added up in float64 from centred
+numbers, whatever the precision of the data, so that the answers are those of a centred copy in float64 to
+rounding. A block of columns at a time becomes float64, so that no second copy of the data is ever made. On
+CUDA devices with Triton one kernel does the same while it reads the data once (``device_kernels``), at the
+bandwidth of the memory; casting a block writes and reads it again, which takes several times as long. What is
+asked in NumPy's terms is answered in them; the methods that end with ``_there`` answer on the device, and
+nothing of the length of a row is copied for them.
 
-Sums over the rows of an array that lives on a device, in float64 whatever its own precision.
-
-A block of columns at a time becomes float64, so that no second copy of the data is ever made. On CUDA devices
-with Triton one kernel does the same while it reads the data once (``device_kernels``), at the bandwidth of
-the memory; casting a block writes and reads it again, which takes several times as long.
-
-Features that stay in an array on a device, of PyTorch, CuPy or whatever follows the array API standard.
-
-Shift and scale stand beside the data, on the device too, as for ``implicit``. Every sum is added up in
-float64 from centred numbers, so that the answers are those of a centred copy in float64 to rounding. What is
-asked in NumPy's terms is answered in them, and works for every engine; the methods that end with ``_there``
-answer on the device, and nothing of the length of a row crosses the bus for them.
+Data larger than the memory of the device come from the host in blocks of columns as they are needed. PyTorch
+has two ways to say that a tensor on the host is meant for a device: its memory is pinned, from where copies
+run in the background, or the default device is another one. Two blocks are on the device at a time, one that
+is worked on and one that is being copied. Memory that is not pinned (a memory map, for example) goes through
+a pinned block.
 """
 
 from __future__ import annotations
@@ -29,10 +25,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, beside, namespace_of, put_columns, to_numpy
-from minimaxrisk.features.dense import ENOUGH_VARIANCE, SMALLEST_SQUARE, DenseFeatures
-from minimaxrisk.features.device_kernels import fused_sums
-from minimaxrisk.features.matrix import ClassMoments, ColumnScale
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
+from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.device_kernels import fused_step, fused_sums
+from minimaxrisk.features.matrix import (
+    ENOUGH_VARIANCE,
+    SMALLEST_SQUARE,
+    ClassMoments,
+    ColumnScale,
+    FeatureMatrix,
+    Location,
+    PartOfRows,
+    SharedData,
+)
 from minimaxrisk.samples.instances import Instances
 
 # Bytes of a block: long enough for rows of it to be copied at full speed, and two of them fit everywhere.
@@ -59,7 +64,7 @@ class StreamedArray:
 
     def columns(self, indices: IntArray) -> Any:
         """Some columns on the device, gathered here."""
-        return self.host.index_select(1, beside(self.host, indices)).to(self.device)
+        return self.host.index_select(1, asarray_like(self.host, indices)).to(self.device)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """All columns, a block after the other, each on the device until the next is asked for."""
@@ -132,43 +137,35 @@ def taken_columns(data: Any, place: Any) -> Any:
     """Some columns of the data on the device, by indices here or there."""
     if isinstance(data, StreamedArray):
         return data.columns(to_numpy(place))
-    there = beside(data, place) if isinstance(place, np.ndarray) else place
+    there = asarray_like(data, place) if isinstance(place, np.ndarray) else place
     return namespace_of(data).take(data, there, axis=1)
 
 
-# Numbers that are float64 at a time: 64 MB, about what the cache of a large device holds.
-BLOCK_ELEMENTS = 1 << 23
+# Numbers that are float64 at a time: 64 MB, about what the cache of a large device holds; and numbers held at
+# a time where draws of weights are multiplied with the features.
+BLOCK_ELEMENTS, DRAWN_ELEMENTS = 1 << 23, 1 << 26
 
 
 def weighted_sums(data: Any, weights: Any, shift: Any) -> Any:
     """``weights (data - 1 shift')``: weights are R x n, the result R x d."""
-    xp = namespace_of(data)
-    if isinstance(data, StreamedArray):
-        blocks = data.blocks()
-        return xp.concat([weighted_sums(block, weights, shift[part]) for part, block in blocks], axis=1)
-    fused = fused_sums(data, weights, shift, with_squares=False)
-    if fused is not None:
-        return fused[0]
-    return xp.concat([weights @ block for _, block in centred_blocks(data, shift)], axis=1)
+    return _sums(data, weights, shift, with_squares=False)[0]
 
 
-def weighted_sums_and_squares(data: Any, weights: Any, shift: Any) -> tuple[Any, Any]:
-    """The same, and with the squares of the centred data."""
-    xp = namespace_of(data)
-    first, second = [], []
+def _sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> Sequence[Any]:
+    """``weighted_sums``, and those of the squares of the centred data if asked for."""
     if isinstance(data, StreamedArray):
-        for part, block in data.blocks():
-            sums, squares = weighted_sums_and_squares(block, weights, shift[part])
-            first.append(sums)
-            second.append(squares)
-        return xp.concat(first, axis=1), xp.concat(second, axis=1)
-    fused = fused_sums(data, weights, shift, with_squares=True)
-    if fused is not None:
-        return fused
-    for _, block in centred_blocks(data, shift):
-        first.append(weights @ block)
-        second.append(weights @ (block * block))
-    return xp.concat(first, axis=1), xp.concat(second, axis=1)
+        found = [
+            _sums(block, weights, shift[part], with_squares=with_squares) for part, block in data.blocks()
+        ]
+    else:
+        fused = fused_sums(data, weights, shift, with_squares=with_squares)
+        if fused is not None:
+            return fused
+        found = [
+            (weights @ block, weights @ (block * block)) if with_squares else (weights @ block,)
+            for _, block in centred_blocks(data, shift)
+        ]
+    return [namespace_of(data).concat(parts, axis=1) for parts in zip(*found, strict=True)]
 
 
 def centred_blocks(data: Any, shift: Any) -> Iterator[tuple[slice, Any]]:
@@ -191,12 +188,15 @@ EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 @dataclass
-class DeviceFeatures:
-    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
+class DeviceFeatures(FeatureMatrix):
+    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept.
 
-    is_sparse: ClassVar[bool] = False
-    # With the kernel an exact pass takes as long as one in float32: both wait for memory.
-    has_rough_passes: ClassVar[bool] = False
+    There are no rough passes: with the kernel an exact pass takes as long as one in float32.
+    """
+
+    location: ClassVar[Location] = "device"
+    can_relabel: ClassVar[bool] = True
+    has_cheap_passes: ClassVar[bool] = True
 
     data: Any  # float32 or float64
     rows: IntArray
@@ -207,81 +207,127 @@ class DeviceFeatures:
     rows_there: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.rows_there = beside(self.data, self.rows)
+        self.rows_there = asarray_like(self.data, self.rows)
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.rows), self.data.shape[1] + int(self.has_intercept)
 
     @property
+    def shared(self) -> SharedData:
+        return SharedData(id(self.data), self.shape[0])
+
+    @property
     def xp(self) -> Any:
         return namespace_of(self.data)
 
+    def there(self, values: FloatArray) -> Any:
+        return asarray_like(self.data, values)
+
     def correlate_there(self, block_weights: FloatArray) -> Any:
-        """``correlate`` on the device."""
         self.n_passes += 1
         inner = weighted_sums(self.data, self.on_rows(block_weights), self.shift) * self.factor
         if not self.has_intercept:
             return inner
-        mass = beside(self.data, block_weights.sum(axis=1, keepdims=True))
+        mass = asarray_like(self.data, block_weights.sum(axis=1, keepdims=True))
         return self.xp.concat([mass, inner], axis=1)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         return to_numpy(self.correlate_there(block_weights))
-
-    correlate_roughly = correlate
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         used = np.flatnonzero(coefficients.any(axis=0))
         self.n_passes += 2 * len(used) > self.shape[1]
         return self.combine_some(used, coefficients[:, used])
 
-    def combine_some(self, indices: IntArray, coefficients: FloatArray) -> FloatArray:
-        """``combine`` from the columns whose coefficients (B x c) are not zero."""
+    def combine_some(self, columns: IntArray, coefficients: FloatArray) -> FloatArray:
         scores = np.zeros((len(coefficients), self.shape[0]))
         width = max(1, BLOCK_ELEMENTS // self.shape[0])
-        for start in range(0, len(indices), width):
+        for start in range(0, len(columns), width):
             part = slice(start, start + width)
-            columns = self.columns_there(indices[part])
-            scores += to_numpy(beside(self.data, coefficients[:, part]) @ self.xp.matrix_transpose(columns))
+            values = self.columns_there(columns[part])
+            scores += to_numpy(
+                asarray_like(self.data, coefficients[:, part]) @ self.xp.matrix_transpose(values)
+            )
         return scores
 
     def means_of(self, function: Callable[[Any], Any], weights: FloatArray) -> FloatArray:
         self.n_passes += 1
-        there = beside(self.data, weights)
+        there = asarray_like(self.data, weights)
         return to_numpy(self.xp.concat([there @ function(block) for block in self._blocks()], axis=1))
+
+    def largest_deviations(
+        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+    ) -> FloatArray:
+        xp, tau_there, inverse_there = self.xp, asarray_like(self.data, tau), asarray_like(self.data, inverse)
+        n_at_a_time, found = max(1, DRAWN_ELEMENTS // tau.size), []
+        for start in range(0, len(weights), n_at_a_time):
+            part = slice(start, start + n_at_a_time)
+            draws = self.correlate_there(weights[part].reshape(-1, weights.shape[2]))
+            draws = xp.reshape(draws, (-1, *tau.shape))
+            draws = draws - asarray_like(self.data, sums[part, None, None]) * tau_there
+            found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
+        return to_numpy(xp.concat(found))
+
+    def fused_step(self, block_weights: FloatArray, scale: Any, position: Any, direction: Any) -> Any | None:
+        """``block_weights`` (1 x n) times the centred columns times ``scale``, written into ``direction``.
+
+        Returns how fast ``position`` meets a bound, both without the intercept; None if there is no kernel.
+        """
+        fastest = fused_step(self.data, self.on_rows(block_weights), self.shift, scale, position, direction)
+        self.n_passes += fastest is not None
+        return fastest
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         """Means and variances stay on the device; the shares of the classes do not."""
-        return list(map(self._class_moments, p_hats))
-
-    def _class_moments(self, p_hat: FloatArray) -> ClassMoments:
-        self.n_passes += 1
-        first, second = weighted_sums_and_squares(self.data, self.on_rows(p_hat), self.shift)
-        return self._moments(p_hat, first, second)
+        self.n_passes += len(p_hats)
+        return [
+            self._moments(p_hat, *_sums(self.data, self.on_rows(p_hat), self.shift, with_squares=True))
+            for p_hat in p_hats
+        ]
 
     def _moments(self, p_hat: FloatArray, first: Any, second: Any) -> ClassMoments:
         """From ``p_hat`` times the centred columns and times their squares."""
         xp, prior = self.xp, p_hat.sum(axis=1)
-        share = beside(self.data, prior[:, None])
+        share = asarray_like(self.data, prior[:, None])
         mean = first / share * self.factor
         variance = second / share * self.factor**2 - mean**2
         # The subtraction loses digits where a column hardly varies within a class.
         lossy = np.flatnonzero(to_numpy(xp.any(variance < ENOUGH_VARIANCE * mean**2, axis=0)))
         width = max(1, BLOCK_ELEMENTS // self.shape[0])
         for start in range(0, len(lossy), width):
-            columns, lead = lossy[start : start + width], int(self.has_intercept)
-            own_mean, own_variance = within_classes(self.columns_there(columns + lead), p_hat)
-            put_columns(mean, columns, own_mean)
-            put_columns(variance, columns, own_variance)
+            columns = lossy[start : start + width]
+            own = self.class_moments_of(columns + int(self.has_intercept), p_hat)
+            put_columns(mean, columns, own.mean)
+            put_columns(variance, columns, own.variance)
         if self.has_intercept:
             one = xp.ones_like(mean[:, :1])
             mean, variance = xp.concat([one, mean], axis=1), xp.concat([0.0 * one, variance], axis=1)
         return ClassMoments(prior, mean, variance)
 
+    def class_moments_of(self, columns: IntArray, p_hat: FloatArray) -> ClassMoments:
+        return ClassMoments(p_hat.sum(axis=1), *within_classes(self.columns_there(columns), p_hat))
+
+    def has_parts(self, *, of_groups: bool) -> bool:
+        return True
+
+    def parts(
+        self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
+    ) -> list[tuple[DeviceFeatures, ClassMoments, ColumnScale]]:
+        return [
+            features_of_rows(
+                self.data,
+                self.rows[part.rows],
+                part.p_hat[:, part.rows],
+                standardize=centre,
+                fit_intercept=scale.has_intercept,
+            )
+            for part in parts
+        ]
+
     def averaged(self, shares: sparse.csr_array) -> DeviceFeatures:
         self.n_passes += 1
-        there = beside(self.data, shares.toarray())
+        there = asarray_like(self.data, shares.toarray())
         blocks = self._blocks()
         if self.has_intercept:
             next(blocks)
@@ -291,7 +337,7 @@ class DeviceFeatures:
 
     def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
         self.n_passes += 1
-        chosen = beside(self.data, indices)
+        chosen = asarray_like(self.data, indices)
         rows = self.xp.concat([self.xp.take(block, chosen, axis=0) for block in self._blocks()], axis=1)
         return DenseFeatures(np.asfortranarray(np.vstack([after, to_numpy(rows)])))
 
@@ -299,25 +345,22 @@ class DeviceFeatures:
         """Some columns on the device (n x c)."""
         xp, lead = self.xp, int(self.has_intercept)
         inner = np.maximum(indices - lead, 0)
-        place = beside(self.data, inner)
+        place = asarray_like(self.data, inner)
         gathered = xp.take(taken_columns(self.data, inner), self.rows_there, axis=0)
         values = xp.astype(gathered, xp.float64) - xp.take(self.shift, place)
         values = values * xp.take(self.factor, place)
         if not lead or (indices > 0).all():
             return values
-        return xp.where(beside(self.data, indices == 0), 1.0, values)
+        return xp.where(asarray_like(self.data, indices == 0), 1.0, values)
 
     def columns(self, indices: IntArray) -> FloatArray:
         return to_numpy(self.columns_there(indices))
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
     def on_rows(self, block_weights: FloatArray) -> Any:
         """Weights of the rows of the data from those of the instances, on the device."""
         everywhere = np.zeros((len(block_weights), self.data.shape[0]))
         everywhere[:, self.rows] = block_weights
-        return beside(self.data, everywhere)
+        return asarray_like(self.data, everywhere)
 
     def _blocks(self) -> Iterator[Any]:
         """Columns of the instances in float64, centred and scaled, a block at a time."""
@@ -328,34 +371,13 @@ class DeviceFeatures:
             yield xp.take(block, self.rows_there, axis=0) * self.factor[part]
 
 
-@dataclass(frozen=True)
-class DeviceColumnScale(ColumnScale):
-    """Shift and scale on the device; a copy here is made when somebody asks for them."""
-
-    def __init__(self, shift: Any, scale: Any, has_intercept: bool) -> None:
-        self.__dict__.update(_there=(shift, scale), has_intercept=has_intercept)
-
-    def __getattr__(self, name: str) -> FloatArray:
-        if name not in ("shift", "scale"):
-            raise AttributeError(name)
-        self.__dict__["shift"], self.__dict__["scale"] = map(to_numpy, self.__dict__["_there"])
-        found: FloatArray = self.__dict__[name]
-        return found
-
-    def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
-        shift, scale = self.__dict__["_there"]
-        xp, place = namespace_of(shift), beside(shift, columns)
-        both = to_numpy(xp.stack([xp.take(shift, place), xp.take(scale, place)]))
-        return both[0], both[1]
-
-
 def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
     """Means and variances of columns (n x c) within each class of ``p_hat`` (K x n), as they are in NumPy."""
     xp, means, variances = namespace_of(columns), [], []
     for mass in p_hat:
         members = np.flatnonzero(mass)
-        share = beside(columns, (mass[members] / mass[members].sum())[None])
-        values = xp.take(columns, beside(columns, members), axis=0)
+        share = asarray_like(columns, (mass[members] / mass[members].sum())[None])
+        values = xp.take(columns, asarray_like(columns, members), axis=0)
         mean = share @ values
         means.append(mean)
         variances.append(share @ (values - mean) ** 2)
@@ -364,32 +386,35 @@ def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
 
 def device_features(
     X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
-) -> tuple[DeviceFeatures, ClassMoments, DeviceColumnScale]:
+) -> tuple[DeviceFeatures, ClassMoments, ColumnScale]:
     """The data where they are and their moments."""
     return features_of_rows(
-        streamed_if_asked(X), instances, standardize=standardize, fit_intercept=fit_intercept
+        streamed_if_asked(X),
+        instances.rows,
+        instances.p_hat,
+        standardize=standardize,
+        fit_intercept=fit_intercept,
     )
 
 
 def features_of_rows(
-    X: Any, instances: Instances, *, standardize: bool, fit_intercept: bool
-) -> tuple[DeviceFeatures, ClassMoments, DeviceColumnScale]:
-    """One pass for the means, one for everything about them; instances are some rows of X."""
-    xp, d = namespace_of(X), X.shape[1]
-    rows, p_hat = instances.rows, instances.p_hat
+    X: Any, rows: IntArray, p_hat: FloatArray, *, standardize: bool, fit_intercept: bool
+) -> tuple[DeviceFeatures, ClassMoments, ColumnScale]:
+    """Of instances that are some rows of X: one pass for the means, one for everything about them."""
+    xp, d, weights = namespace_of(X), X.shape[1], p_hat.sum(axis=0)
     nothing = xp.zeros(d, dtype=xp.float64, device=X.device)
     features = DeviceFeatures(X, rows, nothing, nothing + 1.0, fit_intercept)
-    # Weights of zero times what is no number are no number either: all rows are looked at.
-    mean = weighted_sums(X, features.on_rows(instances.weights[None]), nothing)[0, :]
+    # 0 * NaN is NaN, so that rows of weight zero are checked as well.
+    mean = weighted_sums(X, features.on_rows(weights[None]), nothing)[0, :]
     if not bool(xp.all(xp.isfinite(mean))):
         assert_all_finite(getattr(X, "host", X), input_name="X")
         _refuse_sizes()
     shift = mean if standardize else nothing
     features.shift = shift
-    first, second = weighted_sums_and_squares(X, features.on_rows(p_hat), shift)
+    first, second = _sums(X, features.on_rows(p_hat), shift, with_squares=True)
     square = xp.sum(second, axis=0)
     deviation = xp.sqrt(square)
-    noise = float(8.0 * np.count_nonzero(instances.weights) * EPS) * xp.abs(shift)
+    noise = float(8.0 * np.count_nonzero(weights) * EPS) * xp.abs(shift)
     negligible = (deviation <= noise) | (deviation < TINY)
     in_range = (square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE)
     # A sum of squares that is zero may be one that has underflowed; float32 has no such numbers.
@@ -400,7 +425,7 @@ def features_of_rows(
     scale = xp.where(negligible, 1.0, deviation)
     features.factor = xp.where(negligible, 0.0, 1.0 / scale)
     moments = features._moments(p_hat, first, second)
-    return features, moments, DeviceColumnScale(shift, scale, fit_intercept)
+    return features, moments, ColumnScale(shift, scale, fit_intercept)
 
 
 def _hides_something(features: DeviceFeatures, square: Any) -> bool:

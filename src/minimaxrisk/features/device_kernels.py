@@ -1,9 +1,8 @@
-"""The kernels of ``device_kernels`` in Triton's language; both are None where Triton is not installed.
-
-One kernel for CUDA devices: sums over rows, added up in float64 while the data are read once.
+"""Kernels in Triton's language for CUDA devices: sums over rows in float64 while the data are read once.
 
 For float32 data that is as quick as a pass which multiplies in float32, since both wait for memory; so there
-is no rough pass on a device. It needs PyTorch with Triton, and rows that are contiguous.
+is no rough pass on a device. They need PyTorch with Triton, and rows that are contiguous. Without Triton the
+kernels are None.
 """
 
 from __future__ import annotations

@@ -1,57 +1,39 @@
-"""Dense features without a copy of the data: shift and scale stand beside them, as for sparse ones.
+"""Tables as dense features, with or without a float64 copy: time against memory.
 
-The data stay where and what they are: float32, float64 or whole numbers, in either order, in memory, in a
-memory map or in chunks on disk. A block at a time becomes float64, and every sum is one of float64, so that
-every answer is that of the copy. Of float32 a rough pass multiplies in float32, which takes half the time;
-engines use it as long as they are far from the optimum.
-
-``(X - 1 shift') diag(factor)`` is never written down: products are taken with X, and what the shift adds is
-subtracted. That leaves thirteen digits where means are at most a thousand deviations. Columns whose means are
-larger, or whose numbers are so large or small that squares leave the range, are held centred beside the data.
-
-Some rows of a dense matrix with a scale of their own: read where they are, not copied.
-
-With p the weights of a part, zero outside, the mean and the root mean square of its columns are those of
-``p X`` and ``p X^2``, which one pass gives for many parts. Columns of the whole are centred and at unit root
-mean square, so that hardly anything cancels; where it does, the columns of the part are looked at.
-
-Whether dense features are a float64 copy of the data or the data themselves: time against memory.
-
-``copy="auto"`` copies
-
-* tables of up to ``LARGE`` entries, whatever they are: the copy is at most half a gigabyte, and many small
-  problems can share it;
-* larger ones not at all.
-
-A pass over a table in memory takes up to twice as long as one over a copy, and a fit takes some twenty of
-them, about as long as making the copy: 1000 x 400,000 of float64 were fitted as fast without one. On disk a
-pass takes as long as the disk does; with memory to spare ``True`` may be worth it. ``True`` copies in any
-case, or says how much memory is missing; ``False`` never copies.
+``copy="auto"`` copies tables of up to ``LARGE`` entries, whatever they are: the copy is at most half a
+gigabyte, and many small problems can share it. Larger ones are not copied. A pass over a table in memory
+takes up to twice as long as one over a copy, and a fit takes some twenty of them, about as long as making the
+copy: 1000 x 400,000 of float64 were fitted as fast without one. On disk a pass takes as long as the disk
+does; with memory to spare ``True`` may be worth it. ``True`` copies in any case, or says how much memory is
+missing; ``False`` never copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.containers import LARGE, StoredArray, Table
 from minimaxrisk._utils.environment import free_memory
 from minimaxrisk.features.dense import (
-    ENOUGH_VARIANCE,
-    SMALLEST_SQUARE,
-    AveragedFeatures,
     DenseFeatures,
+    HeldColumns,
+    ImplicitFeatures,
     column_groups,
     dense_features,
-    mean_and_variance,
     rescale_in_place,
 )
-from minimaxrisk.features.matrix import ClassMoments, ColumnScale, is_negligible, within_class_moments
+from minimaxrisk.features.matrix import (
+    ENOUGH_VARIANCE,
+    SMALLEST_SQUARE,
+    ClassMoments,
+    ColumnScale,
+    is_negligible,
+    within_class_moments,
+)
 from minimaxrisk.samples.instances import Instances
 
 # Columns with a mean of more deviations than this are held beside the data; so are those whose deviation is
@@ -61,149 +43,38 @@ DEVIATIONS = {True: (1e-25, 1e25), False: (1e-100, 1e100)}
 # The share of the columns that may be held beside the data, since more of them would be a copy; and a number
 # that is never too many.
 MOST_BESIDE, FEW_BESIDE = 1 / 16, 64
+BYTES = np.dtype(np.float64).itemsize
 
 
-@dataclass(frozen=True)
-class HeldColumns:
-    """Columns of the features that are written down, centred and scaled (n x c)."""
+def features_of_table(
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str
+) -> tuple[DenseFeatures | ImplicitFeatures, ClassMoments, ColumnScale]:
+    """The scaled features of the instances, with or without a copy."""
+    n_bytes = BYTES * instances.n_instances * X.shape[1]
+    if is_copied(instances.n_instances, X.shape[1], copy):
+        _refuse_large_copy(n_bytes, "a float64 copy of X", "use copy=False, which reads X where it is")
+        return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    try:
+        return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    except TooManyHeldColumnsError as error:
+        advice = "subtract column means from X, or use columns of the same size"
+        if copy is False:
+            raise ValueError(f"copy=False is not possible: {error}; {advice}, or use copy=True.") from error
+        _refuse_large_copy(n_bytes, f"{error}, and a float64 copy of X, which they need,", advice)
+    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
 
-    indices: IntArray
-    values: FloatArray
+
+def is_copied(n_instances: int, n_columns: int, copy: bool | str) -> bool:
+    """What the parameter ``copy`` means for a dense table of this size."""
+    return copy is True or (copy == "auto" and n_instances * n_columns <= LARGE)
 
 
-def no_columns(n_instances: int) -> HeldColumns:
-    return HeldColumns(np.zeros(0, dtype=np.intp), np.zeros((n_instances, 0)))
-
-
-@dataclass
-class ImplicitFeatures:
-    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
-
-    is_sparse: ClassVar[bool] = False
-
-    data: StoredArray
-    rows: IntArray
-    shift: FloatArray
-    factor: FloatArray  # zero for columns that do not vary, and for those that are held
-    has_intercept: bool
-    held: HeldColumns
-    n_passes: int = 0
-    _instance_of_row: IntArray = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._instance_of_row = np.full(self.data.shape[0], -1, dtype=np.intp)
-        self._instance_of_row[self.rows] = np.arange(len(self.rows))
-
-    @property
-    def has_rough_passes(self) -> bool:
-        return self.data.dtype == np.float32
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.data.shape[1] + self._lead
-
-    @property
-    def _lead(self) -> int:
-        return int(self.has_intercept)
-
-    def correlate(self, block_weights: FloatArray) -> FloatArray:
-        return self._products(block_weights, np.float64)
-
-    def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
-        return self._products(block_weights, np.float32 if self.has_rough_passes else np.float64)
-
-    def _products(self, block_weights: FloatArray, dtype: Any) -> FloatArray:
-        self.n_passes += 1
-        everywhere = np.zeros((len(block_weights), self.data.shape[0]), dtype=dtype)
-        everywhere[:, self.rows] = block_weights
-        found, mass = np.zeros((len(block_weights), self.shape[1])), block_weights.sum(axis=1, keepdims=True)
-        found[:, : self._lead], inner = mass, found[:, self._lead :]
-        for rows, columns, block in self.data.blocks():
-            inner[:, columns] += everywhere[:, rows] @ block.astype(dtype, copy=False)
-            if rows.stop == self.data.shape[0]:
-                inner[:, columns] -= mass * self.shift[columns]
-                inner[:, columns] *= self.factor[columns]
-        if len(self.held.indices):
-            inner[:, self.held.indices] = block_weights @ self.held.values
-        return found
-
-    def combine(self, coefficients: FloatArray) -> FloatArray:
-        inner = coefficients[:, self._lead :]
-        used = np.flatnonzero(inner.any(axis=0))
-        self.n_passes += 2 * len(used) > self.shape[1]
-        coef = inner[:, used] * self.factor[used]
-        everywhere = np.zeros((len(coef), self.data.shape[0]))
-        for rows, places, block in self.data.blocks_of(used):
-            everywhere[:, rows] += coef[:, places] @ block.astype(np.float64, copy=False).T
-        scores = everywhere[:, self.rows] - (coef @ self.shift[used])[:, None]
-        if len(self.held.indices):
-            scores += inner[:, self.held.indices] @ self.held.values.T
-        return scores + coefficients[:, :1] if self.has_intercept else scores
-
-    def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
-        self.n_passes += 1
-        found = np.zeros((len(weights), self.shape[1]))
-        for instances, columns, block in self._blocks():
-            found[:, columns] += weights[:, instances] @ function(block)
-        return found
-
-    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        self.n_passes += 1
-        shape = (len(p_hats[0]), self.shape[1])
-        sums = [(np.zeros(shape), np.zeros(shape)) for _ in p_hats]
-        for instances, columns, block in self._blocks():
-            square = np.square(block)
-            for p_hat, (first, second) in zip(p_hats, sums, strict=True):
-                first[:, columns] += p_hat[:, instances] @ block
-                second[:, columns] += p_hat[:, instances] @ square
-        return [
-            ClassMoments(p_hat.sum(axis=1), *mean_and_variance(first, second, p_hat, self.columns))
-            for p_hat, (first, second) in zip(p_hats, sums, strict=True)
-        ]
-
-    def averaged(self, shares: sparse.csr_array) -> AveragedFeatures:
-        return AveragedFeatures(self, shares)
-
-    def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
-        values = np.ones((len(after) + len(indices), self.shape[1]), order="F")
-        values[: len(after)] = after
-        inner = values[len(after) :, self._lead :]
-        inner[:] = self.data.rows_at(self.rows[indices])
-        inner -= self.shift
-        inner *= self.factor
-        inner[:, self.held.indices] = self.held.values[indices]
-        return DenseFeatures(values)
-
-    def columns(self, indices: IntArray) -> FloatArray:
-        is_inner = indices >= self._lead
-        inner = indices[is_inner] - self._lead
-        values = np.ones((len(indices), len(self.rows)))
-        gathered = self.data.columns_at(inner).T[:, self.rows] - self.shift[inner, None]
-        gathered *= self.factor[inner, None]
-        if len(self.held.indices):
-            place = np.searchsorted(self.held.indices, inner)
-            is_held = self.held.indices[np.minimum(place, len(self.held.indices) - 1)] == inner
-            gathered[is_held] = self.held.values.T[place[is_held]]
-        values[is_inner] = gathered
-        return values.T
-
-    def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
-        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
-
-    def _blocks(self) -> Iterator[tuple[IntArray, slice, FloatArray]]:
-        """Instances, columns and the values there: float64, centred and scaled."""
-        lead, held = self._lead, self.held
-        if lead:
-            yield np.arange(len(self.rows)), slice(0, 1), np.ones((len(self.rows), 1))
-        for rows, columns, block in self.data.blocks():
-            instances, values = self._instance_of_row[rows], block
-            if (instances < 0).any():
-                instances, values = instances[instances >= 0], block[instances >= 0]
-            centred = values - self.shift[columns]
-            centred *= self.factor[columns]
-            own = slice(*np.searchsorted(held.indices, [columns.start, columns.stop]))
-            centred[:, held.indices[own] - columns.start] = held.values[instances, own]
-            yield instances, slice(columns.start + lead, columns.stop + lead), centred
+def _refuse_large_copy(n_bytes: float, what: str, advice: str) -> None:
+    free = free_memory()
+    if free is not None and n_bytes > free:
+        raise ValueError(
+            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
+        )
 
 
 class TooManyHeldColumnsError(Exception):
@@ -320,117 +191,4 @@ def _refuse_too_many(n_held: int, n_columns: int) -> None:
         raise TooManyHeldColumnsError(
             f"{n_held} of {n_columns} columns have a mean of more than {LARGEST_MEAN:g} standard deviations, "
             "or values so large or small that squares leave the range of numbers"
-        )
-
-
-# Columns that vary less on a part, beside the whole, have lost digits when the whole was scaled.
-ENOUGH_DEVIATION = 1e-3
-
-
-class DensePart(ImplicitFeatures):
-    """The features ``(X[rows] - shift) * factor``, where X is the whole matrix, which is a copy already."""
-
-    def __init__(self, whole: DenseFeatures, rows: IntArray, shift: FloatArray, factor: FloatArray) -> None:
-        values = StoredArray(whole.values, is_finite=True)
-        super().__init__(values, rows, shift, factor, has_intercept=False, held=no_columns(len(rows)))
-        self.whole = whole
-
-    def copied(self) -> DenseFeatures:
-        """The same as a matrix of its own, which is quicker to read again and again."""
-        self.n_passes += 1
-        return self.some_rows(np.arange(len(self.rows)), after=np.empty((0, self.shape[1])))
-
-
-@dataclass(frozen=True)
-class PartOfRows:
-    """Which rows of the whole a part has, and its distribution on all of them (K x N)."""
-
-    rows: IntArray
-    p_hat: FloatArray
-    columns: Callable[[IntArray], FloatArray]  # the caller's columns on the rows, as they were before scaling
-
-
-def scaled_parts(
-    whole: DenseFeatures, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
-) -> list[tuple[DensePart, ClassMoments, ColumnScale] | None]:
-    """Parts of a matrix, scaled by their own moments, which one pass gives for all of them.
-
-    None stands for a part with columns that vary so little there that the whole does not tell how.
-    """
-    first, second = whole.sums_within_classes([part.p_hat for part in parts])
-    return [
-        _scaled(whole, scale, part, sums, squares, centre=centre)
-        for part, sums, squares in zip(parts, first, second, strict=True)
-    ]
-
-
-def _scaled(
-    whole: DenseFeatures,
-    scale: ColumnScale,
-    part: PartOfRows,
-    sums: FloatArray,
-    squares: FloatArray,
-    *,
-    centre: bool,
-) -> tuple[DensePart, ClassMoments, ColumnScale] | None:
-    lead, square = scale.n_leading, squares.sum(axis=0)
-    shift = sums.sum(axis=0) if centre else np.zeros_like(square)
-    shift[:lead] = 0.0
-    variance = square - shift**2
-    doubtful = np.flatnonzero(variance < np.maximum(ENOUGH_VARIANCE * square, ENOUGH_DEVIATION**2))
-    is_empty = np.zeros(len(shift), dtype=np.bool_)
-    if len(doubtful):
-        given = part.columns(doubtful - lead)
-        is_empty[doubtful] = (given == given[0]).all(axis=0) if centre else ~given.any(axis=0)
-        doubtful = doubtful[~is_empty[doubtful]]
-    if len(doubtful):
-        block = whole.columns(doubtful)[part.rows]
-        shift[doubtful], deviation = rescale_in_place(block, part.p_hat.sum(axis=0)[part.rows], centre=centre)
-        if (deviation < ENOUGH_DEVIATION).any() or not block.any(axis=0).all():
-            return None
-        variance[doubtful] = deviation**2
-    variance[is_empty] = 1.0
-    deviation = np.sqrt(variance)
-    factor = np.where(is_empty, 0.0, 1.0 / deviation)
-    mean, spread = mean_and_variance(sums, squares, part.p_hat, whole.columns)
-    moments = ClassMoments(part.p_hat.sum(axis=1), (mean - shift) * factor, spread * factor**2)
-    own = ColumnScale(
-        scale.shift + scale.scale * shift[lead:],
-        np.where(is_empty[lead:], 1.0, scale.scale * deviation[lead:]),
-        scale.has_intercept,
-    )
-    return DensePart(whole, part.rows, shift, factor), moments, own
-
-
-BYTES = np.dtype(np.float64).itemsize
-
-
-def features_of_table(
-    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str
-) -> tuple[DenseFeatures | ImplicitFeatures, ClassMoments, ColumnScale]:
-    """The scaled features of the instances, with or without a copy."""
-    n_bytes = BYTES * instances.n_instances * X.shape[1]
-    if is_copied(instances.n_instances, X.shape[1], copy):
-        _refuse_large_copy(n_bytes, "a float64 copy of X", "use copy=False, which reads X where it is")
-        return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    try:
-        return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    except TooManyHeldColumnsError as error:
-        advice = "subtract column means from X, or use columns of the same size"
-        if copy is False:
-            raise ValueError(f"copy=False cannot be had: {error}; {advice}, or use copy=True.") from error
-        _refuse_large_copy(n_bytes, f"{error}, and a float64 copy of X, which they need,", advice)
-    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-
-
-def is_copied(n_instances: int, n_columns: int, copy: bool | str) -> bool:
-    """What the parameter ``copy`` means for a dense table of this size."""
-    return copy is True or (copy == "auto" and n_instances * n_columns <= LARGE)
-
-
-def _refuse_large_copy(n_bytes: float, what: str, advice: str) -> None:
-    free = free_memory()
-    if free is not None and n_bytes > free:
-        raise ValueError(
-            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
         )

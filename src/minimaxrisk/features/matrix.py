@@ -1,28 +1,35 @@
-"""Means and variances of the features within each class: all that either coding needs to know.
+"""What an engine may ask of the training features, the scale on which they are held, and class codings.
 
-Class codings: how a label turns the instance features Psi(x) into Phi(x, y).
+Inside, every column has unit root mean square (R* does not depend on the scale of a column, solvers and
+tolerances do), and a leading column of ones stands for the intercept where there is one.
 
-``Phi(x, y) = C[:, y] (x) Psi(x)`` with a coding matrix ``C`` of B rows and K columns.
+A coding turns the instance features Psi(x) into ``Phi(x, y) = C[:, y] (x) Psi(x)`` with a matrix ``C`` of B
+rows and K columns.
 
 * one-hot (the paper's eq. 1): ``B = K`` and ``C`` is the identity;
 * signed, two classes only: ``B = 1`` and ``C = [1, -1]``, which the paper's binary experiments use.
 
-What an engine may ask of the training features, and the scale on which they are held.
-
-Inside, every column has unit root mean square (R* does not depend on the scale of a column, solvers
-and tolerances do), and a leading column of ones stands for the intercept where there is one.
+Means and variances within each class are all that either coding needs to know of the features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+
+# Numbers held at a time where draws of weights are multiplied with the features: draws x components.
+DRAWN_ELEMENTS = 1 << 21
+# Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), and
+# within a class a variance that is not dwarfed by the squared mean.
+SMALLEST_SQUARE = 1e-200
+ENOUGH_VARIANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -114,42 +121,133 @@ def is_negligible(deviation: FloatArray, shift: FloatArray, n: int) -> BoolArray
     return (deviation <= noise) | (deviation < np.finfo(np.float64).tiny)
 
 
+Location: TypeAlias = Literal["memory", "chunks", "device"]
+
+
+@dataclass(frozen=True)
+class PartOfRows:
+    """Some of the instances of a matrix, and their distribution lifted to all of them (K x N)."""
+
+    rows: IntArray
+    p_hat: FloatArray
+    columns: Callable[[IntArray], FloatArray]  # the caller's columns on the rows, before scaling
+
+
+class SharedData(NamedTuple):
+    """The array that holds the instances of a problem."""
+
+    key: int  # equal for problems on the same array
+    n_rows: int  # what a product with one column costs: all rows of a matrix, the instances on a device
+
+
 class FeatureMatrix(Protocol):
-    """The n x d matrix Psi, known only by the operations below."""
+    """The n x d matrix Psi, known only by the operations below.
+
+    A container inherits from this class, answers what has no body here, and overrides what it does better.
+    An answer of a method that ends with ``_there`` stays where the features are, on their device for example.
+    """
 
     n_passes: int
     """How often all of the matrix was read."""
 
-    is_sparse: ClassVar[bool]
+    is_sparse: ClassVar[bool] = False
     """Whether only entries that are not zero are stored."""
+
+    location: ClassVar[Location] = "memory"
+    """Where positions relative to the moment constraints are kept: here, in chunks of dask, on a device."""
+
+    can_relabel: ClassVar[bool] = False
+    """Whether ``correlate_many`` takes the moments of many labellings faster than ``class_moments``."""
+
+    labellings_per_pass: ClassVar[int] = 1
+    """How many labellings are best posed together, even if they are solved one by one."""
 
     @property
     def has_rough_passes(self) -> bool:
-        """Whether ``correlate_roughly`` is another thing than ``correlate``."""
-        ...
+        """Whether ``correlate_roughly`` differs from ``correlate``."""
+        return False
+
+    @property
+    def has_cheap_passes(self) -> bool:
+        """Whether a pass takes less time than a search among the vertices nearby."""
+        return False
+
+    @property
+    def shared(self) -> SharedData | None:
+        """The data that problems must have in common to be solved in one batch; None if they cannot be."""
+        return None
 
     @property
     def shape(self) -> tuple[int, int]: ...
+
+    def there(self, values: FloatArray) -> Any:
+        """An array of this process, copied to where the features are."""
+        return values
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         """``V Psi``: every column's product with each row of ``V`` (B x n), in one pass (B x d)."""
         ...
 
+    def correlate_there(self, block_weights: FloatArray) -> Any:
+        return self.correlate(block_weights)
+
     def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
-        """The same with no more digits than the data have themselves, where that is quicker."""
-        ...
+        """``correlate`` with no more digits than the data have, if that is faster."""
+        return self.correlate(block_weights)
+
+    def correlate_many(self, weights: FloatArray) -> Any:
+        """``correlate_there`` for any number of rows of weights."""
+        return self.correlate_there(weights)
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         """``M Psi'``: block scores of every instance (B x n), from the non-zero columns of M (B x d)."""
         ...
 
+    def combine_some(self, columns: IntArray, coefficients: FloatArray) -> FloatArray:
+        """``combine`` for coefficients (B x c) of some columns; the others are zero."""
+        everywhere = np.zeros((len(coefficients), self.shape[1]))
+        everywhere[:, columns] = coefficients
+        return self.combine(everywhere)
+
     def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:
         """``sum_i weights_ri function(psi_ij)`` for each row of weights (R x n), in one pass (R x d)."""
         ...
 
+    def largest_deviations(
+        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
+    ) -> FloatArray:
+        """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``."""
+        maxima = np.empty(len(weights))
+        n_at_a_time = max(1, DRAWN_ELEMENTS // max(tau.size, weights.shape[2]))
+        for start in range(0, len(weights), n_at_a_time):
+            part = slice(start, start + n_at_a_time)
+            draws = self.correlate(weights[part].reshape(-1, weights.shape[2])).reshape(-1, *tau.shape)
+            draws -= sums[part, None, None] * tau
+            draws *= inverse
+            maxima[part] = np.abs(draws, out=draws).max(axis=(1, 2))
+        return maxima
+
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         """Moments within the classes of other distributions of labels (K x n each), in one pass."""
         ...
+
+    def class_moments_of(self, columns: IntArray, p_hat: FloatArray) -> ClassMoments:
+        """Accurate moments of some columns, which are gathered."""
+        return ClassMoments(p_hat.sum(axis=1), *within_class_moments(self.columns(columns), p_hat))
+
+    def has_parts(self, *, of_groups: bool) -> bool:
+        """Whether ``parts`` answers; ``of_groups`` says that the radii will ask for means of instances."""
+        return False
+
+    def parts(
+        self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
+    ) -> Sequence[tuple[FeatureMatrix, ClassMoments, ColumnScale] | None]:
+        """Parts with a scale of their own, read where the whole is; None for a part to be built anew."""
+        return [None] * len(parts)
+
+    def copied(self) -> FeatureMatrix:
+        """These features in the form that is fastest to read again and again."""
+        return self
 
     def averaged(self, shares: sparse.csr_array) -> FeatureMatrix:
         """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
@@ -165,16 +263,27 @@ class FeatureMatrix(Protocol):
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
-        ...
+        return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
 
 @dataclass(frozen=True)
 class ColumnScale:
-    """The map between the caller's columns x and the inner ones (x - shift)/scale."""
+    """The map between the caller's columns x and the inner ones (x - shift)/scale.
 
-    shift: FloatArray
-    scale: FloatArray
+    Shift and scale are where the features are; they are copied to this process when somebody asks for them.
+    """
+
+    shift_there: Any
+    scale_there: Any
     has_intercept: bool
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        return to_numpy(self.shift_there)
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        return to_numpy(self.scale_there)
 
     @property
     def n_leading(self) -> int:
@@ -182,8 +291,10 @@ class ColumnScale:
         return int(self.has_intercept)
 
     def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Shift and scale of some of the caller's columns."""
-        return self.shift[columns], self.scale[columns]
+        """Shift and scale of some of the caller's columns, copied together."""
+        xp, place = namespace_of(self.shift_there), asarray_like(self.shift_there, columns)
+        both = to_numpy(xp.stack([xp.take(each, place) for each in (self.shift_there, self.scale_there)]))
+        return both[0], both[1]
 
     def to_original(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (B x d) and intercepts (B) on the caller's columns."""

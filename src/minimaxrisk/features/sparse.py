@@ -11,7 +11,13 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.features.dense import column_groups, rescale_in_place
-from minimaxrisk.features.matrix import ClassMoments, ColumnScale, power_of_two, within_class_moments
+from minimaxrisk.features.matrix import (
+    ClassMoments,
+    ColumnScale,
+    FeatureMatrix,
+    power_of_two,
+    within_class_moments,
+)
 from minimaxrisk.samples.instances import Instances
 
 # A column whose mean is this many times its deviation is centred for good: the implicit form would lose
@@ -23,11 +29,10 @@ WORTH_GATHERING = 0.25
 
 
 @dataclass
-class SparseFeatures:
+class SparseFeatures(FeatureMatrix):
     """The matrix ``V - 1 c'`` with V sparse, behind a column of ones if there is an intercept."""
 
     is_sparse: ClassVar[bool] = True
-    has_rough_passes: ClassVar[bool] = False
 
     values: sparse.csc_array
     offset: FloatArray
@@ -43,8 +48,6 @@ class SparseFeatures:
         mass = block_weights.sum(axis=1, keepdims=True)
         inner = (self.values.T @ block_weights.T).T - mass * self.offset
         return np.hstack([mass, inner]) if self.has_intercept else inner
-
-    correlate_roughly = correlate
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         inner = coefficients[:, int(self.has_intercept) :]

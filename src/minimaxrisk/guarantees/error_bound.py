@@ -26,10 +26,17 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
-from minimaxrisk.guarantees.posed_fit import PosedFit, check_model, check_rule, is_ensemble, training_data_of
+from minimaxrisk.guarantees.posed_fit import (
+    PosedFit,
+    as_posed_fit,
+    check_model,
+    check_rule,
+    is_ensemble,
+    training_data_of,
+)
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.samples.validation import check_new_data, codes_of_groups
@@ -184,7 +191,7 @@ def error_bound(
         check_model(model)
         posed = None
     else:
-        posed = PosedFit.of(model, X, y, **data, transformer=transformer)
+        posed = as_posed_fit(model, X, y, **data, transformer=transformer)
         model, transformer = posed.model, posed.transformer
     if is_ensemble(model):
         raise ValueError(
@@ -244,7 +251,7 @@ def _best(
     if was_fitted_with_groups:
         sample = replace(sample, data=replace(plain, groups=unit))
     elif unit is not None:
-        fit = fit.without_groups()
+        fit = _without_groups(fit)
     _check_same_data(fit)
 
     left_out = _ruled_out(
@@ -303,7 +310,7 @@ def _of_holdout(
     rows, data = sample.rows, sample.data
     return holdout_bound(
         learner,
-        rows_of(fit.X, rows),
+        take_rows(fit.X, rows),
         data.classes[data.labels[rows]],
         test_size=test_size,
         groups=None if sample.unit is None else sample.unit[rows],
@@ -337,6 +344,17 @@ def _checked_new(model: Any, X_new: Any, transformer: Any) -> DataMatrix:
     if new.shape[0] < 2:
         raise ValueError(f"X_new must hold at least 2 instances, got {new.shape[0]}.")
     return new
+
+
+def _without_groups(fit: PosedFit) -> PosedFit:
+    return PosedFit(
+        fit.model,
+        fit.X,
+        fit.y,
+        sample_weight=fit.sample_weight,
+        X_unlabeled=fit.X_unlabeled,
+        transformer=fit.transformer,
+    )
 
 
 def _is_valid(fit: PosedFit) -> bool:

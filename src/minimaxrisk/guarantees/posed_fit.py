@@ -85,27 +85,6 @@ class PosedFit:
         self.sample_weight, self.X_unlabeled, self.groups = sample_weight, X_unlabeled, groups
         self.certificate: Certificate | None = None
 
-    @classmethod
-    def of(cls, model: Any, X: Any = None, y: Any = None, **more: Any) -> PosedFit:
-        """From a model and its data, or as it is where one was made before."""
-        if not isinstance(model, cls):
-            return cls(model, X, y, **more)
-        given = [name for name, value in {"X": X, "y": y, **more}.items() if value is not None]
-        if given:
-            raise ValueError(f"a PosedFit holds its data already; leave out {', '.join(given)}.")
-        return model
-
-    def without_groups(self) -> PosedFit:
-        """The same model and data, as if all samples were independent."""
-        return PosedFit(
-            self.model,
-            self.X,
-            self.y,
-            sample_weight=self.sample_weight,
-            X_unlabeled=self.X_unlabeled,
-            transformer=self.transformer,
-        )
-
     @cached_property
     def seen(self) -> Any:
         """The instances as the model saw them."""
@@ -113,13 +92,10 @@ class PosedFit:
 
     @cached_property
     def data(self) -> TrainingData:
+        """The data, checked, with the class weights of the model."""
         return training_data_of(
             self.model, self.seen, self.y, self.sample_weight, self.X_unlabeled, groups=self.groups
         )
-
-    @property
-    def has_classes_of_model(self) -> bool:
-        return np.array_equal(self.data.classes, self.model.classes_)
 
     @cached_property
     def posed_anew(self) -> PosedProblem:
@@ -135,6 +111,16 @@ class PosedFit:
         if done is not None and done.radii.factor == self.model.radius_:
             return done
         return pose_as_fitted(self.model, self.data)
+
+
+def as_posed_fit(model: Any, X: Any = None, y: Any = None, **more: Any) -> PosedFit:
+    """From a model and its data, or as it is where one was made before."""
+    if not isinstance(model, PosedFit):
+        return PosedFit(model, X, y, **more)
+    given = [name for name, value in {"X": X, "y": y, **more}.items() if value is not None]
+    if given:
+        raise ValueError(f"a PosedFit holds its data already; leave out {', '.join(given)}.")
+    return model
 
 
 class FittedRule(Protocol):

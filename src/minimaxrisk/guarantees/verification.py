@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
+    as_posed_fit,
     coverage_of,
     is_ensemble,
     linear_rule_of,
@@ -78,9 +79,9 @@ def verify(
         A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate. Of
         an ensemble it is checked that all it states follows from its members. That these have not seen the
         samples which ``in_bag_`` leaves out cannot be confirmed from the data.
-    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on. With other data the certificate is not valid.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,) or None, default=None
         Their labels.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         The weights that ``fit`` was given.
@@ -110,7 +111,7 @@ def verify(
     >>> verify(model, X[:-1], y[:-1]).valid
     False
     """
-    fit = PosedFit.of(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
     if fit.certificate is None:
         fit.certificate = _recompute(fit)
     return fit.certificate
@@ -118,7 +119,7 @@ def verify(
 
 def _recompute(fit: PosedFit) -> Certificate:
     model = fit.model
-    if not fit.has_classes_of_model:
+    if not np.array_equal(fit.data.classes, model.classes_):
         problem = f"the labels are {fit.data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
     posed = fit.posed_anew
@@ -214,7 +215,7 @@ def _recompute_ensemble(
     if not all(np.isfinite(rule.coef).all() and np.isfinite(rule.intercept).all() for rule in fitted.members):
         problems.append("the coefficients in members_ are not finite")
         return np.nan, np.nan
-    loss = 1.0 - fitted.probabilities(rows_of(data.X, posed.instances.rows))
+    loss = 1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows))
     objective = ExpectedLoss(loss, posed.problem.marginal)
     upper = _recompute_upper_of_loss(model, posed, objective, problems)
     lower = _recompute_lower(model, posed, objective, problems)

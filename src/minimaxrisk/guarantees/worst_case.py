@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.guarantees.posed_fit import (
     FittedRule,
-    PosedFit,
+    as_posed_fit,
     check_classes,
     check_rule,
     fitted_rule_of,
@@ -64,7 +64,7 @@ def worst_case(
     X_unlabeled: Any = None,
     groups: Any = None,
 ) -> WorstCase:
-    """Between what bounds does the error of a fitted rule lie, for all distributions of the uncertainty set?
+    """Between what bounds the error of a fitted rule lies, for all distributions of the uncertainty set.
 
     Two linear programs over the uncertainty set of the fit, with the rule as it is: the largest and the
     smallest error that a distribution of the set gives it.
@@ -73,9 +73,9 @@ def worst_case(
     ----------
     model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
         A fitted classifier or ensemble; or a ``PosedFit``, which has the data.
-    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
         Instances that define the uncertainty set, normally those that the model was fitted on.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,) or None, default=None
         Their labels.
     rule : {"predict", "randomized"}, default="predict"
         Whose error. ``"predict"``: the class with the largest score, which ``predict`` names unless
@@ -114,7 +114,7 @@ def worst_case(
     True
     """
     check_rule(rule)
-    fit = PosedFit.of(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
     check_classes(fit.model, fit.data)
     loss = _loss(fit.model, fit.data, fit.posed, rule)
     largest, smallest = (_largest_loss(fit.model, fit.posed, each) for each in (loss, -loss))
@@ -153,7 +153,7 @@ def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedPr
 def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
     """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return 1.0 - rule_probabilities(fitted_rule_of(model), rows_of(data.X, posed.instances.rows), rule)
+    return 1.0 - rule_probabilities(fitted_rule_of(model), take_rows(data.X, posed.instances.rows), rule)
 
 
 def _largest_loss(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:

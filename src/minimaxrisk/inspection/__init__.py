@@ -1,9 +1,8 @@
-"""Pictures of what a fit, a test or a path found, as scikit-learn style displays.
+"""Plots of what a fit, a test or a path found, in the style of scikit-learn's displays.
 
-A display holds numbers and draws them when asked: ``from_estimator`` or ``from_result`` takes them,
-``plot(ax=None)`` draws and returns the display, with the axes and the artists as attributes. Displays ask
-for attributes and not for classes, so that a model from elsewhere with the same attributes will do.
-Drawing needs the extra ``plot``.
+A display holds numbers. ``from_estimator`` or ``from_result`` collects them; ``plot(ax=None)`` draws them
+and returns the display, with the axes and the artists as attributes. Any object with the attributes that are
+drawn will do, whatever its class; one that lacks some raises a TypeError. Drawing needs the extra ``plot``.
 """
 
 from minimaxrisk.inspection.bounds import BoundPathDisplay, RadiusChoiceDisplay, WorstCaseDistributionDisplay

@@ -1,41 +1,20 @@
-"""Certified bounds over radii or over iterations, with the number of features.
-
-The loss on left-out samples over the radius, and the radius that was chosen by it.
-
-Where the adversary puts its mass.
-"""
+"""Certified bounds, the choice of a radius, and the distribution that attains the worst case."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.inspection.canvas import (
-    BLACK,
-    BLUE,
-    ORANGE,
-    PALE,
-    VERMILION,
-    add_legend,
-    check_attributes,
-    check_fitted,
-    check_limit,
-    check_number_of_names,
-    figure_and_axes,
-    finish,
-    last_step,
-    leave_room_for_legend,
-    logarithmic,
-    plot_n_features,
-)
+from minimaxrisk.inspection import canvas
+from minimaxrisk.inspection.canvas import BLACK, BLUE, ORANGE, PALE, VERMILION, Display
 
 
 @dataclass(eq=False, kw_only=True)
-class BoundPathDisplay:
+class BoundPathDisplay(Display):
     """Certified bounds on R* over radii or iterations, and the number of features on an axis of its own.
 
     Parameters
@@ -53,10 +32,8 @@ class BoundPathDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     n_features_ax_ : Axes
         The axes with the scale on the right.
     upper_line_, lower_line_, n_features_line_ : Line2D
@@ -75,7 +52,7 @@ class BoundPathDisplay:
     n_features_label: str
 
     @classmethod
-    def from_result(cls, path: Any) -> BoundPathDisplay:
+    def from_result(cls, path: Any) -> Self:
         """Bounds over the radii of a path.
 
         Parameters
@@ -88,15 +65,9 @@ class BoundPathDisplay:
         -------
         BoundPathDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``path`` lacks an attribute that is drawn.
         """
-        check_attributes(
-            "path", path, "a path of bounds over radii", ("radii", "worst_case_error", "lower", "n_features")
-        )
+        drawn = ("radii", "worst_case_error", "lower", "n_features")
+        canvas.check_attributes("path", path, "a path of bounds over radii", drawn)
         order = np.argsort(path.radii, kind="stable")
         return cls(
             x=np.asarray(path.radii, dtype=float)[order],
@@ -108,7 +79,7 @@ class BoundPathDisplay:
         )
 
     @classmethod
-    def from_estimator(cls, model: Any) -> BoundPathDisplay:
+    def from_estimator(cls, model: Any) -> Self:
         """The best bounds that each iteration of a fit had proven.
 
         Parameters
@@ -120,15 +91,8 @@ class BoundPathDisplay:
         -------
         BoundPathDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` lacks an attribute that is drawn.
         """
-        model = last_step(model)
-        check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("history_", "worst_case_error_"))
-        records = model.history_
+        records = canvas.fitted_classifier(model, ("history_", "worst_case_error_")).history_
         return cls(
             x=np.array([record["iteration"] for record in records], dtype=float),
             x_label="iteration",
@@ -138,44 +102,27 @@ class BoundPathDisplay:
             n_features_label="components of Φ that the solver works on",
         )
 
-    def plot(self, ax: Any = None) -> BoundPathDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+    def _title(self) -> str:
+        return f"Certified bounds on R* by {self.x_label.split(',')[0]}"
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax)
-        self._plot_bounds()
-        self.n_features_ax_, self.n_features_line_ = plot_n_features(
-            self.ax_, self.x, self.n_features, label=self.n_features_label
-        )
-        lines = [self.upper_line_, self.lower_line_, self.n_features_line_]
-        add_legend(self.ax_, handles=lines, loc="upper center", ncols=len(lines))
-        self.ax_.set_xlabel(self.x_label)
-        finish(self.ax_, title=f"Certified bounds on R* by {self.x_label.split(',')[0]}", grid="y")
-        return self
-
-    def _plot_bounds(self) -> None:
-        (self.upper_line_,) = self.ax_.plot(
+    def _draw(self, ax: Any) -> None:
+        (self.upper_line_,) = ax.plot(
             self.x, self.upper, color=BLUE, marker="o", markersize=4, label="upper bound"
         )
         # Without markers, so that both are seen where they meet.
-        (self.lower_line_,) = self.ax_.plot(
-            self.x, self.lower, color=ORANGE, linestyle="--", label="lower bound"
+        (self.lower_line_,) = ax.plot(self.x, self.lower, color=ORANGE, linestyle="--", label="lower bound")
+        ax.set_ylabel("worst-case error R*")
+        canvas.leave_room_for_legend(ax)
+        self.n_features_ax_, self.n_features_line_ = canvas.plot_n_features(
+            ax, self.x, self.n_features, label=self.n_features_label
         )
-        self.ax_.set_ylabel("worst-case error R*")
-        leave_room_for_legend(self.ax_)
+        lines = [self.upper_line_, self.lower_line_, self.n_features_line_]
+        canvas.add_legend(ax, handles=lines, loc="upper center", ncols=len(lines))
+        ax.set_xlabel(self.x_label)
 
 
 @dataclass(eq=False, kw_only=True)
-class RadiusChoiceDisplay:
+class RadiusChoiceDisplay(Display):
     """Mean loss over the radius with a band of one standard error, and the number of features.
 
     Parameters
@@ -193,10 +140,8 @@ class RadiusChoiceDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     n_features_ax_ : Axes
         The axes with the scale on the right.
     loss_line_, n_features_line_, radius_line_, limit_line_ : Line2D
@@ -214,7 +159,7 @@ class RadiusChoiceDisplay:
     loss_label: str
 
     @classmethod
-    def from_estimator(cls, model: Any) -> RadiusChoiceDisplay:
+    def from_estimator(cls, model: Any) -> Self:
         """From a classifier that has chosen its radius by cross-validation.
 
         Parameters
@@ -226,23 +171,13 @@ class RadiusChoiceDisplay:
         -------
         RadiusChoiceDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` lacks an attribute that is drawn.
         """
-        check_fitted(
-            "model",
-            model,
-            "a MinimaxRiskClassifierCV fitted with criterion='cross-validation'",
-            ("cv_results_", "radius_"),
-        )
+        expected = "a MinimaxRiskClassifierCV fitted with criterion='cross-validation'"
+        canvas.check_fitted("model", model, expected, ("cv_results_", "radius_"))
         results = model.cv_results_
         if "mean_loss" not in results:
             raise TypeError(
-                "model must be a MinimaxRiskClassifierCV fitted with criterion='cross-validation', got "
-                f"{type(model).__name__}, whose cv_results_ have no mean_loss."
+                f"model must be {expected}, got {type(model).__name__}, whose cv_results_ have no mean_loss."
             )
         plain = getattr(model, "scoring", None) is None
         return cls(
@@ -254,59 +189,41 @@ class RadiusChoiceDisplay:
             loss_label="error on left-out samples" if plain else "minus the score on left-out samples",
         )
 
-    def plot(self, ax: Any = None) -> RadiusChoiceDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+    def _title(self) -> str:
+        return f"{self.loss_label[0].upper()}{self.loss_label[1:]} by radius, ± one standard error"
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax)
-        logarithmic(self.ax_)
-        self._plot_loss()
-        self.n_features_ax_, self.n_features_line_ = plot_n_features(
-            self.ax_, self.radii, self.n_features, label="selected features, mean of the folds"
+    def _draw(self, ax: Any) -> None:
+        # Numbers at 1, 2 and 5 of each decade: matplotlib writes powers of ten at all ticks of an axis that
+        # spans about a decade, and they touch.
+        ax.set_xscale("log")
+        ax.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+        self._draw_loss(ax)
+        self.n_features_ax_, self.n_features_line_ = canvas.plot_n_features(
+            ax, self.radii, self.n_features, label="selected features, mean of the folds"
         )
-        self.radius_line_ = self.ax_.axvline(
+        self.radius_line_ = ax.axvline(
             self.radius, color=ORANGE, linewidth=2.0, label=f"chosen: s = {self.radius:.3g}"
         )
         handles = [self.loss_line_, self.limit_line_, self.n_features_line_, self.radius_line_]
-        add_legend(self.ax_, handles=handles, loc="upper center", ncols=2)
-        self.ax_.set_xlabel("radius s, in standard errors")
-        title = f"{self.loss_label[0].upper()}{self.loss_label[1:]} by radius, ± one standard error"
-        finish(self.ax_, title=title, grid="y")
-        return self
+        canvas.add_legend(ax, handles=handles, loc="upper center", ncols=2)
+        ax.set_xlabel("radius s, in standard errors")
 
-    def _plot_loss(self) -> None:
-        (self.loss_line_,) = self.ax_.plot(
+    def _draw_loss(self, ax: Any) -> None:
+        (self.loss_line_,) = ax.plot(
             self.radii, self.mean_loss, color=BLUE, marker="o", markersize=4, label="mean of the folds"
         )
-        self.band_ = self.ax_.fill_between(
-            self.radii,
-            self.mean_loss - self.standard_error,
-            self.mean_loss + self.standard_error,
-            color=BLUE,
-            alpha=0.2,
-            linewidth=0.0,
-        )
+        low, high = self.mean_loss - self.standard_error, self.mean_loss + self.standard_error
+        self.band_ = ax.fill_between(self.radii, low, high, color=BLUE, alpha=0.2, linewidth=0.0)
         best = int(np.flatnonzero(self.mean_loss == self.mean_loss.min())[-1])
-        self.limit_line_ = self.ax_.axhline(
-            self.mean_loss[best] + self.standard_error[best],
-            color=BLACK,
-            linestyle="--",
-            linewidth=1.0,
-            label="smallest + its standard error",
+        self.limit_line_ = ax.axhline(
+            high[best], color=BLACK, linestyle="--", linewidth=1.0, label="smallest + its standard error"
         )
-        self.ax_.set_ylabel(self.loss_label)
-        bottom, top = self.ax_.get_ylim()
+        ax.set_ylabel(self.loss_label)
+        bottom, top = ax.get_ylim()
         # Room for the legend above; an error begins at zero.
-        self.ax_.set_ylim(bottom if self.mean_loss.min() < 0.0 else 0.0, top + 0.3 * (top - bottom))
+        ax.set_ylim(bottom if self.mean_loss.min() < 0.0 else 0.0, top + 0.3 * (top - bottom))
 
 
 # Masses that differ by less than this differ by the rounding of the solver.
@@ -316,43 +233,40 @@ MOST_NUMBERS = 60
 
 
 @dataclass(eq=False, kw_only=True)
-class WorstCaseDistributionDisplay:
+class WorstCaseDistributionDisplay(Display):
     """Stacked bars: per sample the mass of the worst-case distribution on other labels and on its own.
 
-    A sample with no less mass on other labels than on its own is one whose label the adversary can make a
-    toss of a coin. With the signed coding and a free marginal the worst case fixes only the difference of the
-    two masses; what is left over is spread evenly, so that many samples share the same mass on the other
-    label.
+    A sample is ambiguous if it has no less mass on other labels than on its own. With the signed coding and a
+    free marginal the worst case fixes only the difference of the two masses. The rest is spread evenly, so
+    that many samples share the same mass on the other label.
 
     Parameters
     ----------
     samples : ndarray of int
-        Positions of the drawn samples in the training data: those with no less mass on other labels than on
-        their own come first, and among them, as among the rest, the most mass on other labels.
+        Positions of the drawn samples in the training data. Ambiguous ones come first, then those with more
+        mass on other labels.
     own_mass, other_mass : ndarray of shape (n_shown,)
         Mass on a sample's own label, and on all others.
     n_samples : int
         Number of labelled samples, drawn or not.
     n_ambiguous : int
-        How many of them have mass on other labels, and no less than on their own.
+        How many of them are ambiguous.
     total_other_mass : float
         Mass on other labels, over all labelled samples.
-    n_unlabeled : int
-        Number of instances without a label, which are not drawn.
-    unlabeled_mass : float
-        Their mass.
+    n_unlabeled, unlabeled_mass : int, float
+        Number and mass of the instances without a label, which are not drawn.
     names : list of str or None, default=None
         Names of the drawn samples, where there are any.
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     other_bars_, own_bars_ : BarContainer
         The lower and the upper part of the bars.
     """
+
+    _size: ClassVar[tuple[float, float]] = (8.0, 4.4)
 
     samples: IntArray
     own_mass: FloatArray
@@ -365,9 +279,7 @@ class WorstCaseDistributionDisplay:
     names: list[str] | None = None
 
     @classmethod
-    def from_estimator(
-        cls, model: Any, y: Any, *, max_samples: int = 40, sample_names: Any = None
-    ) -> WorstCaseDistributionDisplay:
+    def from_estimator(cls, model: Any, y: Any, *, max_samples: int = 40, sample_names: Any = None) -> Self:
         """From a fitted classifier and the labels that it was fitted on.
 
         Parameters
@@ -385,26 +297,18 @@ class WorstCaseDistributionDisplay:
         -------
         WorstCaseDistributionDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` lacks an attribute that is drawn.
-        ValueError
-            If ``y`` does not hold the labels that the model was fitted on.
         """
-        model = last_step(model)
-        check_fitted(
-            "model", model, "a fitted MinimaxRiskClassifier", ("worst_case_distribution_", "classes_")
-        )
-        distribution = np.asarray(model.worst_case_distribution_)
-        is_own = _own_labels(y, model.classes_, distribution)
+        classifier = canvas.fitted_classifier(model, ("worst_case_distribution_", "classes_"))
+        distribution = np.asarray(classifier.worst_case_distribution_)
+        is_own = _own_labels(y, classifier.classes_, distribution)
         labelled, unlabeled = distribution[: len(is_own)], distribution[len(is_own) :]
         own, other = np.where(is_own, labelled, 0.0).sum(axis=1), np.where(is_own, 0.0, labelled).sum(axis=1)
         is_ambiguous = (other > TIE) & (other >= own - TIE)
-        order = _in_doubt_first(own, other, is_ambiguous)[: check_limit("max_samples", max_samples)]
+        # Rounding of the solver must not decide the order.
+        order = np.lexsort((np.rint(own / TIE), -np.rint(other / TIE), ~is_ambiguous))
+        order = order[other[order] > TIE][: canvas.check_limit("max_samples", max_samples)]
         if sample_names is not None:
-            check_number_of_names("sample_names", sample_names, len(is_own))
+            canvas.check_number_of_names("sample_names", sample_names, len(is_own))
         return cls(
             samples=order,
             own_mass=own[order],
@@ -417,35 +321,20 @@ class WorstCaseDistributionDisplay:
             names=None if sample_names is None else [str(sample_names[i]) for i in order],
         )
 
-    def plot(self, ax: Any = None) -> WorstCaseDistributionDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, width=8.0)
+    def _draw(self, ax: Any) -> None:
         places = range(len(self.samples))
-        self.other_bars_ = self.ax_.bar(places, self.other_mass, color=VERMILION, label="on other labels")
-        self.own_bars_ = self.ax_.bar(
+        self.other_bars_ = ax.bar(places, self.other_mass, color=VERMILION, label="on other labels")
+        self.own_bars_ = ax.bar(
             places, self.own_mass, bottom=self.other_mass, color=PALE, label="on its own label"
         )
         if len(self.samples) <= MOST_NUMBERS:
             labels = [str(sample) for sample in self.samples] if self.names is None else self.names
-            self.ax_.set_xticks(places, labels=labels, rotation=90, fontsize="small")
-        self.ax_.set_xlim(-0.8, len(self.samples) - 0.2)
-        self.ax_.set_xlabel("row of the training data" if self.names is None else "sample")
-        self.ax_.set_ylabel("mass in the worst-case distribution")
-        leave_room_for_legend(self.ax_)
-        add_legend(self.ax_, loc="upper right", ncols=2)
-        finish(self.ax_, title=self._title(), grid="y")
-        return self
+            ax.set_xticks(places, labels=labels, rotation=90, fontsize="small")
+        ax.set_xlim(-0.8, len(self.samples) - 0.2)
+        ax.set_xlabel("row of the training data" if self.names is None else "sample")
+        ax.set_ylabel("mass in the worst-case distribution")
+        canvas.leave_room_for_legend(ax)
+        canvas.add_legend(ax, loc="upper right", ncols=2)
 
     def _title(self) -> str:
         lines = [
@@ -458,12 +347,6 @@ class WorstCaseDistributionDisplay:
         return "\n".join(lines)
 
 
-def _in_doubt_first(own: FloatArray, other: FloatArray, is_ambiguous: BoolArray) -> IntArray:
-    """Samples with mass on other labels: the ambiguous, the most on others, the least on their own first."""
-    order = np.lexsort((np.rint(own / TIE), -np.rint(other / TIE), ~is_ambiguous))
-    return order[other[order] > TIE]
-
-
 def _own_labels(y: Any, classes: np.ndarray, distribution: FloatArray) -> BoolArray:
     """For each sample with a label and each class, whether it is the sample's own."""
     labels = column_or_1d(y)
@@ -473,7 +356,7 @@ def _own_labels(y: Any, classes: np.ndarray, distribution: FloatArray) -> BoolAr
             f"worst_case_distribution_, which has {len(distribution)} rows; got {len(labels)} labels."
         )
     is_own = labels[:, None] == classes
-    # Samples of weight zero have no mass, and may have labels that the model has not heard of.
+    # Samples of weight zero have no mass, and may have labels that the model does not know.
     strange = ~is_own.any(axis=1) & (distribution[: len(labels)].sum(axis=1) > 0)
     if strange.any():
         first = int(np.flatnonzero(strange)[0])

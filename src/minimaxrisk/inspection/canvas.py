@@ -1,12 +1,13 @@
-"""Axes to draw on and what all displays look like; the only module that imports matplotlib, when drawing.
+"""What the displays share: their base class, colours and axes, and checks of what they are made from.
 
-What the displays are made from, checked.
+No other module imports matplotlib, and this one imports it when it draws.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -21,7 +22,7 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, VERMILION, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
 PALE, GREY, BLACK = "0.8", "0.45", "0.1"
 CLASS_COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
-# Where there are more classes than colours, those come again with the next hatch.
+# With more classes than colours, the colours are repeated with the next hatch.
 HATCHES = ("", "////", "....", "xxxx")
 
 # Inches: a row of a bar chart with its label, and the title, axis and margins around the rows.
@@ -30,17 +31,64 @@ ROW, AROUND_ROWS = 0.23, 1.3
 LEGEND_ROOM = 1.3
 
 
-def figure_and_axes(ax: Any, *, width: float = 6.4, height: float = 4.4) -> tuple[Any, Any]:
-    """The given axes and their figure, or those of a new figure of this size in inches."""
-    if ax is not None:
-        return ax.figure, ax
-    # Constrained, so that long names of features are not cut off.
-    return _pyplot().subplots(figsize=(width, height), layout="constrained")
+@dataclass(eq=False, kw_only=True)
+class Display:
+    """Numbers that can be drawn; a subclass has a title and draws its artists."""
+
+    _size: ClassVar[tuple[float, float]] = (6.4, 4.4)  # width and height in inches
+    _grid: ClassVar[str] = "y"  # the axis with grid lines
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        self
+            The display, with the axes and the artists as attributes.
+        """
+        if ax is None:
+            # Constrained, so that long names of features are not cut off.
+            self.figure_, self.ax_ = _pyplot().subplots(figsize=self._figure_size(), layout="constrained")
+        else:
+            self.figure_, self.ax_ = ax.figure, ax
+        self._draw(self.ax_)
+        self.ax_.set_title(self._title(), loc="left", fontsize="medium")  # fits over narrow axes
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        if self._grid:
+            self.ax_.grid(axis=self._grid, color="0.92")
+            self.ax_.set_axisbelow(True)
+        return self
+
+    def _figure_size(self) -> tuple[float, float]:
+        return self._size
+
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
 
-def height_of_rows(n_rows: int) -> float:
-    """Of a figure in which so many bars lie one above the other."""
-    return AROUND_ROWS + ROW * max(n_rows, 6)
+@dataclass(eq=False, kw_only=True)
+class RowsDisplay(Display):
+    """A display with a row per feature, the first one on top; its figure grows with the rows."""
+
+    _grid: ClassVar[str] = "x"
+
+    names: list[str]
+
+    def _figure_size(self) -> tuple[float, float]:
+        return self._size[0], AROUND_ROWS + ROW * max(len(self.names), 6)
+
+    def _label_rows(self, ax: Any) -> None:
+        ax.set_yticks(range(len(self.names)), labels=self.names)
+        ax.set_ylim(max(len(self.names), 1) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
 
 
 def class_style(position: int) -> dict[str, Any]:
@@ -54,26 +102,10 @@ def class_style(position: int) -> dict[str, Any]:
     }
 
 
-def label_rows(ax: Any, names: list[str]) -> None:
-    """Name the rows of horizontal bars, the first one on top."""
-    ax.set_yticks(range(len(names)), labels=names)
-    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-
-
-def finish(ax: Any, *, title: str, grid: str) -> None:
-    """A title that fits over narrow axes, a light grid behind everything, no frame on top and right."""
-    ax.set_title(title, loc="left", fontsize="medium")
-    ax.grid(axis=grid, color="0.92")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def add_legend(ax: Any, **what: Any) -> None:
+def add_legend(ax: Any, **options: Any) -> None:
     """A legend that stays readable over lines that run behind it."""
-    ax.legend(
-        fontsize="small", title_fontsize="small", alignment="left", edgecolor="none", framealpha=0.9, **what
-    )
+    style = {"fontsize": "small", "title_fontsize": "small", "alignment": "left", "edgecolor": "none"}
+    ax.legend(framealpha=0.9, **style, **options)
 
 
 def leave_room_for_legend(ax: Any) -> None:
@@ -89,28 +121,12 @@ def plot_n_features(ax: Any, x: Any, n_features: Any, *, label: str) -> tuple[An
     )
     axes.set_ylabel(label, color=GREY)
     axes.tick_params(axis="y", colors=GREY)
-    integer_ticks(axes.yaxis)
+    axes.yaxis.get_major_locator().set_params(integer=True)
     leave_room_for_legend(axes)
     axes.spines[["top", "left"]].set_visible(False)
     ax.set_zorder(axes.get_zorder() + 1)
     ax.patch.set_visible(False)
     return axes, line
-
-
-def logarithmic(ax: Any) -> None:
-    """A logarithmic axis of radii with plain numbers at 1, 2 and 5 of each decade.
-
-    matplotlib names all ticks of an axis that spans about a decade, in powers of ten, which then touch.
-    """
-    ax.set_xscale("log")
-    ax.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("")
-
-
-def integer_ticks(axis: Any) -> None:
-    """Ticks at whole numbers, for counts."""
-    axis.get_major_locator().set_params(integer=True)
 
 
 def _pyplot() -> Any:
@@ -124,15 +140,24 @@ def _pyplot() -> Any:
     return plt
 
 
+def fitted_classifier(
+    model: Any, attributes: tuple[str, ...], expected: str = "a fitted MinimaxRiskClassifier"
+) -> Any:
+    """The classifier, or the last step of a pipeline, if it is fitted and has the attributes."""
+    classifier = last_step(model)
+    check_fitted("model", classifier, expected, attributes)
+    return classifier
+
+
 def check_fitted(argument: str, estimator: Any, expected: str, attributes: tuple[str, ...]) -> None:
-    """Refuse what is not fitted, and what lacks an attribute after fit."""
+    """Refuse an estimator that is not fitted or lacks an attribute."""
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
     check_attributes(argument, estimator, expected, attributes)
 
 
 def check_attributes(argument: str, value: Any, expected: str, attributes: tuple[str, ...]) -> None:
-    """Refuse what lacks an attribute."""
+    """Refuse an object that lacks an attribute."""
     missing = [name for name in attributes if not hasattr(value, name)]
     if missing:
         raise TypeError(
@@ -142,7 +167,7 @@ def check_attributes(argument: str, value: Any, expected: str, attributes: tuple
 
 
 def check_limit(argument: str, value: Any) -> int:
-    """How many bars at most."""
+    """The largest number of bars to draw."""
     if not isinstance(value, Integral) or value < 1:
         raise ValueError(
             f"{argument} must be an integer of at least 1, how many bars to draw; got {value!r}."
@@ -165,21 +190,21 @@ def last_step(model: Any) -> Any:
 def seen_by(model: Any, X: Any) -> DataMatrix:
     """The values that the classifier saw, as an array or a CSR matrix.
 
-    From an array, a sparse matrix or a data frame, whose columns must be those of the training data; the
-    steps of a pipeline before the classifier are applied.
+    X is an array, a sparse matrix or a data frame with the columns of the training data. The steps of a
+    pipeline before the classifier are applied.
     """
     if isinstance(model, Pipeline) and len(model) > 1:
         X = model[:-1].transform(X)
     last = last_step(model)
-    # Models from elsewhere need no more than attributes.
+    # An object with the right attributes will do, and it need not be an estimator.
     return check_new_data(last, X) if hasattr(last, "fit") else check_array(X, accept_sparse="csr")
 
 
 def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
-    """Names of the columns that the classifier saw: from those given, else those known; None without any.
+    """Names of the columns that the classifier saw: those given, else those known, else None.
 
-    For a pipeline ``given`` may name its own columns, from which the steps make the names, or those of the
-    classifier.
+    For a pipeline ``given`` may name the columns of the pipeline, from which its steps make the names, or
+    those of the classifier.
     """
     last = last_step(model)
     n_features = int(last.n_features_in_)
@@ -204,13 +229,13 @@ def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
     return None if known is None else [str(name) for name in known]
 
 
-def feature_names(model: Any, columns: IntArray, given: Any = None) -> list[str]:
+def feature_names_of(model: Any, columns: IntArray, given: Any = None) -> list[str]:
     """Names of the columns: those given, else those that the model knows, else their numbers."""
     known = names_of_columns(model, given)
     return [f"column {j}" if known is None else known[j] for j in columns]
 
 
 def check_number_of_names(argument: str, names: Any, expected: int) -> None:
-    """Refuse names that are too few or too many for what they are to name."""
+    """Refuse too few or too many names."""
     if len(names) != expected:
         raise ValueError(f"{argument} must hold {expected} names, got {len(names)}.")

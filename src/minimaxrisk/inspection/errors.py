@@ -1,38 +1,21 @@
-"""The cross-validated error beside R*.
-
-The observed R* beside those of permuted labels.
-"""
+"""R* beside what else is known about errors: cross-validation, and fits to permuted labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isclose, isqrt
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.inspection.canvas import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    SKY,
-    add_legend,
-    check_attributes,
-    check_fitted,
-    figure_and_axes,
-    finish,
-    integer_ticks,
-    last_step,
-    leave_room_for_legend,
-)
+from minimaxrisk.inspection import canvas
+from minimaxrisk.inspection.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Display
 
 
 @dataclass(eq=False, kw_only=True)
-class ErrorComparisonDisplay:
+class ErrorComparisonDisplay(Display):
     """R* as a line, and cross-validated errors of the two rules: over all samples, with the spread of folds.
 
     Parameters
@@ -44,22 +27,22 @@ class ErrorComparisonDisplay:
     errors, fold_deviations : ndarray of shape (2,)
         Errors over all left-out samples, and standard deviations over the folds.
     majority_error : float
-        Share of the samples that always naming the most common class gets wrong: the error where nothing was
-        learned.
+        Error of always predicting the most common class.
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     worst_case_line_, majority_line_ : Line2D
-        R* and the error of always naming the most common class.
+        R* and the majority error.
     mean_points_ : ErrorbarContainer
         Errors and standard deviations.
     fold_points_ : list of PathCollection
         The folds, one collection per rule.
     """
+
+    _size: ClassVar[tuple[float, float]] = (6.4, 3.2)
+    _grid: ClassVar[str] = "x"
 
     worst_case_error: float
     fold_errors: FloatArray
@@ -77,7 +60,7 @@ class ErrorComparisonDisplay:
         n_folds: int = 10,
         random_state: Any = 0,
         n_jobs: int | None = None,
-    ) -> ErrorComparisonDisplay:
+    ) -> Self:
         """Cross-validate a fitted classifier on its training data.
 
         Parameters
@@ -99,18 +82,13 @@ class ErrorComparisonDisplay:
         -------
         ErrorComparisonDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` lacks an attribute that is drawn.
         """
-        _check_model(last_step(model))
+        canvas.fitted_classifier(model, ("worst_case_error_", "classes_"))  # before the work
         result = cross_validated_error(model, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
         return cls.from_result(model, result)
 
     @classmethod
-    def from_result(cls, model: Any, result: Any) -> ErrorComparisonDisplay:
+    def from_result(cls, model: Any, result: Any) -> Self:
         """From a fitted classifier and errors that were cross-validated before.
 
         Parameters
@@ -125,76 +103,40 @@ class ErrorComparisonDisplay:
         -------
         ErrorComparisonDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` or ``result`` lacks an attribute that is drawn.
         """
-        model = last_step(model)
-        _check_model(model)
-        check_attributes(
-            "result",
-            result,
-            "a CrossValidatedError",
-            ("fold_errors", "errors", "fold_deviations", "majority_error"),
-        )
+        classifier = canvas.fitted_classifier(model, ("worst_case_error_", "classes_"))
+        drawn = ("fold_errors", "errors", "fold_deviations", "majority_error")
+        canvas.check_attributes("result", result, "a CrossValidatedError", drawn)
         return cls(
-            worst_case_error=float(model.worst_case_error_),
+            worst_case_error=float(classifier.worst_case_error_),
             fold_errors=np.asarray(result.fold_errors, dtype=float),
             errors=np.asarray(result.errors, dtype=float),
             fold_deviations=np.asarray(result.fold_deviations, dtype=float),
             majority_error=float(result.majority_error),
         )
 
-    def plot(self, ax: Any = None) -> ErrorComparisonDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+    def _title(self) -> str:
+        return f"Error in {self.fold_errors.shape[1]}-fold cross-validation, and R*"
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, height=3.2)
-        self.worst_case_line_ = self.ax_.axvline(
+    def _draw(self, ax: Any) -> None:
+        self.worst_case_line_ = ax.axvline(
             self.worst_case_error, color=ORANGE, linewidth=2.5, label=f"R*: {self.worst_case_error:.3f}"
         )
-        self.majority_line_ = self.ax_.axvline(
-            self.majority_error,
-            color=GREY,
-            linestyle="--",
-            label=f"largest class: {self.majority_error:.3f}",
+        self.majority_line_ = ax.axvline(
+            self.majority_error, color=GREY, linestyle="--", label=f"largest class: {self.majority_error:.3f}"
         )
         self.fold_points_ = [
-            self.ax_.scatter(errors, np.full(len(errors), row), color=colour, alpha=0.35, linewidths=0)
+            ax.scatter(errors, np.full(len(errors), row), color=colour, alpha=0.35, linewidths=0)
             for row, (errors, colour) in enumerate(zip(self.fold_errors, (BLUE, GREEN), strict=True))
         ]
-        self.mean_points_ = self.ax_.errorbar(
-            self.errors,
-            [0, 1],
-            xerr=self.fold_deviations,
-            fmt="D",
-            color="black",
-            capsize=4,
-            label="all folds ± sd",
+        self.mean_points_ = ax.errorbar(
+            self.errors, [0, 1], xerr=self.fold_deviations, fmt="kD", capsize=4, label="all folds ± sd"
         )
-        self.ax_.set_yticks([0, 1], labels=["randomized rule", "predict"])
-        self.ax_.set_ylim(1.6, -1.1)
-        self.ax_.set_xlim(left=min(0.0, self.ax_.get_xlim()[0]))
-        self.ax_.set_xlabel("error")
-        add_legend(self.ax_, loc="upper center", ncols=3)
-        n_folds = self.fold_errors.shape[1]
-        finish(self.ax_, title=f"Error in {n_folds}-fold cross-validation, and R*", grid="x")
-        return self
-
-
-def _check_model(model: Any) -> None:
-    check_fitted("model", model, "a fitted MinimaxRiskClassifier", ("worst_case_error_", "classes_"))
+        ax.set_yticks([0, 1], labels=["randomized rule", "predict"])
+        ax.set_ylim(1.6, -1.1)
+        ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+        ax.set_xlabel("error")
+        canvas.add_legend(ax, loc="upper center", ncols=3)
 
 
 # The quantile of the noise below which a result counts as better than noise.
@@ -205,7 +147,7 @@ NARROWEST_RANGE = 0.01
 
 
 @dataclass(eq=False, kw_only=True)
-class PermutationTestDisplay:
+class PermutationTestDisplay(Display):
     """Histogram of R* under permuted labels, with the observed R* and the 5% quantile of the noise.
 
     Parameters
@@ -221,10 +163,8 @@ class PermutationTestDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     bars_ : BarContainer
         The histogram.
     statistic_line_, noise_floor_line_ : Line2D
@@ -252,7 +192,7 @@ class PermutationTestDisplay:
     noise_floor: float | None = None
 
     @classmethod
-    def from_result(cls, result: Any) -> PermutationTestDisplay:
+    def from_result(cls, result: Any) -> Self:
         """From the outcome of a permutation test.
 
         Parameters
@@ -264,18 +204,9 @@ class PermutationTestDisplay:
         -------
         PermutationTestDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``result`` lacks an attribute that is drawn.
         """
-        check_attributes(
-            "result",
-            result,
-            "a result of minimaxrisk.permutation_test",
-            ("statistic", "pvalue", "null_distribution", "noise_floor"),
-        )
+        drawn = ("statistic", "pvalue", "null_distribution", "noise_floor")
+        canvas.check_attributes("result", result, "a result of minimaxrisk.permutation_test", drawn)
         floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
             statistic=float(result.statistic),
@@ -297,47 +228,30 @@ class PermutationTestDisplay:
         counts, edges = np.histogram(self.null_distribution, bins=_bin_edges(self.null_distribution))
         return counts, edges
 
-    def plot(self, ax: Any = None) -> PermutationTestDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
+    def _title(self) -> str:
+        return f"R* of the labels against permuted ones, p = {self.pvalue:.3g}"
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax)
-        n_permutations = len(self.null_distribution)
-        _, _, self.bars_ = self.ax_.hist(
+    def _draw(self, ax: Any) -> None:
+        _, _, self.bars_ = ax.hist(
             self.null_distribution,
             bins=_bin_edges(self.null_distribution),
             color=SKY,
             edgecolor="white",
             linewidth=0.5,
-            label=f"{n_permutations} permutations of the labels",
+            label=f"{len(self.null_distribution)} permutations of the labels",
         )
         self.noise_floor_line_ = None
         if self.noise_floor is not None:
-            self.noise_floor_line_ = self.ax_.axvline(
-                self.noise_floor,
-                color=BLACK,
-                linestyle="--",
-                label=f"{LEVEL:.0%} quantile of the permutations: {self.noise_floor:.3f}",
-            )
-        self.statistic_line_ = self.ax_.axvline(
+            label = f"{LEVEL:.0%} quantile of the permutations: {self.noise_floor:.3f}"
+            self.noise_floor_line_ = ax.axvline(self.noise_floor, color=BLACK, linestyle="--", label=label)
+        self.statistic_line_ = ax.axvline(
             self.statistic, color=ORANGE, linewidth=2.5, label=f"observed labels: {self.statistic:.3f}"
         )
-        self.ax_.set_xlabel("worst-case error R*")
-        self.ax_.set_ylabel("number of permutations")
-        integer_ticks(self.ax_.yaxis)
-        leave_room_for_legend(self.ax_)
-        add_legend(self.ax_, loc="upper left")
-        finish(self.ax_, title=f"R* of the labels against permuted ones, p = {self.pvalue:.3g}", grid="y")
-        return self
+        ax.set_xlabel("worst-case error R*")
+        ax.set_ylabel("number of permutations")
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        canvas.leave_room_for_legend(ax)
+        canvas.add_legend(ax, loc="upper left")
 
 
 def _bin_edges(values: FloatArray) -> FloatArray:

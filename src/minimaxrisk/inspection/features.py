@@ -1,14 +1,9 @@
-"""The coefficients of the most important features.
-
-Values of the selected features, sample by sample.
-
-How often each feature was selected, over subsamples.
-"""
+"""The selected features: their coefficients, their values, and how often subsamples select them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -17,33 +12,22 @@ from sklearn.utils import column_or_1d
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
-from minimaxrisk.inspection.canvas import (
-    BLACK,
-    BLUE,
-    PALE,
-    add_legend,
-    check_fitted,
-    check_limit,
-    check_number_of_names,
-    class_style,
-    figure_and_axes,
-    finish,
-    height_of_rows,
-    label_rows,
-)
+from minimaxrisk.inspection.canvas import BLACK, BLUE, PALE, RowsDisplay
 from minimaxrisk.samples.validation import positions_of_labels
 
+SELECTING = "a fitted MinimaxRiskClassifier or L1SVMClassifier"
+OF_SELECTION = ("feature_importances_", "selected_features_", "classes_")
 # More classes than this, and their legend would cover bars.
 MOST_INSIDE = 4
 
 
 @dataclass(eq=False, kw_only=True)
-class SelectedFeaturesDisplay:
+class SelectedFeaturesDisplay(RowsDisplay):
     """Bars of standardised coefficients, whose total length is the importance of the feature.
 
     One row of coefficients gives one bar per feature, to the left for the first class and to the right for
-    the second. A row per class gives pieces of a bar, to the right where larger values of the feature speak
-    for the class and to the left where they speak against it.
+    the second. A row per class gives pieces of a bar, to the right where larger values of the feature favour
+    the class and to the left where they do not.
 
     Parameters
     ----------
@@ -58,23 +42,18 @@ class SelectedFeaturesDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     bars_ : list of BarContainer
         One per class, with a bar per feature.
     """
 
-    names: list[str]
     coefficients: FloatArray
     classes: list[str]
     n_selected: int
 
     @classmethod
-    def from_estimator(
-        cls, model: Any, *, max_features: int = 20, feature_names: Any = None
-    ) -> SelectedFeaturesDisplay:
+    def from_estimator(cls, model: Any, *, max_features: int = 20, feature_names: Any = None) -> Self:
         """The features with the largest ``feature_importances_`` of a fitted classifier that selects.
 
         Parameters
@@ -90,77 +69,46 @@ class SelectedFeaturesDisplay:
         -------
         SelectedFeaturesDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` lacks an attribute that is drawn.
         """
-        classifier = canvas.last_step(model)
-        check_fitted(
-            "model",
-            classifier,
-            "a fitted MinimaxRiskClassifier or L1SVMClassifier",
-            ("coef_", "feature_importances_", "selected_features_", "classes_"),
-        )
+        classifier = canvas.fitted_classifier(model, ("coef_", *OF_SELECTION), SELECTING)
         selected = canvas.by_importance(classifier)
-        shown = selected[: check_limit("max_features", max_features)]
+        shown = selected[: canvas.check_limit("max_features", max_features)]
         coef = np.asarray(classifier.coef_)[:, shown]
         importance = np.asarray(classifier.feature_importances_)[shown]
         return cls(
-            names=canvas.feature_names(model, shown, feature_names),
+            names=canvas.feature_names_of(model, shown, feature_names),
             # The importance is the sum of the absolute coefficients, times the scale of the column.
             coefficients=coef * (importance / np.abs(coef).sum(axis=0)),
             classes=[str(label) for label in classifier.classes_],
             n_selected=len(selected),
         )
 
-    def plot(self, ax: Any = None) -> SelectedFeaturesDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, height=height_of_rows(len(self.names)))
+    def _draw(self, ax: Any) -> None:
         pieces = self._pieces()
         self.bars_ = [
-            self.ax_.barh(
+            ax.barh(
                 range(len(self.names)),
                 piece,
                 left=_inner_ends(pieces, position),
                 label=label,
-                **class_style(position),
+                **canvas.class_style(position),
             )
             for position, (piece, label) in enumerate(zip(pieces, self.classes, strict=True))
         ]
-        self.ax_.use_sticky_edges = False  # or the longest bar would end in the frame
-        self.ax_.axvline(0.0, color=BLACK, linewidth=0.8)
-        label_rows(self.ax_, self.names)
-        self.ax_.set_xlabel("standardised coefficient")
+        ax.use_sticky_edges = False  # or the longest bar would end in the frame
+        ax.axvline(0.0, color=BLACK, linewidth=0.8)
+        self._label_rows(ax)
+        ax.set_xlabel("standardised coefficient")
         if self.names:
-            self._explain_colours()
-        finish(self.ax_, title=self._title(), grid="x")
-        return self
+            title = "larger values favour" if len(self.coefficients) == 1 else "right: for, left: against"
+            outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+            canvas.add_legend(ax, title=title, **(outside if len(self.classes) > MOST_INSIDE else {}))
 
     def _pieces(self) -> FloatArray:
         """A row per class; a single row is split by its sign, which tells the class."""
         if len(self.coefficients) > 1:
             return self.coefficients
         return np.vstack([np.minimum(self.coefficients, 0.0), np.maximum(self.coefficients, 0.0)])
-
-    def _explain_colours(self) -> None:
-        title = "larger values speak for" if len(self.coefficients) == 1 else "right: for, left: against"
-        if len(self.classes) > MOST_INSIDE:
-            add_legend(self.ax_, title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        else:
-            add_legend(self.ax_, title=title)
 
     def _title(self) -> str:
         if len(self.names) == self.n_selected:
@@ -181,7 +129,7 @@ COLOUR_END = 2.5
 
 
 @dataclass(eq=False, kw_only=True)
-class SelectedValuesDisplay:
+class SelectedValuesDisplay(RowsDisplay):
     """Heat map of standardised values: a row per feature, a column per sample, samples ordered by class.
 
     Parameters
@@ -205,17 +153,17 @@ class SelectedValuesDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     image_ : AxesImage
         The heat map.
     border_lines_ : list of Line2D
         The lines between classes.
     """
 
-    names: list[str]
+    _size: ClassVar[tuple[float, float]] = (8.0, 4.4)
+    _grid: ClassVar[str] = ""
+
     columns: IntArray
     samples: IntArray
     sample_names: list[str]
@@ -236,7 +184,7 @@ class SelectedValuesDisplay:
         max_samples: int = 200,
         feature_names: Any = None,
         sample_names: Any = None,
-    ) -> SelectedValuesDisplay:
+    ) -> Self:
         """From a fitted classifier that selects, and its training data.
 
         Parameters
@@ -261,30 +209,19 @@ class SelectedValuesDisplay:
         -------
         SelectedValuesDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``model`` lacks an attribute that is drawn.
-        ValueError
-            If ``y`` holds a label that the model has not learned.
         """
-        classifier = canvas.last_step(model)
-        check_fitted(
-            "model",
-            classifier,
-            "a fitted MinimaxRiskClassifier or L1SVMClassifier",
-            ("feature_importances_", "selected_features_", "classes_"),
-        )
+        classifier = canvas.fitted_classifier(model, OF_SELECTION, SELECTING)
         labels = column_or_1d(y)
         if sample_names is not None:
-            check_number_of_names("sample_names", sample_names, len(labels))
+            canvas.check_number_of_names("sample_names", sample_names, len(labels))
         selected = canvas.by_importance(classifier)
-        columns = selected[: check_limit("max_features", max_features)]
+        columns = selected[: canvas.check_limit("max_features", max_features)]
         codes = positions_of_labels(labels, classifier.classes_)
-        drawn = _evenly(np.argsort(codes, kind="stable"), check_limit("max_samples", max_samples))
+        drawn, limit = np.argsort(codes, kind="stable"), canvas.check_limit("max_samples", max_samples)
+        if len(drawn) > limit:
+            drawn = drawn[np.linspace(0, len(drawn) - 1, limit).round().astype(np.intp)]
         return cls(
-            names=canvas.feature_names(model, columns, feature_names),
+            names=canvas.feature_names_of(model, columns, feature_names),
             columns=columns,
             samples=drawn,
             sample_names=[f"row {i}" if sample_names is None else str(sample_names[i]) for i in drawn],
@@ -295,21 +232,8 @@ class SelectedValuesDisplay:
             n_samples=len(labels),
         )
 
-    def plot(self, ax: Any = None) -> SelectedValuesDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, width=8.0, height=height_of_rows(len(self.names)))
-        self.image_ = self.ax_.imshow(
+    def _draw(self, ax: Any) -> None:
+        self.image_ = ax.imshow(
             self.values,
             aspect="auto",
             # Without features there is no height, and matplotlib wants one.
@@ -320,18 +244,14 @@ class SelectedValuesDisplay:
             interpolation="nearest",
         )
         borders = np.flatnonzero(np.diff(self.labels)) + 0.5
-        self.border_lines_ = [self.ax_.axvline(border, color=BLACK, linewidth=1.0) for border in borders]
-        self.ax_.set_yticks(range(len(self.names)), labels=self.names)
-        self.ax_.tick_params(axis="both", length=0)
+        self.border_lines_ = [ax.axvline(border, color=BLACK, linewidth=1.0) for border in borders]
+        ax.set_yticks(range(len(self.names)), labels=self.names)
+        ax.tick_params(axis="both", length=0)
         present = np.unique(self.labels)
         middles = [float(np.flatnonzero(self.labels == k).mean()) for k in present]
-        self.ax_.set_xticks(middles, labels=[self.classes[k] for k in present])
-        self.ax_.spines[:].set_visible(False)
-        self.figure_.colorbar(
-            self.image_, ax=self.ax_, label="standard deviations from the mean", extend="both"
-        )
-        self.ax_.set_title(self._title(), loc="left", fontsize="medium")
-        return self
+        ax.set_xticks(middles, labels=[self.classes[k] for k in present])
+        ax.spines[:].set_visible(False)
+        self.figure_.colorbar(self.image_, ax=ax, label="standard deviations from the mean", extend="both")
 
     def _title(self) -> str:
         features = f"{self.n_selected} selected features"
@@ -343,13 +263,6 @@ class SelectedValuesDisplay:
         return f"{features}, {samples}"
 
 
-def _evenly(order: IntArray, limit: int) -> IntArray:
-    """So many of them, evenly spaced."""
-    if len(order) <= limit:
-        return order
-    return order[np.linspace(0, len(order) - 1, limit).round().astype(np.intp)]
-
-
 def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
     """The columns as rows, centred and scaled over all samples."""
     chosen = X[:, columns]
@@ -359,7 +272,7 @@ def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
 
 
 @dataclass(eq=False, kw_only=True)
-class StabilityDisplay:
+class StabilityDisplay(RowsDisplay):
     """Bars of the largest selection frequencies, with the threshold and the bounds on false selections.
 
     Parameters
@@ -379,17 +292,14 @@ class StabilityDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
+    ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    figure_ : Figure
-        The figure of ``ax_``.
     bars_ : BarContainer
         A bar per feature.
     threshold_line_ : Line2D
         The threshold.
     """
 
-    names: list[str]
     frequencies: FloatArray
     threshold: float
     n_features: int
@@ -398,9 +308,7 @@ class StabilityDisplay:
     shah_samworth: float
 
     @classmethod
-    def from_estimator(
-        cls, selector: Any, *, max_features: int = 30, feature_names: Any = None
-    ) -> StabilityDisplay:
+    def from_estimator(cls, selector: Any, *, max_features: int = 30, feature_names: Any = None) -> Self:
         """The features that a stability selection has ever selected.
 
         Parameters
@@ -416,55 +324,30 @@ class StabilityDisplay:
         -------
         StabilityDisplay
             Ready to ``plot``.
-
-        Raises
-        ------
-        TypeError
-            If ``selector`` lacks an attribute that is drawn.
-        ValueError
-            If ``feature_names`` are not as many as columns.
         """
-        check_fitted(
-            "selector",
-            selector,
-            "a MinimaxRiskSelector fitted with stability=True",
-            ("selection_frequencies_", "n_features_in_", "false_selection_bounds_"),
-        )
+        drawn = ("selection_frequencies_", "n_features_in_", "false_selection_bounds_")
+        canvas.check_fitted("selector", selector, "a MinimaxRiskSelector fitted with stability=True", drawn)
+        bounds = selector.false_selection_bounds_
         frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
-        shown = np.argsort(-frequencies, kind="stable")[: check_limit("max_features", max_features)]
+        shown = np.argsort(-frequencies, kind="stable")[: canvas.check_limit("max_features", max_features)]
         shown = shown[frequencies[shown] > 0]
         return cls(
-            names=canvas.feature_names(selector, shown, feature_names),
+            names=canvas.feature_names_of(selector, shown, feature_names),
             frequencies=frequencies[shown],
-            threshold=float(selector.false_selection_bounds_.threshold),
+            threshold=float(bounds.threshold),
             n_features=int(selector.n_features_in_),
-            n_selected=int((frequencies >= selector.false_selection_bounds_.threshold).sum()),
-            meinshausen_buhlmann=float(selector.false_selection_bounds_.meinshausen_buhlmann),
-            shah_samworth=float(selector.false_selection_bounds_.shah_samworth),
+            n_selected=int((frequencies >= bounds.threshold).sum()),
+            meinshausen_buhlmann=float(bounds.meinshausen_buhlmann),
+            shah_samworth=float(bounds.shah_samworth),
         )
 
-    def plot(self, ax: Any = None) -> StabilityDisplay:
-        """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-
-        Returns
-        -------
-        self
-            The display, with the axes and the artists as attributes.
-        """
-        self.figure_, self.ax_ = figure_and_axes(ax, height=height_of_rows(len(self.names)))
+    def _draw(self, ax: Any) -> None:
         colours = np.where(self.frequencies >= self.threshold, BLUE, PALE)
-        self.bars_ = self.ax_.barh(range(len(self.names)), self.frequencies, color=colours)
-        self.threshold_line_ = self.ax_.axvline(self.threshold, color=BLACK, linestyle="--")
-        label_rows(self.ax_, self.names)
-        self.ax_.set_xlim(0.0, 1.0)
-        self.ax_.set_xlabel(f"selection frequency (dashed: threshold {self.threshold:g})")
-        finish(self.ax_, title=self._title(), grid="x")
-        return self
+        self.bars_ = ax.barh(range(len(self.names)), self.frequencies, color=colours)
+        self.threshold_line_ = ax.axvline(self.threshold, color=BLACK, linestyle="--")
+        self._label_rows(ax)
+        ax.set_xlim(0.0, 1.0)
+        ax.set_xlabel(f"selection frequency (dashed: threshold {self.threshold:g})")
 
     def _title(self) -> str:
         return (

@@ -1,27 +1,28 @@
-"""How the adversary may lay mass over the instances: anywhere, or as it lies in the sample.
-
-* ``FreeMarginal``: any distribution on labels x instances, as in the paper.
-* ``KnownMarginal``: the mass of every instance stays what it is, ``sum_y w_yi = p_i``, and labels alone
-  change. The set is smaller, so R* can only be smaller (Mazuelas, Romero and Grünwald, "Minimax Risk
-  Classifiers with 0-1 Loss", Journal of Machine Learning Research 24, 2023).
-
-What the adversary maximises over the uncertainty set.
+"""What the adversary maximises over the uncertainty set, and how it may lay mass over the instances.
 
 Each objective is a concave function of masses w on labels x instances, on a domain of its own (for the
 minimax risk the distributions), together with its conjugate ``max over the domain of value(w) + sum w_yi
 s_yi``. With the two, weak duality gives for every mu the bound ``-tau'mu + lambda'|mu| + conjugate(scores
 of mu)`` on the maximum.
 
-The L1 support vector machine in the form of the minimax problem, so that the same engines solve it.
+* ``BayesError``: the minimax risk.
+* ``ExpectedLoss``: the largest loss of a fixed rule.
+* ``HingeLoss``: the L1 support vector machine in the form of the minimax problem, so that the same engines
+  solve it,
 
-    min over beta, b of  sum_yi mass_yi (1 - margin_yi)_+ + sum_j lambda_j |beta_j|
+      min over beta, b of  sum_yi mass_yi (1 - margin_yi)_+ + sum_j lambda_j |beta_j|
 
-Its dual is a program over masses on labels x instances, like that of the minimax risk:
+  Its dual is a program over masses on labels x instances, like that of the minimax risk:
 
-    max sum w   s.t.  0 <= w <= mass,  |(C w) Psi| <= lambda,  and sum C w = 0 for the intercept
+      max sum w   s.t.  0 <= w <= mass,  |(C w) Psi| <= lambda,  and sum C w = 0 for the intercept
 
-The centre of its set is w = 0. The multipliers of the moment constraints are beta: with the signed coding
-C = [1, -1] class 1 is where ``Psi'mu + b`` is positive, and the margins are ``-(s_y + C_y b)``.
+  The centre of its set is w = 0. The multipliers of the moment constraints are beta: with the signed coding
+  C = [1, -1] class 1 is where ``Psi'mu + b`` is positive, and the margins are ``-(s_y + C_y b)``.
+
+The first two have a marginal. ``FreeMarginal`` allows any distribution on labels x instances, as in the
+paper. With ``KnownMarginal`` the mass of every instance stays what it is, ``sum_y w_yi = p_i``, and labels
+alone change. That set is smaller, so R* can only be smaller (Mazuelas, Romero and Grünwald, "Minimax Risk
+Classifiers with 0-1 Loss", Journal of Machine Learning Research 24, 2023).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from minimaxrisk.problem.rule import instance_thresholds
 
 
 class Marginal(Protocol):
-    """The masses of instances that are allowed, and what follows from them."""
+    """The masses of instances that are allowed."""
 
     is_known: ClassVar[bool]
 
@@ -49,7 +50,7 @@ class Marginal(Protocol):
         ...
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
-        """Non-negative, and of the masses allowed; mass left over carries all labels alike (K x n)."""
+        """w made non-negative, with masses that are allowed; missing mass is shared alike by all labels."""
         ...
 
 
@@ -105,7 +106,7 @@ class Objective(Protocol):
     def conjugate(self, scores: FloatArray) -> float: ...
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
-        """What a solver returned, cleared of rounding: a point of the domain."""
+        """A point of the domain near w, which a solver returned with rounding errors."""
         ...
 
 

@@ -22,13 +22,24 @@ its value bounds the maximum from below.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import singledispatch
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, stays_where_it_is
+from minimaxrisk._utils.arrays import (
+    DataMatrix,
+    FloatArray,
+    IntArray,
+    asarray_like,
+    is_foreign,
+    namespace_of,
+    stays_where_it_is,
+    to_numpy,
+)
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk.features.chunked import dask_features
@@ -39,7 +50,7 @@ from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.samples.instances import Instances
-from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample
+from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample, signed_moments
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, Radii, RadiusRule
 
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
@@ -51,20 +62,31 @@ ROUNDING_FRACTION = 1e-6
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything an engine or a certificate may know about the data."""
+    """Everything an engine or a certificate may know about the data.
+
+    The vectors of the moments are where the features are, on a device for example, and so are reductions over
+    them. An engine that knows NumPy alone asks for ``tau`` and ``lam``, which copies them once.
+    """
 
     features: FeatureMatrix
     coding: Coding
     centre: FloatArray  # K x n, with moments tau exactly: the empirical distribution
-    tau: FloatArray  # B x d
-    lam: FloatArray  # B x d
+    tau_there: Any  # B x d
+    lam_there: Any  # B x d
     scale: ColumnScale
     marginal: Marginal = FREE
 
-    @property
-    def iterations_are_cheap(self) -> bool:
-        """Whether a pass over the features takes less time than a search among the vertices nearby."""
-        return False
+    @cached_property
+    def tau(self) -> FloatArray:
+        return to_numpy(self.tau_there)
+
+    @cached_property
+    def lam(self) -> FloatArray:
+        return to_numpy(self.lam_there)
+
+    def with_radii(self, lam: FloatArray) -> Problem:
+        """The same problem with other radii."""
+        return replace(self, lam_there=asarray_like(self.tau_there, lam))
 
     @property
     def objective(self) -> BayesError:
@@ -87,7 +109,7 @@ class Problem:
 
     @property
     def smallest_radius(self) -> float:
-        return float(self.lam.min())
+        return float(namespace_of(self.lam_there).min(self.lam_there))
 
     def moments_of(self, distribution: FloatArray) -> FloatArray:
         """E_w Phi(x, y) for a distribution on labels x instances: one pass over the features (B x d)."""
@@ -99,34 +121,58 @@ class Problem:
 
     def penalty_of(self, mu: FloatArray) -> float:
         """``lambda'|mu| - tau'mu``."""
+        if is_foreign(self.lam_there):
+            components = np.flatnonzero(mu)
+            return self._penalty_of_some(components, mu.ravel()[components])
         return float(np.sum(self.lam * np.abs(mu)) - np.sum(self.tau * mu))
+
+    def _penalty_of_some(self, components: IntArray, values: FloatArray) -> float:
+        """From the entries of lambda and tau that count."""
+        lam, tau = self.at(components, self.lam_there, self.tau_there)
+        return float(lam @ np.abs(values) - tau @ values)
 
     def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
+        if is_foreign(self.lam_there):
+            n_blocks, d = self.shape
+            columns, place = np.unique(components % d, return_inverse=True)
+            coefficients = np.zeros((n_blocks, len(columns)))
+            coefficients[components // d, place] = values
+            scores = self.coding.scores(self.features.combine_some(columns, coefficients))
+            return self._penalty_of_some(components, values), scores
         mu = np.zeros(self.n_components)
         mu[components] = values
         mu = mu.reshape(self.shape)
         return self.penalty_of(mu), self.scores_of(mu)
+
+    def at(self, components: IntArray, *vectors: Any) -> FloatArray:
+        """Entries of vectors where the features are (B x d or their length), copied together."""
+        xp, place = namespace_of(vectors[0]), asarray_like(vectors[0], components)
+        return to_numpy(xp.stack([xp.take(xp.reshape(vector, (-1,)), place) for vector in vectors]))
 
     def share_inside(self, distribution: FloatArray, moments: FloatArray | float | None = None) -> float:
         """The largest share that a distribution may have in a mixture with the centre inside the set.
 
         One pass over the features, unless the moments of the distribution are given.
         """
+        tau, lam = self.tau_there, self.lam_there
         if moments is None:
-            moments = self.moments_of(distribution)
-        deviation = np.abs(moments - self.tau)
-        slack = np.where(self.lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * self.lam)
-        outside = deviation > self.lam + slack
-        return float(np.min(self.lam[outside] / deviation[outside], initial=1.0))
-
-    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """The same for coefficients that are zero but for some components."""
-        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
+            moments = self.features.correlate_there(self.coding.encode(distribution))
+        else:
+            moments = asarray_like(tau, np.asarray(moments))
+        xp = namespace_of(lam)
+        deviation = xp.abs(moments - tau)
+        slack = xp.where(lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * lam)
+        outside = deviation > lam + slack
+        return float(xp.min(xp.where(outside, lam, 1.0) / xp.where(outside, deviation, 1.0)))
 
     def threshold_of(self, mu: FloatArray) -> float:
         """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
         return self.marginal.largest_mean(instance_thresholds(self.scores_of(mu)))
+
+    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
+        """phi of coefficients that are zero but for some components."""
+        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
 
 
 def build_features(
@@ -144,7 +190,6 @@ def build_features(
     )
 
 
-@singledispatch
 def build_problem(
     features: FeatureMatrix,
     moments: ClassMoments,
@@ -158,26 +203,47 @@ def build_problem(
     """Estimate the moments of Phi and set the confidence radii."""
     tau = mean_of_phi(moments, coding)
     sample = moment_sample(features, instances.units, coding=coding, scale=scale, moments=moments, tau=tau)
-    is_empty = np.logical_not(moments.mean.any(axis=0) | moments.variance.any(axis=0))
+    is_zero = (moments.mean == 0.0) & (moments.variance == 0.0)
+    is_empty = namespace_of(is_zero).all(is_zero, axis=0)
     marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
     return problem_with_radii(features, instances, sample, is_empty, rule=rule, marginal=marginal)
+
+
+def relabelled_signed(
+    old: Problem, mass: FloatArray, instances: Sequence[Instances], rule: RadiusRule
+) -> list[tuple[Problem, Radii]]:
+    """Problems with other labels of instances with the same mass, in two passes for all.
+
+    Moments per class are taken only if the rule asks for them; see ``signed_moments``.
+    """
+    taus, sigmas = signed_moments(old.features, mass, [each.p_hat for each in instances], old.coding)
+    is_empty, posed = (taus == 0.0) & (sigmas == 0.0), []
+    for i, each in enumerate(instances):
+        tau, sigma = taus[i, :, :], sigmas[i, :, :]
+        sample = MomentSample(old.features, each.units, old.coding, old.scale, tau, sigma)
+        posed.append(
+            problem_with_radii(
+                old.features, each, sample, is_empty[i, :, :], rule=rule, marginal=old.marginal
+            )
+        )
+    return posed
 
 
 def problem_with_radii(
     features: FeatureMatrix,
     instances: Instances,
     sample: MomentSample,
-    is_empty: BoolArray,
+    is_empty: Any,
     *,
     rule: RadiusRule,
     marginal: Marginal,
 ) -> tuple[Problem, Radii]:
     """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
-    radii = rule.radii(sample)
-    lam = radii.lam.copy()
-    # A column of zeros constrains nothing; any radius will do, and this one is not taken for a tight one.
-    lam[:, is_empty] = 1.0
-    return Problem(features, sample.coding, instances.p_hat, sample.tau, lam, sample.scale, marginal), radii
+    radii, tau = rule.radii(sample), sample.tau_there
+    lam = asarray_like(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
+    # A column of zeros constrains nothing. This radius is not mistaken for a tight one.
+    lam = namespace_of(tau).where(is_empty, 1.0, lam)
+    return Problem(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal), radii
 
 
 def upper_bound(

@@ -1,16 +1,13 @@
-"""From scores to decisions: the threshold phi, the randomized rule h(y|x) and the deterministic one.
+"""From scores to decisions: the threshold phi, the randomized rule h(y|x), and rules on the caller's columns.
 
-Scores come with one row per class and one column per instance (K x n).
+Scores have one row per class and one column per instance (K x n).
 
-Coefficients on the caller's columns, in scikit-learn's orientation, and what they say about new data.
+``LinearRule`` has coefficients in scikit-learn's orientation. The signed coding gives class 0 the plus sign;
+scikit-learn wants positive decisions to mean class 1. So one row of coefficients is minus mu, and one row per
+class is mu itself.
 
-The signed coding gives class 0 the plus sign; scikit-learn wants positive decisions to mean class 1.
-So one row of coefficients is minus mu, and one row per class is mu itself.
-
-The average of randomized rules: with probability 1/B each, one of B rules decides.
-
-Its expected loss is linear in each of the rules, so that its largest over any set of distributions is at most
-the average of theirs: the largest of a sum is at most the sum of the largest.
+``AverageRule`` lets one of B randomized rules decide, with probability 1/B each. Its expected loss is linear
+in each of the rules, so that its largest over any set of distributions is at most the average of theirs.
 """
 
 from __future__ import annotations

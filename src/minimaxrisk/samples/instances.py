@@ -1,9 +1,9 @@
 """From rows of a table to distinct instances and the empirical distribution on them.
 
-A row repeated and a row of weight 2 describe the same data, and they must give the same model even
-where the optimum is not unique. So rows of weight zero are left out, equal rows become one instance,
-and instances are put into an order that depends on their values alone. Merging changes nothing in
-the optimum: splitting an instance's worst-case mass between copies keeps every moment and the error.
+A repeated row and a row of weight 2 describe the same data, and they must give the same model even if the
+optimum is not unique. So rows of weight zero are left out, equal rows become one instance, and instances are
+sorted by their values. Merging does not change the optimum: splitting the worst-case mass of an instance
+between copies keeps every moment and the error.
 
 Instances without a label have no mass in the empirical distribution; the adversary may put some there.
 """
@@ -32,7 +32,7 @@ class Instances:
     share_of_row: FloatArray  # weight of the row over the weight of its instance
     p_hat: FloatArray
     total_weight: float
-    units: Units  # what the radii call samples
+    units: Units  # the independent samples that the radii count
 
     @property
     def n_instances(self) -> int:
@@ -44,9 +44,9 @@ class Instances:
         return self.p_hat.sum(axis=0)
 
     def of_part(self, part: TrainingData, rows: IntArray) -> tuple[Instances, IntArray]:
-        """Instances of some of the rows, all of positive weight, and which of these instances they are.
+        """Instances of some rows, all of positive weight, and their positions among these instances.
 
-        They are in the same order as if the rows were all; ``part`` needs no X.
+        They keep their order; ``part`` needs no X.
         """
         present, codes = np.unique(self.instance_of_row[rows], return_inverse=True)
         return _merged(part, np.arange(len(rows)), codes), present
@@ -74,18 +74,18 @@ class Instances:
 def distinct_instances(data: TrainingData) -> Instances:
     """Merge equal rows and order the instances canonically.
 
-    Rows of weight zero take no part but for the last ``n_unlabeled``, which are instances without a label.
+    Rows of weight zero are left out, except the last ``n_unlabeled``, which are instances without a label.
     """
     X, weights = data.X, data.weights
-    takes_part = weights > 0
-    takes_part[len(weights) - data.n_unlabeled :] = True
-    kept = np.flatnonzero(takes_part)
+    is_kept = weights > 0
+    is_kept[len(weights) - data.n_unlabeled :] = True
+    kept = np.flatnonzero(is_kept)
     codes = _sparse_row_codes(X, kept) if sparse.issparse(X) else _dense_row_codes(X, kept)
     return _merged(data, kept, codes)
 
 
 def _merged(data: TrainingData, kept: IntArray, codes: IntArray) -> Instances:
-    """The instances of the rows ``kept``, of which those with the same code are equal."""
+    """The instances of the rows ``kept``; rows with the same code are equal."""
     weights, n_instances = data.weights, int(codes.max()) + 1
     rows = np.empty(n_instances, dtype=np.intp)
     rows[codes[::-1]] = kept[::-1]  # the first row of each group stays
@@ -93,10 +93,9 @@ def _merged(data: TrainingData, kept: IntArray, codes: IntArray) -> Instances:
     instance_of_row[kept] = codes
 
     p_hat, units = _distribution(data, instance_of_row, n_instances)
-    # Copies of an instance that has no weight at all share alike.
+    # Copies of an instance without any weight have equal shares.
     row_weight, instance_weight = weights[kept], np.bincount(codes, weights[kept], minlength=n_instances)
-    alike = (instance_weight == 0.0)[codes]
-    row_weight = np.where(alike, 1.0, row_weight)
+    row_weight = np.where((instance_weight == 0.0)[codes], 1.0, row_weight)
     instance_weight = np.where(instance_weight == 0.0, np.bincount(codes), instance_weight)
     share = np.zeros(len(weights))
     share[kept] = row_weight / instance_weight[codes]
@@ -104,7 +103,7 @@ def _merged(data: TrainingData, kept: IntArray, codes: IntArray) -> Instances:
 
 
 def _distribution(data: TrainingData, place: IntArray, n_instances: int) -> tuple[FloatArray, Units]:
-    """The empirical distribution on labels x instances, and the units that it is made of."""
+    """The empirical distribution on labels x instances, and its independent units."""
     labels, weights, shape = data.labels, data.weights, (len(data.classes), n_instances)
     p_hat = mass_of(labels, weights, place, *shape)
     p_hat /= weights.sum()
@@ -116,8 +115,7 @@ def _distribution(data: TrainingData, place: IntArray, n_instances: int) -> tupl
 def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
     """Rank of each kept row among the distinct ones, comparing bytes.
 
-    A few columns usually tell all rows apart; more are read, and only of rows that are still tied, while ties
-    remain.
+    All rows usually differ in the first few columns. More columns are read only of rows that are still tied.
     """
     codes, tied = np.zeros(len(kept), dtype=np.intp), np.arange(len(kept))
     start, width = 0, 1
@@ -125,7 +123,7 @@ def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
         stop = min(start + max(1, min(width, MOST_COMPARED // len(tied))), X.shape[1])
         ranks = _ranks(_bytes_at(X, kept[tied], start, stop), codes[tied])
         if len(tied) < len(kept):
-            # The rank among the tied ones breaks ties; a row that is alone has its place already.
+            # The rank among the tied rows breaks ties; the others keep their rank.
             within = np.zeros(len(kept), dtype=np.intp)
             within[tied] = ranks
             ranks = _ranks(within[:, None], codes)
@@ -136,15 +134,15 @@ def _dense_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
 
 
 def _bytes_at(X: DataMatrix, rows: IntArray, start: int, stop: int) -> np.ndarray:
-    """Whole numbers in the order of the bytes of the float64 at some rows and columns."""
+    """Some rows and columns as float64, viewed as integers in the order of their bytes."""
     found = to_numpy(X[:, start:stop])[rows] if is_foreign(X) else X[rows, start:stop]
-    # Adding 0.0 makes one value of -0.0 and 0.0.
+    # Adding 0.0 turns -0.0 into 0.0.
     values = np.asarray(found, dtype=np.float64) + 0.0
     return values.view(">u8").astype(np.uint64)
 
 
 def _ranks(keys: np.ndarray, codes: IntArray) -> IntArray:
-    """Ranks of rows by code, and then by their keys, column by column."""
+    """Ranks of rows by code, then by the columns of their keys."""
     order = np.lexsort((*keys.T[::-1], codes) if codes.any() else keys.T[::-1])
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = codes[order[1:]] != codes[order[:-1]]

@@ -1,22 +1,19 @@
-"""The independent samples: what the radii count, draw multipliers for, and take standard deviations of.
+"""Independent units, on which the radii and random parts of the samples are based.
 
-Mostly that is the rows. Rows of one group (measurements of one patient) are not independent: there the groups
-are the units, each with the mean of its rows and the sum of their weights. With p_u the share of unit u of
-all weight, and Z_u the mean of its Phi(x, y),
+A unit is a row, or with groups (measurements of one patient) a group, with the mean of its rows and the sum
+of their weights. With p_u the share of unit u in all weight, and Z_u the mean of its Phi(x, y),
 
-    tau = sum_u p_u Z_u,    Var tau = sum_u p_u^2 Var Z_u,
+    tau = sum_u p_u Z_u,    Var tau = sum_u p_u^2 Var Z_u.
 
-the second of which ``sum_u p_u^2 (Z_u - tau)^2`` estimates, whatever the weights and the sizes of groups have
-to do with Z. With ``noise_u = p_u^2 / sum p^2`` and ``n = 1 / sum p^2`` that is ``sigma^2 / n``, where sigma
-is the root mean square of ``Z_u - tau`` under the noise: for units of equal weight the usual standard error.
+The variance is estimated by ``sum_u p_u^2 (Z_u - tau)^2``, however the weights and sizes of groups depend on
+Z. With ``noise_u = p_u^2 / sum p^2`` and ``n = 1 / sum p^2`` that is ``sigma^2 / n``, where sigma is the root
+mean square of ``Z_u - tau`` under the noise: for units of equal weight the usual standard error.
 
-That estimate is itself uncertain. It adds up squares with unequal weights, so that it is worth as much as one
-from ``1 / sum_u noise_u^2`` units of equal weight, and each mean that was estimated from the same units takes
-the share ``2 sum_u noise_u p_u - sum_u p_u^2`` of it, 1/n for units of equal weight.
+This estimate is itself uncertain. As a sum of squares with unequal weights it is as precise as one from
+``1 / sum_u noise_u^2`` units of equal weight, and each mean estimated from the same units takes the share
+``2 sum_u noise_u p_u - sum_u p_u^2`` of it, which is 1/n for units of equal weight.
 
-Parts of a sample with the same shares of the classes: halves in complementary pairs, or single draws.
-
-What is drawn are units: samples, or groups of samples that stay together. Rows of weight zero are in no part.
+Random parts keep the shares of the classes: halves in complementary pairs, or independent draws of units.
 """
 
 from __future__ import annotations
@@ -33,14 +30,14 @@ from minimaxrisk.samples.validation import TrainingData
 
 @dataclass(frozen=True)
 class Units:
-    """Weights of labels x units (K x u), their noise, and how many units of equal weight they are worth."""
+    """Weights of labels x units (K x u), their noise, and the equivalent number of units of equal weight."""
 
     p_hat: FloatArray
-    noise: FloatArray  # weights that count samples leave it at p_hat
+    noise: FloatArray  # equal to p_hat if the weights are counts
     n: float
-    n_for_spread: FloatArray  # for each class, so many units of equal weight tell as much about its variance
-    lost_per_mean: float = 1.0  # what an estimated mean takes from n when the variance is estimated
-    # The share of each instance in the mean of each unit (u x n); None where the instances are the units.
+    n_for_spread: FloatArray  # per class, the equivalent number of units of equal weight for its variance
+    lost_per_mean: float = 1.0  # what each estimated mean takes from n when the variance is estimated
+    # The share of each instance in the mean of each unit (u x n); None if the instances are the units.
     shares: sparse.csr_array | None = None
 
     @property
@@ -63,8 +60,8 @@ def units_of_rows(
 ) -> Units:
     """Rows as units, of the instances at ``place``, whose distribution is ``p_hat``.
 
-    ``counts`` says for how many samples a row stands, where that is not its weight. c samples of weight w/c
-    have a weighted mean whose variance grows with ``w^2 / c``.
+    ``counts`` is how many samples a row represents, if that is not its weight. The variance of the weighted
+    mean of c samples of weight w/c grows with ``w^2 / c``.
     """
     if counts is None:
         total = float(weights.sum())
@@ -80,7 +77,7 @@ def units_of_rows(
 
 @dataclass(frozen=True)
 class _Precision:
-    """What unequal weights leave of the precision of means and variances."""
+    """The precision of means and variances with unequal weights."""
 
     noise: FloatArray  # of each unit
     n: float
@@ -89,7 +86,7 @@ class _Precision:
 
     @classmethod
     def of(cls, p: FloatArray, counts: FloatArray, labels: IntArray, n_classes: int) -> _Precision:
-        """Units of weight p, of each of which there are as many as ``counts`` says."""
+        """``counts`` units of each weight p."""
         n = 1.0 / float(counts @ p**2)
         noise = n * p**2
         of_class, squares = (
@@ -102,7 +99,7 @@ class _Precision:
 def units_of_groups(
     groups: IntArray, labels: IntArray, weights: FloatArray, place: IntArray, shape: tuple[int, int]
 ) -> Units:
-    """Groups as units, in an order that the order of the rows does not change; ``shape`` is K x n."""
+    """Groups as units, in an order that does not depend on that of the rows; ``shape`` is K x n."""
     n_classes, n_places = shape
     used = np.flatnonzero(weights > 0)
     n_groups = int(groups[used].max()) + 1
@@ -129,7 +126,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Purpose:
-    """What the parts are for, and what to do where there are too few samples; for messages."""
+    """What the parts are for, and what to do if there are too few samples; for messages."""
 
     name: str
     otherwise: str
@@ -137,7 +134,7 @@ class Purpose:
 
 @dataclass(frozen=True)
 class Strata:
-    """Which rows stay together, and which units each class has; at least two."""
+    """The units of the rows and of each class, which has at least two."""
 
     unit_of_row: IntArray  # the first row of its unit, or -1 for rows of weight zero
     of_class: tuple[IntArray, ...]
@@ -151,15 +148,15 @@ class Strata:
         for label, members in zip(data.classes.tolist(), of_class, strict=True):
             if len(members) < 2:
                 raise ValueError(
-                    f"{purpose.name} needs at least 2 {kind} of every class, since each part is to hold one "
-                    f"and to leave one out (samples of weight 0 do not count), but class {label!r} has "
-                    f"{len(members)}; add samples, leave the class out, or {purpose.otherwise}."
+                    f"{purpose.name} needs at least 2 {kind} of every class, one to keep and one to leave "
+                    f"out (samples of weight 0 do not count), but class {label!r} has {len(members)}; add "
+                    f"samples, leave out the class, or {purpose.otherwise}."
                 )
         return cls(unit, of_class)
 
     def rows_of(self, units: IntArray) -> IntArray:
         """All rows of some units, in ascending order."""
-        chosen = np.zeros(len(self.unit_of_row) + 1, dtype=np.bool_)  # the last entry is asked for by -1
+        chosen = np.zeros(len(self.unit_of_row) + 1, dtype=np.bool_)  # index -1 is the last entry
         chosen[units] = True
         return np.flatnonzero(chosen[self.unit_of_row])
 
@@ -168,7 +165,7 @@ def check_pairs(argument: str, n_halves: int) -> None:
     """Refuse an odd number of halves."""
     if n_halves % 2:
         raise ValueError(
-            f"{argument} must be even, since halves come in complementary pairs; got {n_halves}. Use "
+            f"{argument} must be even, because halves come in complementary pairs; got {n_halves}. Use "
             f"{n_halves + 1}."
         )
 
@@ -176,8 +173,8 @@ def check_pairs(argument: str, n_halves: int) -> None:
 def complementary_halves(units: Strata, n_halves: int, random: Any) -> list[IntArray]:
     """Rows of an even number of halves, the two of a pair one after the other.
 
-    Both halves of a pair hold the same number of units of each class. Of an odd number one unit, another one
-    each time, is in neither: halves of different sizes would not select with the same probabilities.
+    Both halves of a pair hold the same number of units of each class. If a class has an odd number, a random
+    unit is in neither, because halves of different sizes would select with different probabilities.
     """
     halves = []
     for _ in range(n_halves // 2):
@@ -190,9 +187,9 @@ def complementary_halves(units: Strata, n_halves: int, random: Any) -> list[IntA
 
 
 def independent_parts(units: Strata, n_parts: int, fraction: float, random: Any) -> list[IntArray]:
-    """Rows of parts that are drawn one by one, without replacement within a part.
+    """Rows of parts that are drawn independently, without replacement within a part.
 
-    Of each class a part holds the fraction, rounded down, and at least one unit; so it leaves one out.
+    A part holds the fraction of each class, rounded down, but at least one unit; so it leaves one out.
     """
     parts = []
     for _ in range(n_parts):
@@ -205,7 +202,7 @@ def independent_parts(units: Strata, n_parts: int, fraction: float, random: Any)
 
 
 def unit_of_row(data: TrainingData) -> IntArray:
-    """For each row the first one of its group, itself without groups; -1 for rows of weight zero."""
+    """For each row the first row of its group, or itself without groups; -1 for rows of weight zero."""
     used = data.weights > 0
     if data.groups is None:
         return np.where(used, np.arange(len(used)), -1)

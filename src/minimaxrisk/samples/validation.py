@@ -1,8 +1,7 @@
-"""A dask array as X, checked: what its description tells first, then its values, on the workers.
+"""Validation of X, y, weights and groups, for fitting and for predicting.
 
-What the caller passed, checked: a matrix, label codes and positive-or-zero weights.
-
-Errors raised here name the argument, what was expected, what came and what to do.
+Errors name the argument, what was expected, what was passed and what to do. Dask arrays are checked by their
+metadata first, and then by their values, on the workers.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from minimaxrisk._utils.arrays import (
     DataMatrix,
     FloatArray,
     IntArray,
-    beside,
+    asarray_like,
     float_types_of,
     is_foreign,
     namespace_of,
     stays_where_it_is,
     to_numpy,
 )
-from minimaxrisk._utils.containers import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, rows_of
+from minimaxrisk._utils.containers import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
 from minimaxrisk._utils.dask_arrays import (
     fetch,
     here,
@@ -64,33 +63,33 @@ def check_dask_matrix(X: Any, y: np.ndarray | None = None) -> Any:
 
 
 def check_description(X: Any) -> Any:
-    """What is known without looking at a value; other numbers than float32 become float64, lazily."""
+    """Check what is known without computing; numbers other than float32 become float64, lazily."""
     if X.ndim != 2:
         raise ValueError(f"X must be 2-D, samples x features, got a dask array of {X.ndim} dimensions.")
     if X.dtype.kind not in "biuf":
         raise ValueError(
-            f"X must be numeric, got a dask array of dtype {X.dtype}; encode what is no number, and convert "
-            "with X.astype(float)."
+            f"X must be numeric, got a dask array of dtype {X.dtype}; encode non-numeric columns, and "
+            "convert with X.astype(float)."
         )
     if not isinstance(X._meta, np.ndarray):
         raise ValueError(
             f"X must have NumPy arrays as chunks, got a dask array of {type(X._meta).__name__}; convert "
-            "them, such as by X.map_blocks(lambda chunk: chunk.toarray()), or pass a SciPy matrix."
+            "them, for example with X.map_blocks(lambda chunk: chunk.toarray()), or pass a SciPy matrix."
         )
     if is_lost(X):
         raise ValueError(
-            "X was persisted by a dask client that is closed, so that its chunks are gone; connect again "
-            "and make X anew from where the data are."
+            "X was persisted by a dask client that is closed, and its chunks are lost; connect again and "
+            "load X again."
         )
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def refuse_dask_frame(X: Any) -> None:
-    """Its number of rows is not known, and scikit-learn would bring all of it here."""
+    """Its number of rows is not known, and scikit-learn would load all of it."""
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
         raise TypeError(
-            f"X is a dask {type(X).__name__}; pass X.to_dask_array(lengths=True), which knows how many rows "
-            "its chunks have."
+            f"X is a dask {type(X).__name__}; pass X.to_dask_array(lengths=True), whose chunks have known "
+            "sizes."
         )
 
 
@@ -110,9 +109,9 @@ def _refuse_not_finite(X: Any) -> None:
 
 
 def first_not_finite(chunk: np.ndarray, row: int = 0, column: int = 0) -> Place | None:
-    """Place and value of an entry that is no finite number, in a chunk that begins at a row and a column."""
+    """Place and value of the first NaN or infinity in a chunk that begins at the given row and column."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # A sum of finite numbers that overflows makes a second look necessary, and no more.
+        # If the sum of finite numbers overflows, the entries are checked one by one.
         if np.isfinite(chunk.sum(dtype=np.float64)):
             return None
     places = np.argwhere(~np.isfinite(chunk))
@@ -128,10 +127,10 @@ def first_place(places: list[Place | None]) -> Place | None:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Validated training data; rows of weight zero are still there but take part in nothing.
+    """Validated training data; rows of weight zero are kept but not used.
 
-    X is an array, a CSR matrix, or a ``Table`` that is read where it is.
-    The last ``n_unlabeled`` rows are instances without a label, of weight zero.
+    X is an array, a CSR matrix, or a ``Table`` that is not copied. The last ``n_unlabeled`` rows are
+    instances without a label, of weight zero.
     """
 
     X: DataMatrix
@@ -139,15 +138,15 @@ class TrainingData:
     labels: IntArray  # position in classes; 0 where the weight is zero
     weights: FloatArray
     n_unlabeled: int = 0
-    # For how many samples a row stands; None where that is its weight.
+    # How many samples a row represents; None if that is its weight.
     counts: FloatArray | None = None
-    # Which rows belong together, as measurements of one patient do; None where every row stands for itself.
+    # Rows of one group are not independent, as measurements of one patient; None if all rows are.
     groups: IntArray | None = None
 
     def part(self, rows: IntArray) -> TrainingData:
         """Some of the labelled rows; every class must be among them."""
         return TrainingData(
-            X=rows_of(self.X, rows),
+            X=take_rows(self.X, rows),
             classes=self.classes,
             labels=self.labels[rows],
             weights=self.weights[rows],
@@ -168,7 +167,7 @@ def check_training_data(
     groups: Any = None,
     reset: bool = True,
 ) -> TrainingData:
-    """Validate; with ``reset=False`` the columns must be those that ``estimator`` was fitted on."""
+    """Validate; with ``reset=False`` X must have the columns that ``estimator`` was fitted on."""
     y, sample_weight, groups = (to_numpy(here(each)) for each in (y, sample_weight, groups))
     check_label_values(y)
     try:
@@ -201,9 +200,9 @@ def check_training_data(
 
 
 def check_new_data(estimator: Any, X: Any) -> DataMatrix:
-    """Validate instances to classify: the columns must be those of the training data.
+    """Validate new instances: the columns must be those of the training data.
 
-    Of those on disk only what is used is read, and looked at when it is.
+    Arrays on disk are checked when the columns that the model uses are read.
     """
     try:
         X = _validated(estimator, X, reset=False)
@@ -217,10 +216,10 @@ def check_new_data(estimator: Any, X: Any) -> DataMatrix:
 
 
 def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
-    """scikit-learn's checks, with ``y`` if there is one; they would read and copy what we leave in its place.
+    """scikit-learn's checks of X, and of ``y`` if there is one.
 
-    For that an array of the same shape that takes no memory stands in. Whether entries are finite is found
-    where they are read first.
+    They would read and copy large arrays. For these an array of the same shape that takes no memory is
+    checked instead, and whether entries are finite is checked when they are first read.
     """
     if is_dask_array(X):
         labels = [validate_data(estimator, "no_validation", *y)] if y else []
@@ -248,7 +247,7 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
 
 
 def _as_it_is(X: Any) -> Table | None:
-    """A table on disk or a large array, to be read where it is; None for what may be copied."""
+    """A table on disk or a large array as a ``Table``; None for anything that may be copied."""
     if isinstance(X, Table):
         return X
     is_array = type(X) in (np.ndarray, np.memmap)
@@ -263,13 +262,13 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
     try:
         more = check_new_data(estimator, X_unlabeled)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"X_unlabeled does not go with X: {error}") from error
+        raise ValueError(f"X_unlabeled does not match X: {error}") from error
     if sparse.issparse(data.X) or sparse.issparse(more):
         X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
     elif isinstance(data.X, Table) or isinstance(more, Table):
         X = np.vstack([_in_memory(data.X), _in_memory(more)])
     elif is_foreign(data.X):
-        X = namespace_of(data.X).concat([data.X, beside(data.X, to_numpy(more))], axis=0)
+        X = namespace_of(data.X).concat([data.X, asarray_like(data.X, to_numpy(more))], axis=0)
     else:
         X = np.vstack([data.X, to_numpy(more)])
     nothing = np.zeros(more.shape[0])
@@ -285,13 +284,13 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
 
 
 def _in_memory(X: Any) -> np.ndarray:
-    """A table as an array, if that is not large."""
+    """A table as an array, unless it is large."""
     if not isinstance(X, Table):
         return X
     if X.size > LARGE:
         raise ValueError(
-            f"X_unlabeled and X must be in one array, and X or X_unlabeled with {X.shape[0]} x {X.shape[1]} "
-            "entries is too large to be copied; leave X_unlabeled out, or pass selected columns of both."
+            f"X and X_unlabeled must be copied into one array, but one of them with {X.shape[0]} x "
+            f"{X.shape[1]} entries is too large; leave out X_unlabeled, or pass selected columns of both."
         )
     X.stored.check_finite()
     return X.stored.rows_at(X.all_rows)
@@ -300,7 +299,7 @@ def _in_memory(X: Any) -> np.ndarray:
 def check_label_values(y: Any) -> None:
     """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
     if y is None:
-        return  # scikit-learn's own message is the one that its users know
+        return  # scikit-learn raises its usual message
     # A list with NaN among strings would become the string "nan" in a plain conversion.
     values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -323,7 +322,7 @@ def check_label_values(y: Any) -> None:
 
 
 def check_labels(X: Any, y: Any) -> np.ndarray:
-    """Labels as an array, one for each sample of whatever X is."""
+    """Labels as an array, one for each sample of X."""
     check_label_values(y)
     labels, n = np.asarray(y), num_samples(X)
     if labels.ndim != 1 or len(labels) != n:
@@ -334,19 +333,19 @@ def check_labels(X: Any, y: Any) -> np.ndarray:
 
 
 def positions_of_labels(labels: np.ndarray, classes: np.ndarray) -> IntArray:
-    """Where each label stands among the classes of a model."""
+    """The position of each label in the classes of a model."""
     is_own = labels[:, None] == classes
-    strange = np.flatnonzero(~is_own.any(axis=1))
-    if len(strange):
+    unknown = np.flatnonzero(~is_own.any(axis=1))
+    if len(unknown):
         raise ValueError(
             f"y must hold labels of the model, its classes_ are {classes.tolist()}; got "
-            f"{labels.tolist()[strange[0]]!r} at position {strange[0]}."
+            f"{labels.tolist()[unknown[0]]!r} at position {unknown[0]}."
         )
     return np.argmax(is_own, axis=1)
 
 
 def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> IntArray:
-    """Numbers instead of names of any kind."""
+    """Groups as numbers 0, 1, ... in the order of their first samples."""
     # A list with NaN among strings would become the string "nan" in a plain conversion.
     names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
     if names.shape != (n_samples,):
@@ -364,7 +363,7 @@ def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> In
 def refuse_differences_within(
     units: IntArray, values: np.ndarray, rows: IntArray, *, what: str, unit: str, advice: str
 ) -> None:
-    """Raise where ``values`` differ between rows of one unit; ``rows`` are their positions."""
+    """Raise if ``values`` differ between rows of one unit; ``rows`` are their positions."""
     first = np.unique(units, return_index=True)[1]
     differs = np.flatnonzero(values != values[first][units])
     if len(differs):
@@ -375,13 +374,13 @@ def refuse_differences_within(
 
 
 def _check_groups(groups: Any, y: np.ndarray, weights: FloatArray) -> IntArray | None:
-    """Codes of the groups; rows of weight zero take no part, whatever theirs. None where each is one row."""
+    """Groups as numbers, without rows of weight zero; None if every group is a single sample."""
     codes, used = np.zeros(len(y), dtype=np.intp), np.flatnonzero(weights)
     codes[used] = np.unique(codes_of_groups(groups, len(y))[used], return_inverse=True)[1]
     if not codes.any():
         raise ValueError(
-            "groups must tell at least 2 groups apart, but all samples are in one; a group holds samples "
-            "that are not independent, such as the measurements of one patient."
+            "groups must name at least 2 groups, but all samples are in one; a group holds samples that are "
+            "not independent, such as the measurements of one patient."
         )
     refuse_differences_within(
         codes[used],
@@ -389,8 +388,8 @@ def _check_groups(groups: Any, y: np.ndarray, weights: FloatArray) -> IntArray |
         used,
         what="labels",
         unit="samples of a group",
-        advice="a group holds measurements of one patient; correct the labels, and leave groups out where "
-        "they stand for batches or hospitals",
+        advice="a group holds measurements of one patient; correct the labels, or do not pass groups if they "
+        "are batches or hospitals",
     )
     # A row of weight 2 is two samples of its group.
     is_alone = codes.max() + 1 == len(used) and (weights[used] == 1.0).all()
@@ -398,7 +397,7 @@ def _check_groups(groups: Any, y: np.ndarray, weights: FloatArray) -> IntArray |
 
 
 def _explain_text_columns(X: Any, error: Exception) -> None:
-    """If a data frame could not be made numeric, say which of its columns is to blame."""
+    """If a data frame could not be made numeric, name the column."""
     if "Complex data" in str(error) or not (hasattr(X, "dtypes") and hasattr(X, "columns")):
         return
     for name, kind in zip(X.columns, X.dtypes, strict=True):
@@ -410,7 +409,7 @@ def _explain_text_columns(X: Any, error: Exception) -> None:
 
 
 def _explain_not_finite(X: Any, error: Exception) -> None:
-    """Where the first entry is that is no number, if that was what scikit-learn found."""
+    """If scikit-learn found NaN or infinity, say where the first one is."""
     if sparse.issparse(X) and X.dtype.kind == "f":
         entries = sparse.coo_array(X)
         bad = np.flatnonzero(~np.isfinite(entries.data))
@@ -425,7 +424,7 @@ def _explain_not_finite(X: Any, error: Exception) -> None:
 
 
 def _explain_samples_in_columns(X: Any, y: Any, error: Exception) -> None:
-    """If a table with genes in rows was passed, say which way it has to lie."""
+    """If samples are in columns, advise to transpose X."""
     shape = np.shape(X) if not hasattr(X, "shape") else X.shape
     if "inconsistent numbers of samples" in str(error) and len(shape) == 2 and shape[1] == len(y):
         raise ValueError(
@@ -435,7 +434,7 @@ def _explain_samples_in_columns(X: Any, y: Any, error: Exception) -> None:
 
 
 def _explain_other_columns(estimator: Any, X: Any, error: Exception) -> None:
-    """If a data frame has the columns of the training data, among others or in another order, say how to."""
+    """If a data frame has all columns of the training data, and others or another order, advise to select."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or "feature names should match" not in str(error):
         return
@@ -447,7 +446,7 @@ def _explain_other_columns(estimator: Any, X: Any, error: Exception) -> None:
 
 
 def _canonical(X: DataMatrix) -> DataMatrix:
-    """CSR with sorted indices, no duplicates and no stored zeros; the caller's matrix stays as it is."""
+    """A copy in CSR with sorted indices, no duplicates and no stored zeros."""
     X = X.copy()
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -464,7 +463,7 @@ def _check_weights(sample_weight: Any, y: np.ndarray) -> FloatArray:
     if not np.isfinite(total):
         raise ValueError("sample_weight is so large that its sum overflows; divide the weights.")
     if not (weights > 0).any():
-        raise ValueError("sample_weight is zero for every sample; at least two classes need weight.")
+        raise ValueError("sample_weight is zero for every sample; at least two classes need positive weight.")
     return weights
 
 
@@ -487,7 +486,7 @@ def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:
 def _apply_class_weight(
     class_weight: Any, classes: np.ndarray, labels: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Multiply the weights per class, keeping their sum, since the sum is what the radii call n."""
+    """Multiply the weights per class and keep their sum, which is the n of the radii."""
     total = weights.sum()
     if isinstance(class_weight, str) and class_weight == "balanced":
         factor = total / (len(classes) * np.bincount(labels, weights, minlength=len(classes)))
@@ -496,8 +495,8 @@ def _apply_class_weight(
     if not (np.isfinite(factor).all() and (factor > 0).all()):
         raise ValueError(
             "class_weight must be positive and finite for every class, got "
-            f"{dict(zip(classes.tolist(), factor.tolist(), strict=True))}; to leave a class out, leave its "
-            "samples out."
+            f"{dict(zip(classes.tolist(), factor.tolist(), strict=True))}; to leave out a class, drop its "
+            "samples."
         )
     weights = weights * factor[labels]
     return weights * (total / weights.sum())

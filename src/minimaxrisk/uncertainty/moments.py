@@ -1,16 +1,15 @@
-"""Expectation estimates tau and standard deviations sigma of Phi(x, y), from moments per class.
+"""Expectation estimates tau and standard deviations sigma of Phi(x, y), and what a radius rule may know.
 
-The formulas from moments per class add non-negative terms only. The familiar ``E[z^2] - E[z]^2`` would lose
+Both follow from moments per class by sums of non-negative terms. The familiar ``E[z^2] - E[z]^2`` would lose
 half of the digits exactly where it matters: for a feature that nearly equals the label.
 
-Where a sample visibly breaks what the named radius rules assume.
-
-Both take the studentised means for normal, or Student's. A studentised mean of a skewed law has one tail
-that is heavier than the normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the
-skewness, and the other lighter by as much (the first term of the large deviations of self-normalised sums);
-and s is large when there are many components. With the signed coding a feature that is skewed alike in both
-classes does little harm, since its sign changes with the label. With the one-hot coding it does. Heavy tails
-without skewness make the rules inexact, mostly too careful.
+``broken_assumptions`` tells where a sample visibly breaks what the named rules assume: that studentised means
+are normal, or have Student's law. A studentised mean of a skewed law has one tail that is heavier than the
+normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the skewness, and the other
+lighter by as much (the first term of the large deviations of self-normalised sums); and s is large when there
+are many components. With the signed coding a feature that is skewed alike in both classes does little harm,
+since its sign changes with the label. With the one-hot coding it does. Heavy tails without skewness make the
+rules inexact, mostly too careful.
 """
 
 from __future__ import annotations
@@ -18,60 +17,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.features.dense import ENOUGH_VARIANCE, DenseFeatures
-from minimaxrisk.features.matrix import ClassMoments, Coding, ColumnScale, FeatureMatrix, within_class_moments
+from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of, put_columns, to_numpy
+from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.samples.units import Units
 
-
-def mean_of_phi(moments: ClassMoments, coding: Coding) -> FloatArray:
-    """tau, the mean of Phi(x, y) (B x d)."""
-    tau = np.zeros((coding.n_blocks, moments.mean.shape[1]))
-    for b, code in enumerate(coding.matrix):
-        for p, c, mean in zip(moments.prior, code, moments.mean, strict=True):
-            tau[b] += p * c * mean
-    return tau
-
-
-def deviation_of_phi(tau: FloatArray, moments: ClassMoments, coding: Coding) -> FloatArray:
-    """Root mean square of Phi(x, y) - tau (B x d).
-
-    By the law of total variance
-    ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
-    """
-    square = np.zeros_like(tau)
-    for b, code in enumerate(coding.matrix):
-        for p, c, mean, var in zip(moments.prior, code, moments.mean, moments.variance, strict=True):
-            square[b] += p * (c**2 * var + (c * mean - tau[b]) ** 2)
-    return np.sqrt(square)
-
-
-def signed_moments(
-    features: DenseFeatures, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
-) -> tuple[FloatArray, FloatArray]:
-    """tau and sigma of the signed coding for many labellings of the same masses (labellings x 1 x d).
-
-    ``Phi^2 = Psi^2`` whatever the label, so that ``sigma^2 = m - tau^2`` with the same m for all labellings.
-    Where that would lose digits, the formula above takes its place.
-    """
-    square = features.means_of(np.square, mass[None])[0]
-    tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
-    sigma = np.empty_like(tau)
-    for p_hat, mean, deviation in zip(p_hats, tau, sigma, strict=True):
-        np.subtract(square, np.square(mean), out=deviation)
-        lossy = np.flatnonzero(deviation < ENOUGH_VARIANCE * square)
-        np.sqrt(deviation, out=deviation, where=deviation > 0.0)
-        if len(lossy):
-            within = within_class_moments(features.columns(lossy), p_hat)
-            moments = ClassMoments(p_hat.sum(axis=1), *within)
-            deviation[lossy] = deviation_of_phi(mean[None, lossy], moments, coding)[0]
-    return tau[:, None], sigma[:, None]
-
-
+# Columns whose mean is this small, at unit root mean square, were centred.
+CENTRED = 1e-9
+# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
+FEWEST_DEGREES = 0.5
+# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
+LOST_BY_ROUNDING = 1e-14
 # How many times more frequent skewness may make misses before it is worth a remark.
 MORE_MISSES = 2.0
 # Mean kurtosis of the columns beyond which tails are heavy; normal ones have 3, exponential ones 9.
@@ -80,103 +40,76 @@ HEAVY_TAILS = 9.0
 STANDS_STILL = 1e-20
 
 
-def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
-    """What is visibly wrong, in words; nothing where nothing is."""
-    remarks = []
-    frozen = features_that_stand_still(sample)
-    if frozen:
-        remarks.append(
-            f"{frozen} features do not vary within a class of the sample (they are zero there, for example), "
-            "so their means may be far from the truth without any sign of it in the sample; the named radius "
-            "rules cannot promise their coverage: leave these features out"
-        )
-    exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
-    if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
-        remarks.append(
-            f"the features are too skewed for {sample.n:.0f} samples (heavy tails, or binary features that "
-            "are rarely one): the named radius rules cannot promise their coverage; transform them "
-            "(ranks, logarithm), leave out rare ones, or choose a larger radius"
-        )
-    elif mean_kurtosis(sample) > HEAVY_TAILS:
-        remarks.append(
-            "the features have heavy tails, or are binary and rarely one: the coverage of the named radius "
-            "rules is less exact than their level says; transforming them (ranks, logarithm) would help"
-        )
-    return tuple(remarks)
+def mean_of_phi(moments: ClassMoments, coding: Coding) -> Any:
+    """tau, the mean of Phi(x, y) (B x d), where the moments are."""
+    xp, rows = namespace_of(moments.mean), []
+    for code in coding.matrix.tolist():
+        row = xp.zeros_like(moments.mean[0, :])
+        for k, (p, c) in enumerate(zip(moments.prior.tolist(), code, strict=True)):
+            row = row + p * c * moments.mean[k, :]
+        rows.append(row)
+    return xp.stack(rows)
 
 
-def features_that_stand_still(sample: MomentSample) -> int:
-    """How many columns vary in the sample but, up to rounding, not within one of its classes."""
-    columns = slice(sample.scale.n_leading, None)
-    within, between = sample.moments.variance[:, columns], np.ptp(sample.moments.mean[:, columns], axis=0)
-    varies = (within > STANDS_STILL).any(axis=0) | (between > STANDS_STILL)
-    return int(((within <= STANDS_STILL).any(axis=0) & varies).sum())
+def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
+    """Root mean square of Phi(x, y) - tau (B x d), where they are.
 
-
-def mean_kurtosis(sample: MomentSample) -> float:
-    """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
-    weights = sample.units.p_hat.sum(axis=0)[None]
-    square = sample.features.means_of(_square, weights)
-    fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
-    varies = (sample.sigma > 0.0).any(axis=0)
-    return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
-
-
-# In operators alone, which arrays of all libraries have. A power would be ten times slower.
-def _square(values: FloatArray) -> FloatArray:
-    return values * values
-
-
-def _cube(values: FloatArray) -> FloatArray:
-    return values * values * values
-
-
-def typical_skewness(sample: MomentSample) -> float:
-    """Root mean square of the skewness over components.
-
-    The square of a sample skewness is mostly chance, the more so the heavier the tails. The product of the
-    third moments of two halves of the sample is not: its mean over many samples is the square of the true
-    one.
+    By the law of total variance
+    ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
     """
-    p_hat, matrix, tau = sample.units.p_hat, sample.coding.matrix, sample.tau
-    is_even = np.arange(p_hat.shape[1]) % 2 == 0
-    halves = np.vstack([p_hat * is_even, p_hat * ~is_even])
-    first = sample.features.correlate(halves)
-    second, third = (sample.features.means_of(power, halves) for power in (_square, _cube))
-    varies, cubes = sample.sigma > 0.0, []
-    for part in (slice(0, len(p_hat)), slice(len(p_hat), None)):
-        mass = float(halves[part].sum())
-        # E (c psi - tau)^3, summed over classes with their codes c
-        cube = matrix**3 @ third[part] - 3.0 * tau * (matrix**2 @ second[part])
-        cube += 3.0 * tau**2 * (matrix @ first[part]) - mass * tau**3
-        cubes.append(cube[varies] / (max(mass, np.finfo(float).tiny) * sample.sigma[varies] ** 3))
-    product = cubes[0] * cubes[1]
-    return float(np.sqrt(max(0.0, float(product.mean())))) if product.size else 0.0
+    xp, rows = namespace_of(tau), []
+    for b, code in enumerate(coding.matrix.tolist()):
+        square = xp.zeros_like(tau[b, :])
+        for k, (p, c) in enumerate(zip(moments.prior.tolist(), code, strict=True)):
+            off = c * moments.mean[k, :] - tau[b, :]
+            square = square + p * (c**2 * moments.variance[k, :] + off * off)
+        rows.append(square)
+    return xp.sqrt(xp.stack(rows))
 
 
-# Columns whose mean is this small, at unit root mean square, were centred.
-CENTRED = 1e-9
+def signed_moments(
+    features: FeatureMatrix, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
+) -> tuple[Any, Any]:
+    """tau and sigma of the signed coding for many labellings of the same masses (labellings x 1 x d).
 
-
-# Degrees of freedom of a class that has a single sample, or of weights that leave hardly any.
-FEWEST_DEGREES = 0.5
-
-
-# Weight of a class beside the others that may be rounding alone, and tells nothing of how samples weigh.
-LOST_BY_ROUNDING = 1e-14
+    ``Phi^2 = Psi^2`` whatever the label, so that ``sigma^2 = m - tau^2`` with the same m for all labellings.
+    Columns where that would lose digits are looked at once more.
+    """
+    tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
+    square, xp = asarray_like(tau, features.means_of(_square, mass[None])), namespace_of(tau)
+    variance = square - tau * tau
+    is_lossy = variance < ENOUGH_VARIANCE * square
+    sigma = xp.sqrt(xp.where(variance > 0.0, variance, 0.0))
+    for i in np.flatnonzero(to_numpy(xp.any(is_lossy, axis=1))).tolist():
+        lossy = np.flatnonzero(to_numpy(is_lossy[i, :]))
+        own = xp.take(tau[i : i + 1, :], asarray_like(tau, lossy), axis=1)
+        accurate = deviation_of_phi(own, features.class_moments_of(lossy, p_hats[i]), coding)
+        put_columns(sigma[i : i + 1, :], lossy, accurate)
+    return tau[:, None, :], sigma[:, None, :]
 
 
 @dataclass(frozen=True)
 class MomentSample:
-    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d)."""
+    """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d).
+
+    The estimates are where the features are. Those who ask for ``tau`` or ``sigma`` get copies in NumPy.
+    """
 
     features: FeatureMatrix
     units: Units
     coding: Coding
     scale: ColumnScale
-    tau: FloatArray
-    sigma: FloatArray
+    tau_there: Any
+    sigma_there: Any
     known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
+
+    @cached_property
+    def tau(self) -> FloatArray:
+        return to_numpy(self.tau_there)
+
+    @cached_property
+    def sigma(self) -> FloatArray:
+        return to_numpy(self.sigma_there)
 
     @property
     def moments(self) -> ClassMoments:
@@ -193,9 +126,8 @@ class MomentSample:
 
     @cached_property
     def _of_classes(self) -> tuple[ClassMoments, ClassMoments]:
-        if self.known is not None:
-            return self.known
-        moments, spread = self.features.class_moments([self.units.p_hat, self.units.noise])
+        found = self.known or self.features.class_moments([self.units.p_hat, self.units.noise])
+        moments, spread = (ClassMoments(m.prior, to_numpy(m.mean), to_numpy(m.variance)) for m in found)
         return moments, spread
 
     @property
@@ -240,7 +172,9 @@ class MomentSample:
     @property
     def n_features_varying(self) -> int:
         """Components that vary, without those of the intercept."""
-        return int((self.sigma[:, self.scale.n_leading :] > 0.0).sum())
+        sigma = self.sigma_there[:, self.scale.n_leading :]
+        xp = namespace_of(sigma)
+        return int(xp.sum(xp.where(sigma > 0.0, xp.ones_like(sigma), 0.0)))
 
 
 def moment_sample(
@@ -250,7 +184,7 @@ def moment_sample(
     coding: Coding,
     scale: ColumnScale,
     moments: ClassMoments,
-    tau: FloatArray,
+    tau: Any,
 ) -> MomentSample:
     """From the features and moments of the instances to those of the units."""
     if units.shares is not None:
@@ -271,3 +205,76 @@ def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: flo
             f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
         )
     return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))
+
+
+def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:
+    """Remarks on what is visibly wrong."""
+    remarks = []
+    frozen = features_that_stand_still(sample)
+    if frozen:
+        remarks.append(
+            f"{frozen} features do not vary within a class of the sample (they are zero there, for example), "
+            "so their means may be far from the truth without any sign of it in the sample; the named radius "
+            "rules cannot promise their coverage: leave these features out"
+        )
+    exponent = typical_skewness(sample) * factor**3 / (3.0 * np.sqrt(sample.n))
+    if np.cosh(min(exponent, 700.0)) > MORE_MISSES:
+        remarks.append(
+            f"the features are too skewed for {sample.n:.0f} samples (heavy tails, or binary features that "
+            "are rarely one): the named radius rules cannot promise their coverage; transform them "
+            "(ranks, logarithm), leave out rare ones, or choose a larger radius"
+        )
+    elif mean_kurtosis(sample) > HEAVY_TAILS:
+        remarks.append(
+            "the features have heavy tails, or are binary and rarely one: the coverage of the named radius "
+            "rules is less exact than their level says; transforming them (ranks, logarithm) would help"
+        )
+    return tuple(remarks)
+
+
+def features_that_stand_still(sample: MomentSample) -> int:
+    """How many columns vary in the sample but, up to rounding, not within one of its classes."""
+    columns = slice(sample.scale.n_leading, None)
+    within, between = sample.moments.variance[:, columns], np.ptp(sample.moments.mean[:, columns], axis=0)
+    varies = (within > STANDS_STILL).any(axis=0) | (between > STANDS_STILL)
+    return int(((within <= STANDS_STILL).any(axis=0) & varies).sum())
+
+
+def mean_kurtosis(sample: MomentSample) -> float:
+    """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
+    weights, varies = sample.units.p_hat.sum(axis=0)[None], (sample.sigma > 0.0).any(axis=0)
+    square = sample.features.means_of(_square, weights)
+    fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
+    return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
+
+
+# In operators alone, which arrays of all libraries have. A power would be ten times slower.
+def _square(values: FloatArray) -> FloatArray:
+    return values * values
+
+
+def _cube(values: FloatArray) -> FloatArray:
+    return values * values * values
+
+
+def typical_skewness(sample: MomentSample) -> float:
+    """Root mean square of the skewness over components.
+
+    The square of a sample skewness is mostly chance, the more so the heavier the tails. The product of the
+    third moments of two halves of the sample is not: its mean over many samples is the square of the true
+    one.
+    """
+    p_hat, matrix, tau = sample.units.p_hat, sample.coding.matrix, sample.tau
+    is_even = np.arange(p_hat.shape[1]) % 2 == 0
+    halves = np.vstack([p_hat * is_even, p_hat * ~is_even])
+    first = sample.features.correlate(halves)
+    second, third = (sample.features.means_of(power, halves) for power in (_square, _cube))
+    varies, cubes = sample.sigma > 0.0, []
+    for part in (slice(0, len(p_hat)), slice(len(p_hat), None)):
+        mass = float(halves[part].sum())
+        # E (c psi - tau)^3, summed over classes with their codes c
+        cube = matrix**3 @ third[part] - 3.0 * tau * (matrix**2 @ second[part])
+        cube += 3.0 * tau**2 * (matrix @ first[part]) - mass * tau**3
+        cubes.append(cube[varies] / (max(mass, np.finfo(float).tiny) * sample.sigma[varies] ** 3))
+    product = cubes[0] * cubes[1]
+    return float(np.sqrt(max(0.0, float(product.mean())))) if product.size else 0.0

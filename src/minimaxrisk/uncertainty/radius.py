@@ -1,46 +1,15 @@
-"""The radius rules that have a name, and what a report says of them.
-
-Apart from the rules themselves, so that the command line knows the names before it imports what takes time.
-
-Rules for the radii lambda: how far the moments of a distribution may lie from the estimates tau.
-
-All but one set ``lambda = s sigma / sqrt(n)`` and differ in the factor s. With Z_ij component j of
-Phi(x_i, y_i), the set contains the true moments exactly when
-
-    T = max_j |sqrt(n) (tau_j - E Z_j) / sigma_j| <= s.
-
-* ``Multiple`` (``given.py``): s as given. The paper takes 1, which with many components is far below the
-  usual size of T.
-* ``UnionBound`` (``union_bound.py``): the m events separately. If the features are normal within the
-  classes, each of the ratios times sqrt(n'/n) has nearly Student's law. n' is what the means leave of n:
-  n - 1, or n - 2 where the columns were centred at means of the same sample; the degrees of freedom k are as
-  many, or fewer where the classes vary by different amounts. Hence
-  ``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')``.
-* ``MultiplierBootstrap`` (``bootstrap.py``): the law of the maximum itself, correlations included.
-* ``GivenRadii`` (``given.py``): lambda as given.
-
-The intercept's component is the frequency of a class. The named rules give it a share of delta of its own and
-the exact limits of a binomial frequency (Clopper and Pearson), so that it does not pay for the number of
-features.
-
-Radii that the caller gives: as a factor of the standard errors, or one by one.
-
-Simultaneous coverage by Bonferroni's inequality: exact for normal components, blind to correlations.
-"""
+"""Radii lambda, what a rule for them is, and the formulas that the rules share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import stats
 
-from minimaxrisk._utils.arrays import FloatArray, namespace_of
-from minimaxrisk.uncertainty.moments import (
-    LOST_BY_ROUNDING,
-    MomentSample,
-)
+from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of
+from minimaxrisk.uncertainty.moments import LOST_BY_ROUNDING, MomentSample
 
 # Where the sample standard deviation is zero, the set would have no thickness in that direction and
 # rounding alone could make the empirical distribution fall outside. In units of the column's root
@@ -57,7 +26,7 @@ INTERCEPT_SHARE = 0.1
 class Radii:
     """lambda (B x d), the factor s where there is one, and what the caller should know about the rule."""
 
-    lam: FloatArray
+    lam: Any  # a NumPy array, or an array where the features are
     factor: float | None
     remarks: tuple[str, ...] = ()
     covers: bool = False  # whether the factor is large enough for a probability, if the assumptions hold
@@ -79,12 +48,15 @@ class RadiusRule(Protocol):
 
 def multiples_of_standard_errors(
     sample: MomentSample, factor: float, *, intercept_level: float | None = None
-) -> FloatArray:
-    """``lambda = s sigma / sqrt(n)`` for columns at unit root mean square; the intercept's by its level."""
-    plain = factor * sample.sigma / float(np.sqrt(sample.n))
-    lam: FloatArray = namespace_of(plain).where(plain > SMALLEST_RADIUS, plain, SMALLEST_RADIUS)
+) -> Any:
+    """``lambda = s sigma / sqrt(n)``, where sigma is, for columns at unit root mean square.
+
+    The intercept's radius follows from its level, if that is given.
+    """
+    plain = factor * sample.sigma_there / float(np.sqrt(sample.n))
+    lam = namespace_of(plain).where(plain > SMALLEST_RADIUS, plain, SMALLEST_RADIUS)
     if intercept_level is not None and sample.scale.has_intercept:
-        lam[:, 0] = np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS)
+        lam[:, 0] = asarray_like(lam, np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS))
     return lam
 
 
@@ -95,7 +67,7 @@ def frequency_radii(sample: MomentSample, level: float) -> FloatArray:
     twice the first less one. Where units weigh differently, n is that of a binomial frequency with the
     variance which this one has (Korn and Graubard).
     """
-    n_blocks = len(sample.tau)
+    n_blocks = sample.coding.n_blocks
     frequency, noise, unit = sample.moments.prior, sample.spread.prior, 1.0
     if n_blocks == 1:
         frequency, noise, unit = frequency[:1], noise[:1], 2.0

@@ -1,46 +1,52 @@
-"""The factor s at which all moments lie within s standard errors at once, by a multiplier bootstrap.
+"""The rules for the radii lambda: how far the moments of a distribution may lie from the estimates tau.
 
-Let Z_ij be component j of Phi(x_i, y_i), and tau_j, sigma_j its mean and standard deviation. Given the data,
+All but one set ``lambda = s sigma / sqrt(n)`` and differ in the factor s. With Z_ij component j of
+Phi(x_i, y_i), the set contains the true moments exactly when
 
-    T* = max_j |n^-1/2 sum_i e_i (Z_ij - tau_j) / sigma_j|,   e_i independent standard normal,
+    T = max_j |sqrt(n) (tau_j - E Z_j) / sigma_j| <= s.
 
-has nearly the law of T = max_j |sqrt(n) (tau_j - E Z_j) / sigma_j|, whatever the correlations between
-components and also when there are many more of them than samples (Chernozhukov, Chetverikov and Kato 2013).
-Let q be its quantile.
+* ``Multiple``: s as given. The paper takes 1, which with many components is far below the usual size of T.
+* ``GivenRadii``: lambda as given.
+* ``UnionBound``: the m events separately, by Bonferroni's inequality; exact for normal components, blind to
+  correlations. If the features are normal within the classes, each of the ratios times sqrt(n'/n) has nearly
+  Student's law. n' is what the means leave of n: n - 1, or n - 2 where the columns were centred at means of
+  the same sample; the degrees of freedom k are as many, or fewer where the classes vary by different amounts.
+  Hence ``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')`` for m components that vary.
+* ``MultiplierBootstrap``: the law of the maximum itself, correlations included. Given the data,
 
-For few samples sigma_j is itself uncertain, which normal multipliers do not see. As for a single mean, the
-normal quantile is exchanged for that of Student's law at the same level:
-``s = t_k^{-1}(Phi(q)) sqrt(n/n')``, with k and n' as in ``radius.py``. That restores the coverage from about
-``FEWEST_SAMPLES`` samples on; for fewer the union bound takes its place.
+      T* = max_j |n^-1/2 sum_i e_i (Z_ij - tau_j) / sigma_j|,   e_i independent standard normal,
+
+  has nearly the law of T, also when there are many more components than samples (Chernozhukov, Chetverikov
+  and Kato 2013). Let q be its quantile. For few samples sigma_j is itself uncertain, which normal multipliers
+  do not see. As for a single mean, the normal quantile is exchanged for that of Student's law at the same
+  level: ``s = t_k^{-1}(Phi(q)) sqrt(n/n')``. That restores the coverage from about ``FEWEST_SAMPLES`` samples
+  on; for fewer the union bound takes its place. s is never larger than that of the union bound, which rests
+  on the same assumption of normal means.
 
 The quantile is estimated from draws. So that their number costs no coverage, q is the draw that lies above
 the quantile with probability 95%; with more draws it is nearer, and with too few for the level there is none.
-And s is never larger than that of the union bound, which rests on the same assumption of normal means.
+A weight of 2 that counts samples is the sum of two independent multipliers, so that a row of weight 2 and the
+row twice draw the same numbers.
 
 With two classes and the signed coding ``Z_i = c_i x_i``, where ``c_i = +-1`` is the code of the label. Times
 ``c_i`` a normal multiplier is one still, and ``sum_i (e_i c_i) Z_i = sum_i e_i x_i`` for every labelling: the
 products with the features, which are nearly all of the work, serve all permutations of the labels.
 
-A weight of 2 that counts samples is the sum of two independent multipliers, so that a row of weight 2 and the
-row twice draw the same numbers.
-
-From the parameters of an estimator to a rule for the radii.
+The intercept's component is the frequency of a class. The named rules give it its own share of delta and the
+exact limits of a binomial frequency (Clopper and Pearson), whatever the number of features.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from scipy import sparse, stats
 
-from minimaxrisk._utils.arrays import FloatArray, beside, to_numpy
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk.features.chunked import DaskFeatures
-from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.features.matrix import FeatureMatrix
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.moments import MomentSample, broken_assumptions
@@ -53,8 +59,8 @@ from minimaxrisk.uncertainty.radius import (
     union_bound_factor,
 )
 
-# Numbers held at a time, here and on a device: draws x components, or draws x samples.
-BLOCK_ELEMENTS, BLOCK_ELEMENTS_THERE = 1 << 21, 1 << 26
+# Numbers held at a time: draws x components, or draws x samples.
+BLOCK_ELEMENTS = 1 << 21
 # Products with more numbers than this, a quarter of a gigabyte, are not kept.
 MOST_SHARED = 1 << 25
 # Draws that one process makes at a time, where several share the work.
@@ -63,162 +69,6 @@ DRAWS_PER_PIECE = 64
 SURE_OF_QUANTILE = 0.95
 # Below so many samples the draws tell too little about the tails of studentised means.
 FEWEST_SAMPLES = 8
-
-
-@dataclass(frozen=True)
-class SharedDraws:
-    """Multipliers (draws x instances) and their products with features (draws x d), for all labellings."""
-
-    multipliers: FloatArray
-    products: FloatArray
-
-    def maxima(self, sample: MomentSample) -> FloatArray:
-        """Draws of T* for the labels of this sample."""
-        code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
-        sums, inverse = self.multipliers @ code, _inverse_deviations(sample)[0]
-        n_at_a_time = max(1, BLOCK_ELEMENTS // len(inverse))
-        maxima = np.empty(len(sums))
-        for start in range(0, len(sums), n_at_a_time):
-            rows = slice(start, start + n_at_a_time)
-            draws = self.products[rows] - sums[rows, None] * sample.tau[0]
-            draws *= inverse
-            maxima[rows] = np.abs(draws, out=draws).max(axis=1)
-        return maxima
-
-
-@dataclass(frozen=True)
-class MultiplierBootstrap:
-    """Simultaneous coverage by the Gaussian multiplier bootstrap."""
-
-    confidence: float
-    n_draws: int
-    seed: int
-    shared: SharedDraws | None = field(default=None, repr=False, compare=False)
-
-    def sharing(self, sample: MomentSample) -> MultiplierBootstrap:
-        """The same rule for other labellings of this sample; for its own labels with the same draws.
-
-        As it is where labellings have nothing to share: other codings, units that weigh differently, or very
-        many features.
-        """
-        weights = sample.units.noise[sample.units.noise > 0.0]
-        n = sample.units.noise.shape[1]
-        is_alike = sample.units.shares is None and len(weights) == n and np.ptp(weights) == 0.0
-        if sample.coding.name != "signed" or not is_alike or self.n_draws * sample.tau.size > MOST_SHARED:
-            return self
-        label, instance = np.nonzero(sample.units.p_hat)
-        drawn = np.random.default_rng(self.seed).standard_normal((self.n_draws, n))
-        multipliers = np.empty_like(drawn)
-        multipliers[:, instance] = np.sqrt(weights[0]) * drawn * sample.coding.matrix[0][label]
-        return replace(self, shared=SharedDraws(multipliers, sample.features.correlate(multipliers)))
-
-    def radii(self, sample: MomentSample) -> Radii:
-        level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        factor = union_bound_factor(sample, level)
-        # As many draws as this or fewer lie below the quantile, with the probability asked for.
-        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, level))
-        # Where all of them may, they are too few to tell, and the union bound stands.
-        if n_below < self.n_draws and sample.n >= FEWEST_SAMPLES:
-            maxima = self._maxima(sample) if self.shared is None else self.shared.maxima(sample)
-            quantile = float(np.sort(maxima)[n_below])
-            tail = float(stats.norm.sf(quantile))
-            factor = min(factor, sample.student_factor(tail))
-        lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
-        # Of labellings other than the observed one nobody reads whether they cover.
-        remarks = broken_assumptions(sample, factor) if self.shared is None else ()
-        return Radii(lam, factor, remarks, covers=True)
-
-    def _maxima(self, sample: MomentSample) -> FloatArray:
-        """Draws of T*, in one order whoever makes them."""
-        draw = Draws.of(sample)
-        random, pieces = np.random.default_rng(self.seed), []
-        size = min(DRAWS_PER_PIECE, max(1, BLOCK_ELEMENTS // draw.n_units))
-        for start in range(0, self.n_draws, size):
-            pieces.append((deepcopy(random), min(size, self.n_draws - start)))
-            random.standard_normal((pieces[-1][1], draw.n_units))  # where the next piece goes on
-        return np.concatenate(parallel_map(draw, pieces))
-
-
-@dataclass(frozen=True)
-class Draws:
-    """From random numbers to draws of T*; an object, so that it can go to other processes."""
-
-    features: FeatureMatrix
-    tau: FloatArray
-    inverse: FloatArray  # 1 / sigma, zero where there is none
-    root_weight: FloatArray  # of the sum of a sample's multipliers
-    coded: list[sparse.csr_array]  # from multipliers of samples to weights of instances, once per block
-
-    @classmethod
-    def of(cls, sample: MomentSample) -> Draws:
-        p_hat = sample.units.p_hat
-        label, instance = np.nonzero(p_hat)
-        shape = p_hat.shape[1], len(label)
-        place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
-        return cls(
-            sample.features,
-            sample.tau,
-            _inverse_deviations(sample),
-            np.sqrt(sample.units.noise[label, instance]),
-            [place @ sparse.diags_array(code[label]) for code in sample.coding.matrix],
-        )
-
-    @property
-    def n_units(self) -> int:
-        return len(self.root_weight)
-
-    def __call__(self, piece: tuple[np.random.Generator, int]) -> FloatArray:
-        random, n_draws = piece
-        multipliers = self.root_weight * random.standard_normal((n_draws, self.n_units))
-        weights = np.stack([(matrix @ multipliers.T).T for matrix in self.coded], axis=1)
-        return largest_deviations(self.features, weights, multipliers.sum(axis=1), self.tau, self.inverse)
-
-
-def _inverse_deviations(sample: MomentSample) -> FloatArray:
-    """1 over sigma (B x d), zero where nothing varies and for the intercept, which has limits of its own."""
-    varies = sample.sigma > 0.0
-    varies[:, : sample.scale.n_leading] = False
-    return np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)
-
-
-@singledispatch
-def largest_deviations(
-    features: FeatureMatrix, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-) -> FloatArray:
-    """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``."""
-    maxima = np.empty(len(weights))
-    n_at_a_time = max(1, BLOCK_ELEMENTS // max(tau.size, weights.shape[2]))
-    for start in range(0, len(weights), n_at_a_time):
-        part = slice(start, start + n_at_a_time)
-        draws = features.correlate(weights[part].reshape(-1, weights.shape[2]))
-        draws = draws.reshape(-1, *tau.shape)
-        draws -= sums[part, None, None] * tau
-        draws *= inverse
-        maxima[part] = np.abs(draws, out=draws).max(axis=(1, 2))
-    return maxima
-
-
-@largest_deviations.register
-def largest_deviations_there(
-    features: DeviceFeatures, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-) -> FloatArray:
-    xp = features.xp
-    tau_there, inverse_there = beside(features.data, tau), beside(features.data, inverse)
-    n_at_a_time, found = max(1, BLOCK_ELEMENTS_THERE // tau.size), []
-    for start in range(0, len(weights), n_at_a_time):
-        part = slice(start, start + n_at_a_time)
-        draws = features.correlate_there(weights[part].reshape(-1, weights.shape[2]))
-        draws = xp.reshape(draws, (-1, *tau.shape))
-        draws = draws - beside(features.data, sums[part, None, None]) * tau_there
-        found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
-    return to_numpy(xp.concat(found))
-
-
-@largest_deviations.register
-def _largest_deviations_in_chunks(
-    features: DaskFeatures, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-) -> FloatArray:
-    return features.largest_deviations(weights, sums, tau, inverse)
 
 
 def radius_rule_of(model: Any, seed: int) -> RadiusRule:
@@ -305,7 +155,7 @@ class GivenRadii:
 
     def radii(self, sample: MomentSample) -> Radii:
         given = np.asarray(self.lam)
-        n_blocks, d = sample.tau.shape
+        n_blocks, d = sample.tau_there.shape
         if given.dtype.kind not in "fiu" or given.shape not in ((d,), (n_blocks, d)):
             columns = "the columns of X" + ", the intercept first" * sample.scale.has_intercept
             raise ValueError(
@@ -319,7 +169,7 @@ class GivenRadii:
                 f"radius as an array of lambda must be finite and not negative, got {wrong[0]} among its "
                 "entries."
             )
-        lam = np.broadcast_to(given, sample.tau.shape).astype(np.float64)
+        lam = np.broadcast_to(given, (n_blocks, d)).astype(np.float64)
         if not self.is_standardized:
             lam = sample.scale.inner_units(lam)
         return Radii(np.maximum(lam, SMALLEST_RADIUS), None)
@@ -327,7 +177,7 @@ class GivenRadii:
 
 @dataclass(frozen=True)
 class UnionBound:
-    """``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')`` with m the number of components that vary."""
+    """Simultaneous coverage by Bonferroni's inequality."""
 
     confidence: float
 
@@ -336,3 +186,119 @@ class UnionBound:
         factor = union_bound_factor(sample, level)
         lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
         return Radii(lam, factor, broken_assumptions(sample, factor), covers=True)
+
+
+@dataclass(frozen=True)
+class SharedDraws:
+    """Multipliers (draws x instances) and their products with features (draws x d), for all labellings."""
+
+    multipliers: FloatArray
+    products: FloatArray
+
+    def maxima(self, sample: MomentSample) -> FloatArray:
+        """Draws of T* for the labels of this sample."""
+        code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
+        sums, inverse = self.multipliers @ code, _inverse_deviations(sample)[0]
+        n_at_a_time = max(1, BLOCK_ELEMENTS // len(inverse))
+        maxima = np.empty(len(sums))
+        for start in range(0, len(sums), n_at_a_time):
+            rows = slice(start, start + n_at_a_time)
+            draws = self.products[rows] - sums[rows, None] * sample.tau[0]
+            draws *= inverse
+            maxima[rows] = np.abs(draws, out=draws).max(axis=1)
+        return maxima
+
+
+@dataclass(frozen=True)
+class MultiplierBootstrap:
+    """Simultaneous coverage by the Gaussian multiplier bootstrap."""
+
+    confidence: float
+    n_draws: int
+    seed: int
+    shared: SharedDraws | None = field(default=None, repr=False, compare=False)
+
+    def sharing(self, sample: MomentSample) -> MultiplierBootstrap:
+        """The same rule for other labellings of this sample; for its own labels with the same draws.
+
+        As it is where labellings have nothing to share: other codings, units that weigh differently, or very
+        many features.
+        """
+        weights = sample.units.noise[sample.units.noise > 0.0]
+        n = sample.units.noise.shape[1]
+        is_alike = sample.units.shares is None and len(weights) == n and np.ptp(weights) == 0.0
+        if sample.coding.name != "signed" or not is_alike or self.n_draws * sample.tau.size > MOST_SHARED:
+            return self
+        label, instance = np.nonzero(sample.units.p_hat)
+        drawn = np.random.default_rng(self.seed).standard_normal((self.n_draws, n))
+        multipliers = np.empty_like(drawn)
+        multipliers[:, instance] = np.sqrt(weights[0]) * drawn * sample.coding.matrix[0][label]
+        return replace(self, shared=SharedDraws(multipliers, sample.features.correlate(multipliers)))
+
+    def radii(self, sample: MomentSample) -> Radii:
+        level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
+        factor = union_bound_factor(sample, level)
+        # As many draws as this or fewer lie below the quantile, with the probability asked for.
+        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, level))
+        # Where all of them may, they are too few to tell, and the union bound stands.
+        if n_below < self.n_draws and sample.n >= FEWEST_SAMPLES:
+            maxima = self._maxima(sample) if self.shared is None else self.shared.maxima(sample)
+            quantile = float(np.sort(maxima)[n_below])
+            tail = float(stats.norm.sf(quantile))
+            factor = min(factor, sample.student_factor(tail))
+        lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
+        # Of labellings other than the observed one nobody reads whether they cover.
+        remarks = broken_assumptions(sample, factor) if self.shared is None else ()
+        return Radii(lam, factor, remarks, covers=True)
+
+    def _maxima(self, sample: MomentSample) -> FloatArray:
+        """Draws of T*, in one order whoever makes them."""
+        draw = Draws.of(sample)
+        random, pieces = np.random.default_rng(self.seed), []
+        size = min(DRAWS_PER_PIECE, max(1, BLOCK_ELEMENTS // draw.n_units))
+        for start in range(0, self.n_draws, size):
+            pieces.append((deepcopy(random), min(size, self.n_draws - start)))
+            random.standard_normal((pieces[-1][1], draw.n_units))  # where the next piece goes on
+        return np.concatenate(parallel_map(draw, pieces))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """From random numbers to draws of T*; an object that can be sent to other processes."""
+
+    features: FeatureMatrix
+    tau: FloatArray
+    inverse: FloatArray  # 1 / sigma, zero where there is none
+    root_weight: FloatArray  # of the sum of a sample's multipliers
+    coded: list[sparse.csr_array]  # from multipliers of samples to weights of instances, once per block
+
+    @classmethod
+    def of(cls, sample: MomentSample) -> Draws:
+        p_hat = sample.units.p_hat
+        label, instance = np.nonzero(p_hat)
+        shape = p_hat.shape[1], len(label)
+        place = sparse.csr_array((np.ones(len(label)), (instance, np.arange(len(label)))), shape=shape)
+        return cls(
+            sample.features,
+            sample.tau,
+            _inverse_deviations(sample),
+            np.sqrt(sample.units.noise[label, instance]),
+            [place @ sparse.diags_array(code[label]) for code in sample.coding.matrix],
+        )
+
+    @property
+    def n_units(self) -> int:
+        return len(self.root_weight)
+
+    def __call__(self, piece: tuple[np.random.Generator, int]) -> FloatArray:
+        random, n_draws = piece
+        multipliers = self.root_weight * random.standard_normal((n_draws, self.n_units))
+        weights = np.stack([(matrix @ multipliers.T).T for matrix in self.coded], axis=1)
+        return self.features.largest_deviations(weights, multipliers.sum(axis=1), self.tau, self.inverse)
+
+
+def _inverse_deviations(sample: MomentSample) -> FloatArray:
+    """1 over sigma (B x d), zero where nothing varies and for the intercept, which has limits of its own."""
+    varies = sample.sigma > 0.0
+    varies[:, : sample.scale.n_leading] = False
+    return np.divide(1.0, sample.sigma, out=np.zeros_like(sample.sigma), where=varies)

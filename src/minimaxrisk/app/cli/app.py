@@ -1,6 +1,4 @@
-"""Command lines as people type them: ``--transpose`` without a value, names with spaces without quotes.
-
-The commands in one application, and the exit statuses.
+"""The application: its commands, what it forgives on a command line, and its exit statuses.
 
 0: done. 1: the work failed. 2: the command line or an input is wrong. 130: interrupted. 143: terminated.
 """
@@ -22,7 +20,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from minimaxrisk import __version__
-from minimaxrisk.app.cli import INTERRUPTED
+from minimaxrisk.app.cli import FAILED, INTERRUPTED
 from minimaxrisk.app.cli.commands import (
     demo_command,
     fit_command,
@@ -31,15 +29,17 @@ from minimaxrisk.app.cli.commands import (
     verify_command,
 )
 from minimaxrisk.app.cli.console import printable
-from minimaxrisk.app.cli.options import Options, Transpose
+from minimaxrisk.app.cli.options import Transpose
+from minimaxrisk.app.cli.settings import Invocation
 
-# That of click, which some releases of typer bring along under another name.
+WRONG_INPUT = 2
+# The class of click, which some releases of typer contain under another name.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 LEFT_OVER = "unexpected extra argument"
 
 
 class ForgivingCommand(TyperCommand):
-    """Takes ``--transpose`` alone, and says what may be wrong with words that are left over."""
+    """Takes ``--transpose`` without a value, and explains words that are left over."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -56,7 +56,7 @@ class ForgivingCommand(TyperCommand):
 
 
 def with_transpose_value(arguments: Sequence[str]) -> list[str]:
-    """``--transpose`` alone means yes, and ``--no-transpose`` no; a file after it is no value."""
+    """``--transpose`` without a value means yes, and ``--no-transpose`` no."""
     found: list[str] = []
     for i, argument in enumerate(arguments):
         if argument == "--":
@@ -70,8 +70,6 @@ def with_transpose_value(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-FAILED, WRONG_INPUT = 1, 2
-
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True)
 app.command("fit", cls=ForgivingCommand)(fit_command)
 app.command("predict", cls=ForgivingCommand)(predict_command)
@@ -80,8 +78,8 @@ app.command("report", cls=ForgivingCommand)(report_command)
 app.command("demo")(demo_command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         typer.echo(f"minimaxrisk {__version__}")
         raise typer.Exit
 
@@ -92,7 +90,7 @@ def minimaxrisk(
     *,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     """Classifiers with a certified worst-case error, for few samples and very many features.
@@ -101,29 +99,29 @@ def minimaxrisk(
     Start with:
       minimaxrisk fit expression.csv --target diagnosis --report report.html
     """
-    context.ensure_object(Options).debug = debug
+    context.ensure_object(Invocation).debug = debug
 
 
 @cache
 def _command() -> Any:
-    """Made once for all calls of a process, since that takes longer than many a command."""
+    """Made once per process: that takes longer than many commands."""
     return get_command(app)
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; errors become messages on standard error."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = Options(command=printable(shlex.join(["minimaxrisk", *given])))
+    invocation = Invocation(command=printable(shlex.join(["minimaxrisk", *given])))
     _print_anything()
     try:
         with _tidy_end():
-            _command()(args=given, prog_name="minimaxrisk", obj=options)
+            _command()(args=given, prog_name="minimaxrisk", obj=invocation)
     except SystemExit as stop:  # the usual end, and that of a wrong command line
         return stop.code if isinstance(stop.code, int) else FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        if options.debug:
+        if invocation.debug:
             raise
         typer.echo(f"minimaxrisk: {_message(error)}", err=True)
         return WRONG_INPUT if isinstance(error, (ValueError, FileNotFoundError)) else FAILED
@@ -131,7 +129,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_anything() -> None:
-    """Names of files and genes that a terminal cannot show are no reason to lose the work."""
+    """Print escapes for characters that the terminal cannot show, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -139,7 +137,7 @@ def _print_anything() -> None:
 
 @contextmanager
 def _tidy_end() -> Iterator[None]:
-    """Half-written files are removed where a batch system or a closed terminal ends the process."""
+    """Remove half-written files when a batch system or a closed terminal ends the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

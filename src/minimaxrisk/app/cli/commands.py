@@ -1,43 +1,34 @@
-"""``minimaxrisk fit``: from a table to a classifier, its bound, a model file and a report.
+"""The commands: their options, checks before the work, and what they call.
 
-``minimaxrisk predict``: labels for new samples.
-
-``minimaxrisk verify``: the bounds of a stored model, recomputed from the data.
-
-``minimaxrisk report``: the report of a stored model.
-
-``minimaxrisk demo``: a tour at the terminal, and the report of a simulated study.
+The modules that do the work import numerical packages. They are imported inside the commands, so that --help
+need not wait for them.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import shlex
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import minimaxrisk
-from minimaxrisk.app.atomic import checked_destinations, whole_file
-from minimaxrisk.app.cli.console import Console, as_json
+from minimaxrisk.app.atomic import checked_destinations
+from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import (
     FOLDS,
     PERMUTATIONS,
     RADII,
-    REPORTING,
     Annotation,
     Batch,
-    Beside,
     Compare,
     Data,
-    Effort,
     Folds,
     GeneLinks,
-    GeneOptions,
     Genes,
     Groups,
     Guarantee,
@@ -46,26 +37,33 @@ from minimaxrisk.app.cli.options import (
     Json,
     Labels,
     Model,
-    Options,
     Quiet,
     Radii,
     Renamed,
     Repeats,
     Seed,
-    check_comparison,
-    check_extras,
-    check_genes,
+    reporting_option,
     whole_number,
     with_reading_options,
 )
-from minimaxrisk.app.cli.reporting import check_page_file, write_page
+from minimaxrisk.app.cli.settings import (
+    Effort,
+    GeneOptions,
+    Invocation,
+    SampleColumns,
+    check_comparison,
+    check_extras,
+    check_genes,
+)
 from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
 
-FITTING, WRITING = "The classifier", "What is written"
 MODEL_ENDINGS = (".skops", "")
+RULES = " or ".join(NAMED_RULES)
+fitting_option = partial(typer.Option, rich_help_panel="The classifier")
+writing_option = partial(typer.Option, rich_help_panel="What is written")
 
 
 class Solver(StrEnum):
@@ -120,24 +118,20 @@ def fit_command(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Save the model: --out model.skops", rich_help_panel=WRITING),
+        Path | None, writing_option(metavar="FILE", help="Save the model: --out model.skops")
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a report that opens in a browser, or a PDF: --report report.html",
-            rich_help_panel=WRITING,
+        writing_option(
+            metavar="FILE", help="Write a report that opens in a browser, or a PDF: --report report.html"
         ),
     ] = None,
     write_back: Annotated[
         bool,
-        typer.Option(
+        writing_option(
             "--write-back",
             help="Store coefficients, selection, predictions and the weights of the worst case in the "
             ".var and .obs of the .h5ad file itself.",
-            rich_help_panel=WRITING,
         ),
     ] = False,
     json: Json = False,
@@ -151,60 +145,50 @@ def fit_command(
     ] = None,
     radius: Annotated[
         str,
-        typer.Option(
+        fitting_option(
             metavar="S|RULE",
-            help=f"Radius of the uncertainty set: a number of standard errors, or {' or '.join(NAMED_RULES)} "
-            "for one that contains all true means with the given confidence: --radius bootstrap",
-            rich_help_panel=FITTING,
+            help=f"Radius of the uncertainty set: a number of standard errors, or {RULES} for one that "
+            "contains all true means with the given confidence: --radius bootstrap",
         ),
     ] = "1",
     confidence: Annotated[
         float,
-        typer.Option(
+        fitting_option(
             metavar="P",
             help="Confidence of the named radii and of the guarantee: --confidence 0.9",
             callback=_confidence,
-            rich_help_panel=FITTING,
         ),
     ] = 0.95,
     scale: Annotated[
         Scale,
-        typer.Option(
+        fitting_option(
             help="What is done to the columns before: centred, at unit variance; centred at the median and "
-            "clipped at two robust standard deviations, which tames outliers; or nothing: --scale clip",
-            rich_help_panel=FITTING,
+            "clipped at two robust standard deviations, which tames outliers; or nothing: --scale clip"
         ),
     ] = Scale.STANDARD,
     solver: Annotated[
-        Solver,
-        typer.Option(help="Algorithm; all find the same optimum: --solver full-lp", rich_help_panel=FITTING),
+        Solver, fitting_option(help="Algorithm; all find the same optimum: --solver full-lp")
     ] = Solver.AUTO,
     coding: Annotated[
-        Coding,
-        typer.Option(help="How features are combined with labels: --coding one-hot", rich_help_panel=FITTING),
+        Coding, fitting_option(help="How features are combined with labels: --coding one-hot")
     ] = Coding.AUTO,
     marginal: Annotated[
         Marginal,
-        typer.Option(
+        fitting_option(
             help="What the worst case may change: instances and labels, or with empirical the labels alone: "
-            "--marginal empirical",
-            rich_help_panel=FITTING,
+            "--marginal empirical"
         ),
     ] = Marginal.FREE,
     class_weight: Annotated[
-        ClassWeight | None,
-        typer.Option(
-            help="Give all classes the same weight: --class-weight balanced", rich_help_panel=FITTING
-        ),
+        ClassWeight | None, fitting_option(help="Give all classes the same weight: --class-weight balanced")
     ] = None,
     permutations: Annotated[
         int | None,
-        typer.Option(
+        reporting_option(
             metavar="N",
             parser=whole_number,
             help=f"Permutations of the labels to compare R* with; by default {PERMUTATIONS} with a report, "
             "otherwise none: --permutations 999",
-            rich_help_panel=REPORTING,
         ),
     ] = None,
     guarantee: Guarantee = True,
@@ -237,19 +221,20 @@ def fit_command(
     check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
+    from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
+
     check_page_file(report, option="--report")
     check_genes(genes)
     if out is not None and out.suffix.lower() not in MODEL_ENDINGS and (out.is_file() or not out.exists()):
         raise typer.BadParameter(
-            f"a model file ends in {MODEL_ENDINGS[0]} and is no pickle, got {out}.", param_hint="--out"
+            f"a model file ends in {MODEL_ENDINGS[0]} and is not a pickle, got {out}.", param_hint="--out"
         )
     check_extras(saves=out is not None, reports=report is not None)
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     if report is None:
-        otherwise_for = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
-        _tell_unused(context, [name for name, other in otherwise_for.items() if other is None], console)
-    # Here, so that --help need not wait for the numerical packages.
+        other_use = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
+        _note_unused(context, [name for name, other in other_use.items() if other is None], console)
     from minimaxrisk.app.cli.fitting import Results, fit_and_write  # noqa: PLC0415
 
     if permutations is None:
@@ -259,7 +244,7 @@ def fit_command(
         target=target,
         labels=labels,
         ignore=ignore or (),
-        beside=Beside(groups, batch),
+        sample_columns=SampleColumns(groups, batch),
         reading=reading,
         impute=impute is not None,
         scale=scale.value,
@@ -284,17 +269,17 @@ def fit_command(
         ),
         results=Results(model=out, report=report, write_back=write_back, as_json=json),
         genes=GeneOptions(genes, annotation, links and links.value),
-        command=context.ensure_object(Options).command,
+        command=context.ensure_object(Invocation).command,
         console=console,
     )
 
 
-def _tell_unused(context: typer.Context, names: Sequence[str], console: Console) -> None:
-    """Of options that belong to a report, those that were given without one."""
+def _note_unused(context: typer.Context, names: Sequence[str], console: Console) -> None:
+    """A note on options of a report that were given without one."""
     sources = {name: context.get_parameter_source(name) for name in names}
     given = [f"--{name}" for name, source in sources.items() if source and source.name == "COMMANDLINE"]
     if given:
-        console.note(f"Without --report nothing is done with {', '.join(given)}.")
+        console.note(f"Without --report, these options have no effect: {', '.join(given)}.")
 
 
 def _radius(text: str) -> float | str:
@@ -305,7 +290,7 @@ def _radius(text: str) -> float | str:
     except ValueError:
         number = math.nan
     if not 0.0 < number < math.inf:
-        message = f"expected a positive number, {' or '.join(NAMED_RULES)}, got {text!r}."
+        message = f"expected a positive number, {RULES}, got {text!r}."
         raise typer.BadParameter(message, param_hint="--radius")
     return number
 
@@ -348,8 +333,8 @@ def predict_command(
 
     Columns are matched by name, in any order.
 
-    The probabilities are those with which the randomized rule picks a label,
-    not how probable a label is.
+    A probability is that with which the randomized rule draws the label,
+    not that of the label being right.
 
     \b
     Examples:
@@ -361,7 +346,6 @@ def predict_command(
     """
     console = Console(quiet=quiet)
     checked_destinations([out], sources=[model, data, labels])
-    # Here, so that --help need not wait for the numerical packages.
     from minimaxrisk.app.cli.predicting import predict_and_write  # noqa: PLC0415
 
     predict_and_write(
@@ -401,51 +385,18 @@ def verify_command(
       minimaxrisk verify model.skops genes.csv
       minimaxrisk verify model.skops genes.gct --labels patients.tsv --json
     """
-    # Here, so that --help need not wait for the numerical packages.
-    from minimaxrisk.app.cli.stored import (  # noqa: PLC0415
-        filled,
-        groups_of,
-        is_training_data,
-        load_first,
-        not_training_data,
-        read_for_model,
-        scaler_problems,
-    )
-    from minimaxrisk.app.report.phrases import clipping, outward  # noqa: PLC0415
+    from minimaxrisk.app.cli.stored import verify_and_print  # noqa: PLC0415
 
-    console = Console(quiet=quiet)
-    saved = load_first(model)
-    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
-    X = filled(saved, study, console)
-    is_training = is_training_data(saved, study, X)
-    certificate = minimaxrisk.verify(
-        saved.classifier, saved.scaled(X), study.y, groups=groups_of(saved, study)
+    verify_and_print(
+        model,
+        data,
+        target=target,
+        labels=labels,
+        ignore=ignore,
+        reading=reading,
+        json=json,
+        console=Console(quiet=quiet),
     )
-    problems = [*certificate.problems, *scaler_problems(saved, X)]
-    holds = not problems and is_training
-    if json:
-        verdict = {
-            "valid": holds,
-            "lower": certificate.lower,
-            "upper": certificate.upper,
-            "problems": problems,
-            "training_data": is_training,
-            "notes": console.notes,
-        }
-        typer.echo(as_json(verdict))
-    elif holds:
-        lower, upper = outward(certificate.lower, certificate.upper, digits=9)
-        is_classifier = isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier)
-        interval = f"{lower} <= {'R*' if is_classifier else 'worst-case error'} <= {upper}"
-        typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
-        if saved.scaler is not None:
-            typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
-    else:
-        typer.echo("the certificate does NOT hold for these data:")
-        for problem in [*problems, *([] if is_training else [not_training_data(study)])]:
-            typer.echo(f"  {problem}")
-    if not holds:
-        raise typer.Exit(1)
 
 
 @with_reading_options
@@ -463,11 +414,10 @@ def report_command(
     ] = None,
     permutations: Annotated[
         int,
-        typer.Option(
+        reporting_option(
             metavar="N",
             parser=whole_number,
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
-            rich_help_panel=REPORTING,
         ),
     ] = PERMUTATIONS,
     guarantee: Guarantee = True,
@@ -496,20 +446,21 @@ def report_command(
       minimaxrisk report model.skops genes.csv --out report.html --folds 5
       minimaxrisk report model.skops genes.csv --compare
     """
-    # Here, so that --help need not wait for the numerical packages.
-    from minimaxrisk.app.cli.reporting import annotations_of, make_report  # noqa: PLC0415
+    from minimaxrisk.app.cli.reporting import (  # noqa: PLC0415
+        annotations_of,
+        check_page_file,
+        make_report,
+        write_page,
+    )
     from minimaxrisk.app.cli.stored import (  # noqa: PLC0415
-        beside_of,
         filled,
         is_training_data,
         load_first,
         not_training_data,
         read_for_model,
+        sample_columns_of,
     )
-    from minimaxrisk.app.cli.training import (  # noqa: PLC0415
-        refuse_too_many,
-        together_of,
-    )
+    from minimaxrisk.app.cli.training import refuse_too_many, together_of  # noqa: PLC0415
     from minimaxrisk.app.report.tables import gene_table, write_genes  # noqa: PLC0415
 
     check_comparison(compares=compare, n_folds=folds, reports=True)
@@ -534,8 +485,8 @@ def report_command(
     effort = Effort(
         permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare, n_repeats=repeats
     )
-    command = context.ensure_object(Options).command
-    together = together_of(study, beside_of(saved), console)
+    command = context.ensure_object(Invocation).command
+    together = together_of(study, sample_columns_of(saved), console)
     about_genes = GeneOptions(genes, annotation, links and links.value)
     annotations = annotations_of(about_genes, study, console)
     findings, html = make_report(
@@ -555,9 +506,6 @@ def report_command(
     typer.echo(str(page))
 
 
-DECIMALS = 5
-
-
 def demo_command(
     context: typer.Context,
     *,
@@ -573,29 +521,17 @@ def demo_command(
     Example:
       minimaxrisk demo --out tour
     """
-    from minimaxrisk.app.cli import tour as demo  # noqa: PLC0415
+    from minimaxrisk.app.cli import tour  # noqa: PLC0415
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; --out must name a folder.")
     out.mkdir(parents=True, exist_ok=True)
-    demo.main()
+    tour.main()
     table, model, report = out / "expression.csv", out / "model.skops", out / "report.html"
-    _write_study(table)
+    tour.write_study(table)
     command = ["minimaxrisk", "fit", str(table), "--target", "diagnosis"]
     command += ["--out", str(model), "--report", str(report)]
     typer.echo(f"\nFROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
-    context.ensure_object(Options).command = shlex.join(command)
+    context.ensure_object(Invocation).command = shlex.join(command)
     fit_command(context, table, target="diagnosis", out=model, report=report)
     typer.echo(f"\nOpen the report in a browser: {report.resolve()}")
-
-
-def _write_study(path: Path) -> None:
-    """A simulated expression study as people have it: a line per patient, a column per gene."""
-    study = minimaxrisk.datasets.make_expression(100, 2000, n_informative=20, effect=1.0, random_state=0)
-    diagnoses = ["ill" if label == study.target.max() else "healthy" for label in study.target]
-    with whole_file(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["patient", "diagnosis", *study.feature_names])
-        for i, row in enumerate(study.data):
-            values = (f"{value:.{DECIMALS}f}" for value in row)
-            writer.writerow([f"patient_{i + 1:03d}", diagnoses[i], *values])

@@ -1,6 +1,6 @@
-"""Where the words of a command go: results to standard output, everything else to standard error.
+"""Input and output of a command: notes and progress on standard error, JSON, a table from standard input.
 
-A table from standard input, for the commands that read files: ``-`` in place of a name.
+Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -17,121 +17,10 @@ from typing import Any
 
 import typer
 
-from minimaxrisk._utils.parallel import listening
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 
-
-class Part:
-    """The part of some work that goes on now, with the time left where its loop tells how far it is."""
-
-    def __init__(self, show: Callable[[str], object], name: str = "") -> None:
-        self._show = show
-        self.begin(name)
-
-    def begin(self, name: str) -> None:
-        """Another part begins."""
-        self._name, self._begun = name, time.monotonic()
-        self._show(name)
-
-    def go_on(self, n_done: int, n_all: int) -> None:
-        """So many of all pieces of the part are done."""
-        left = (time.monotonic() - self._begun) * (n_all / n_done - 1.0)
-        self._show(f"{self._name}  {n_done} of {n_all}, {_spoken(left)} left".lstrip())
-
-
-def _spoken(seconds: float) -> str:
-    if seconds < 1.0:
-        return "less than a second"
-    if seconds < 100.0:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 6000.0 else f"about {seconds / 3600:.1f} hours"
-
-
-class Console:
-    """Says things once. Notes are kept, since reports and JSON hold them too."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        self.quiet = quiet
-        self.notes: list[str] = []
-
-    @property
-    def shows_progress(self) -> bool:
-        """Only a person at a terminal wants to see progress."""
-        return sys.stderr.isatty() and not self.quiet
-
-    def note(self, text: str) -> None:
-        """Something that the user should know, and that is no reason to stop."""
-        text = printable(text)
-        if text not in self.notes:
-            self.notes.append(text)
-            if not self.quiet:
-                typer.echo(f"note: {text}", err=True)
-
-    def warn(self, text: str) -> None:
-        """A result that is likely to be wrong; --quiet is no reason to hide that."""
-        text = printable(text)
-        self.notes.append(text)
-        typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
-
-    def say(self, text: str) -> None:
-        """What is going on."""
-        if not self.quiet:
-            typer.echo(text, err=True)
-
-    @contextmanager
-    def progress(self, label: str) -> Iterator[Callable[[str], None]]:
-        """A line on the terminal that changes; yields what changes it."""
-        if not self.shows_progress:
-            yield lambda text: None
-            return
-        from rich.console import Console as Terminal  # noqa: PLC0415
-
-        with Terminal(stderr=True).status(label, spinner="line") as status:
-            # Not as markup: names of columns have brackets.
-            yield lambda text: status.update(_unmarked(f"{label}  {text}"))
-
-    @contextmanager
-    def parts(self, label: str) -> Iterator[Part]:
-        """The same for work in parts, whose loops are listened to."""
-        with self.progress(label) as show:
-            part = Part(show)
-            with listening(part.go_on):
-                yield part
-
-    @contextmanager
-    def warnings_as_notes(self) -> Iterator[None]:
-        """Warnings of the library are notes of the command."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("default")
-            yield
-        for warning in caught:
-            # What a radius is worth the result says in words of its own, not in those of Python; what other
-            # packages warn about is for developers.
-            is_ours = issubclass(warning.category, UserWarning)
-            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
-                self.note(str(warning.message))
-
-
-def printable(text: str) -> str:
-    """Names of files may hold bytes that are no text, which Python keeps as what no encoding has."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _unmarked(text: str) -> Any:
-    from rich.text import Text  # noqa: PLC0415
-
-    return Text(text)
-
-
-def as_json(value: Mapping[str, Any]) -> str:
-    """One object; what is not finite is null, since JSON has no word for it."""
-    from minimaxrisk.app.report.findings import json_ready  # noqa: PLC0415
-
-    return json.dumps(json_ready(value), indent=2, ensure_ascii=False, allow_nan=False)
-
-
 STDIN = Path("-")
-# How files of formats that are no text begin.
+# How files of binary formats begin.
 BEGINNINGS = {
     b"\x1f\x8b": ".csv.gz",
     b"PAR1": ".parquet",
@@ -141,13 +30,118 @@ BEGINNINGS = {
     b"MATLAB": ".mat",
     b"\xd0\xcf\x11\xe0": ".xls",
 }
-# What a zip holds that is no arrays of NumPy.
+# What zips of workbooks hold; other zips are arrays of NumPy.
 WITHIN_ZIP = {b"xl/": ".xlsx", b"opendocument.spreadsheet": ".ods"}
+
+
+class Stage:
+    """The current stage of some work, with the time left where its loop reports how far it is."""
+
+    def __init__(self, show: Callable[[str], object], name: str = "") -> None:
+        self._show = show
+        self.begin(name)
+
+    def begin(self, name: str) -> None:
+        """Another stage begins."""
+        self._name, self._begun = name, time.monotonic()
+        self._show(name)
+
+    def advance(self, n_done: int, n_all: int) -> None:
+        """Show how many pieces of the stage are done."""
+        left = (time.monotonic() - self._begun) * (n_all / n_done - 1.0)
+        self._show(f"{self._name}  {n_done} of {n_all}, {_duration(left)} left".lstrip())
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1.0:
+        return "less than a second"
+    if seconds < 100.0:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000.0 else f"about {seconds / 3600:.1f} hours"
+
+
+class Console:
+    """Notes, warnings and progress. Notes are kept, since reports and JSON hold them too."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.notes: list[str] = []
+
+    @property
+    def shows_progress(self) -> bool:
+        """Only at a terminal, and without --quiet."""
+        return sys.stderr.isatty() and not self.quiet
+
+    def note(self, text: str) -> None:
+        """Something that the user should know; shown once."""
+        text = printable(text)
+        if text not in self.notes:
+            self.notes.append(text)
+            if not self.quiet:
+                typer.echo(f"note: {text}", err=True)
+
+    def warn(self, text: str) -> None:
+        """A result is likely to be wrong; shown with --quiet too."""
+        text = printable(text)
+        self.notes.append(text)
+        typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
+
+    def say(self, text: str) -> None:
+        """A line for the user that is not kept."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Callable[[str], None]]:
+        """A line on the terminal; yields the function that changes it."""
+        if not self.shows_progress:
+            yield lambda text: None
+            return
+        from rich.console import Console as Terminal  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        with Terminal(stderr=True).status(label, spinner="line") as status:
+            # Not as markup: names of columns have brackets.
+            yield lambda text: status.update(Text(f"{label}  {text}"))
+
+    @contextmanager
+    def stages(self, label: str) -> Iterator[Stage]:
+        """The same for work in stages, whose loops report how far they are."""
+        from minimaxrisk._utils.parallel import listening  # noqa: PLC0415
+
+        with self.progress(label) as show:
+            stage = Stage(show)
+            with listening(stage.advance):
+                yield stage
+
+    @contextmanager
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Warnings of the library are notes of the command."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            yield
+        for warning in caught:
+            # The result itself says what a radius is worth. Warnings of other packages are for developers.
+            is_ours = issubclass(warning.category, UserWarning)
+            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
+                self.note(str(warning.message))
+
+
+def printable(text: str) -> str:
+    """The text with escapes for bytes of file names that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """One object as JSON; numbers that are not finite become null."""
+    from minimaxrisk.app.report.findings import json_ready  # noqa: PLC0415
+
+    return json.dumps(json_ready(value), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 @contextmanager
 def as_file(data: Path) -> Iterator[Path]:
-    """The file itself, or one that holds what comes through standard input until the command ends."""
+    """The file itself, or a temporary file with the content of standard input."""
     if data != STDIN:
         yield data
         return
@@ -161,7 +155,7 @@ def as_file(data: Path) -> Iterator[Path]:
 
 
 def _ending(content: bytes) -> str:
-    """By the first bytes; a zip is a workbook or arrays of NumPy."""
+    """The ending of a file with this content; a zip is a workbook or arrays of NumPy."""
     if content.startswith(b"PK"):
         return next((ending for mark, ending in WITHIN_ZIP.items() if mark in content), ".npz")
     return next((ending for begin, ending in BEGINNINGS.items() if content.startswith(begin)), ".csv")

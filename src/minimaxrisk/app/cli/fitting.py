@@ -11,7 +11,6 @@ import numpy as np
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.options import Beside, Effort, GeneOptions
 from minimaxrisk.app.cli.predicting import predicted_columns
 from minimaxrisk.app.cli.reporting import annotations_of, gather, render, wanted_by, write_page
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
@@ -52,7 +51,7 @@ def fit_and_write(
     target: str | None,
     labels: Path | None,
     ignore: Sequence[str],
-    beside: Beside,
+    sample_columns: SampleColumns,
     reading: ReadOptions,
     impute: bool,
     scale: str,
@@ -70,12 +69,17 @@ def fit_and_write(
     parts.begin("reading")
     with console.progress(f"reading {data}"):
         study = read_training_study(
-            data, target=target, labels=labels, ignore=ignore, beside=beside.columns, options=reading
+            data,
+            target=target,
+            labels=labels,
+            ignore=ignore,
+            sample_columns=sample_columns.names,
+            options=reading,
         )
     for remark in study.remarks:
         console.note(remark)
     refuse_too_many(effort.n_permutations, len(study.sample_names))
-    together = together_of(study, beside, console)
+    together = together_of(study, sample_columns, console)
     warn_of_copies(study, together, console)
     annotations = annotations_of(genes, study, console)
     parts.begin("fit")

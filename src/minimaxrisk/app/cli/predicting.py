@@ -1,7 +1,4 @@
-"""What ``--write-back`` stores in an .h5ad file.
-
-What ``minimaxrisk predict`` does with its options: apply a stored model, and print or write the result.
-"""
+"""The work of ``minimaxrisk predict``: apply a stored model, and print or write the result."""
 
 from __future__ import annotations
 
@@ -18,32 +15,31 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model
-from minimaxrisk.app.files import ReadOptions, Study, are_generated
-from minimaxrisk.app.files.problems import listed
+from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model, scaled
+from minimaxrisk.app.files import ReadOptions, Study
+from minimaxrisk.app.files.features import are_generated
+from minimaxrisk.app.files.messages import listed
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import ScaleComparison
 
+ON_SCALE = "on_training_scale"
+MOST_NAMED = 5  # samples in a message
+
 
 def predicted_columns(model: MinimaxRiskClassifier, X: DataMatrix) -> dict[str, np.ndarray]:
-    """Labels as text, and the probability of each with which the randomized rule picks it."""
+    """Labels as text, and the probability with which the randomized rule draws each."""
     probabilities = {
         f"probability_{c}": column for c, column in zip(model.classes_, model.predict_proba(X).T, strict=True)
     }
     return {"prediction": model.predict(X).astype(str).astype(object)} | probabilities
 
 
-ON_SCALE = "on_training_scale"
-_SAID = {True: "no", False: "yes"}  # of samples that differ
-MOST_NAMED = 5
-
-
 @dataclass(frozen=True)
 class Predictions:
-    """One row per sample; ``bound`` is on the error of the randomized rule, where the radii allow one."""
+    """One row per sample, and a bound on the error of the randomized rule where the radii allow one."""
 
     samples: np.ndarray
     labels: np.ndarray
@@ -58,7 +54,9 @@ class Predictions:
         writer = csv.writer(text, lineterminator="\n")
         header = ["sample", "prediction", *(f"probability_{c}" for c in self.classes)]
         writer.writerow([*header, ON_SCALE] if self.scale is not None else header)
-        agreed = [[]] * len(self.labels) if self.scale is None else [[_SAID[d]] for d in self.scale.differs]
+        agreed: list[list[str]] = [[]] * len(self.labels)
+        if self.scale is not None:
+            agreed = [["no" if differs else "yes"] for differs in self.scale.differs]
         rows = zip(self.samples, self.labels, self.probabilities.tolist(), agreed, strict=True)
         writer.writerows([name, label, *map(repr, row), *agrees] for name, label, row, agrees in rows)
         return text.getvalue()
@@ -94,7 +92,7 @@ def predict_and_write(
     json: bool,
     console: Console,
 ) -> None:
-    """Predict, with notes on what the predictions are worth."""
+    """Predict, with notes on how far the predictions can be trusted."""
     saved = load_first(model)
     columns = _used_columns(saved) if only_used else None
     study = read_for_model(
@@ -125,7 +123,7 @@ def predict_and_write(
 
 
 def _used_columns(saved: SavedModel) -> np.ndarray | None:
-    """Columns with a coefficient; without any, all of them show at least which way the table lies."""
+    """The selected columns; None for a model without any, which reads all columns."""
     if are_generated(list(saved.feature_names)):
         raise typer.BadParameter(
             "needs a model whose columns have names; those of this one are matched by position.",
@@ -136,7 +134,7 @@ def _used_columns(saved: SavedModel) -> np.ndarray | None:
 
 
 def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
-    """All columns of the model: those that it does not use may hold anything, so zeros."""
+    """All columns of the model, with zeros for those that it does not use."""
     n_samples, n_features = study.X.shape[0], len(saved.feature_names)
     if sparse.issparse(study.X):
         place = sparse.csr_matrix(
@@ -152,13 +150,8 @@ def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, consol
 def _compared(
     saved: SavedModel, study: Study, X: DataMatrix, console: Console, *, strict: bool
 ) -> ScaleComparison | None:
-    """Whether the samples are on the scale of the training data; said loudly, or refused, if not."""
+    """Whether the samples are on the scale of the training data; a warning or an error if not."""
     if saved.training_scale is None:
-        if len(saved.classifier.selected_features_):
-            console.note(
-                "The model file does not tell the scale of its training data, as those of older releases do "
-                "not, so that of these samples was not checked; fit the model again to have it checked."
-            )
         return None
     scale = saved.training_scale.compare(X)
     if scale.agrees:
@@ -167,7 +160,7 @@ def _compared(
     if not scale.whole:
         which = f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
     if strict:
-        raise ValueError(f"{study.source}: {scale.statement}{which} Nothing was predicted, as --strict says.")
+        raise ValueError(f"{study.source}: {scale.statement}{which} No predictions were written (--strict).")
     console.warn(f"{study.source}: {scale.statement}{which} --strict refuses such files.")
     return scale
 
@@ -175,7 +168,7 @@ def _compared(
 def _predict(
     saved: SavedModel, study: Study, X: DataMatrix, scale: ScaleComparison | None, console: Console
 ) -> Predictions:
-    classifier, features = saved.classifier, saved.scaled(X)
+    classifier, features = saved.classifier, scaled(saved, X)
     return Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),
@@ -189,9 +182,9 @@ def _predict(
 def _bound(
     saved: SavedModel, X: DataMatrix, features: DataMatrix, scale: ScaleComparison | None, console: Console
 ) -> ErrorBound | None:
-    """On the error for samples like these, where the radii allow one; of those on another scale none."""
+    """A bound on the error for samples like these, where the radii allow one and the scale agrees."""
     classifier = saved.classifier
-    # The training data would show no excess: a bound for samples to come must be made of others.
+    # The training data do not exceed their own bounds: a bound for new samples needs new samples.
     is_bounded = isinstance(classifier, MinimaxRiskClassifier) and classifier.coverage_ is not None
     if not is_bounded or has_training_values(saved, X):
         return None
@@ -202,8 +195,8 @@ def _bound(
         console.note("The bound on the error is about the samples on the scale of the training data alone.")
     if features.shape[0] < 2:
         console.note(
-            "No bound on the error is given: from a single new sample it cannot be told how unlike the "
-            "training data new samples are. The prediction does not depend on that."
+            "No bound on the error is given: a single new sample does not show how much new samples differ "
+            "from the training data. The prediction does not depend on that."
         )
         return None
     return error_bound(
@@ -212,11 +205,11 @@ def _bound(
 
 
 def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:
-    """The data have labels too: how many were predicted wrongly. As text, since 1 may be read as a word."""
+    """How many predictions differ from the labels of the file, compared as text."""
     known = {str(label) for label in saved.classifier.classes_}
     own = np.asarray(study.y).astype(str)
     wrong = int((predictions.astype(str) != own).sum())
-    said = (
+    comparison = (
         f"The file has the column {study.target!r}: {wrong} of {len(predictions)} predictions differ from it "
         f"({wrong / len(predictions):.1%})."
     )
@@ -228,5 +221,5 @@ def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str
             "Is a column missing?"
         )
     if strange:
-        said += f" It has labels that the model does not know: {', '.join(strange[:5])}."
-    return said
+        comparison += f" It has labels that the model does not know: {', '.join(strange[:5])}."
+    return comparison

@@ -27,7 +27,6 @@ from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Together
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
-from minimaxrisk.app.files.gene_tables import gct_sizes
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
 from minimaxrisk.app.report import Findings, Provenance, render_report
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of

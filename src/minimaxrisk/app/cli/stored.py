@@ -1,4 +1,4 @@
-"""A stored model and data for it."""
+"""A stored model, the data that it is applied to, and the check of its bounds."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import typer
 from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.options import Beside
-from minimaxrisk.app.files import (
-    ReadOptions,
-    Study,
-    count_missing,
-    has_several,
-    read_study_for_model,
-    refuse_missing,
-)
+from minimaxrisk.app.cli.console import Console, as_json
+from minimaxrisk.app.cli.settings import SampleColumns
+from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
+from minimaxrisk.app.files.quality import count_missing
+from minimaxrisk.app.files.read_study import has_several
+from minimaxrisk.app.report.phrases import clipping, outward
 from minimaxrisk.app.storage import SavedModel, fingerprint, fingerprint_of_used, load_model
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.guarantees.verification import verify
 
+REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
 NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit again with --impute median"
 
 
 def load_first(model: Path) -> SavedModel:
-    """The model file, which commands take before the data; said so where it looks like data."""
+    """The model file, which commands take before the data."""
     try:
         return load_model(model)
     except ValueError as error:
@@ -55,12 +55,12 @@ def read_for_model(
         study = read_study_for_model(
             data,
             feature_names=list(names),
-            # To predict, a file need not have more.
+            # Predictions need no other columns.
             used=() if needs_labels else set(saved.feature_names[saved.classifier.selected_features_]),
             target=saved.target if target is None else target,
             labels=labels,
             ignore=ignore or (),
-            beside=beside_of(saved).columns if needs_labels else (),
+            sample_columns=sample_columns_of(saved).names if needs_labels else (),
             options=options,
             needs_labels=needs_labels,
         )
@@ -69,28 +69,20 @@ def read_for_model(
     return study
 
 
-def beside_of(saved: SavedModel) -> Beside:
-    """The columns that said in training which samples belong together."""
-    return Beside(saved.groups, saved.batch)
-
-
-def groups_of(saved: SavedModel, study: Study) -> np.ndarray | None:
-    """The groups that the radii count; the data must be read with labels."""
-    return None if saved.groups is None else study.beside[saved.groups]
-
-
-REMEMBERED = ("layer", "sheet", "duplicates")
+def sample_columns_of(saved: SavedModel) -> SampleColumns:
+    """The columns with patients and batches of the training data."""
+    return SampleColumns(saved.groups, saved.batch)
 
 
 def as_in_training(reading: ReadOptions) -> dict[str, str]:
-    """What a model remembers of how its training data were read, to read new samples in the same way."""
+    """The options of reading that a model file keeps, so that new samples are read in the same way."""
     default = ReadOptions()
     values = {key: getattr(reading, key) for key in REMEMBERED}
     return {key: value for key, value in values.items() if value != getattr(default, key)}
 
 
 def _as_remembered(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:
-    """The layer or sheet of the training data, unless another one is asked for."""
+    """The options with layer, sheet and duplicates of the training data, unless the caller names others."""
     default = ReadOptions()
     for key, value in saved.reading.items():
         if getattr(reading, key) != getattr(default, key):
@@ -104,16 +96,21 @@ def _as_remembered(saved: SavedModel, data: Path, reading: ReadOptions, console:
 
 
 def filled(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
-    """Without gaps: filled as in training, or refused if the model does not fill any."""
+    """Values without gaps: filled as in training, or refused if the model does not fill any."""
     if saved.imputer is None:
         refuse_missing(study, advice=NO_MEDIANS)
     elif (gaps := filled_gaps(study)) is not None:
         console.note(gaps)
-    return saved.filled(study.X)
+    return study.X if saved.imputer is None else saved.imputer.transform(study.X)
+
+
+def scaled(saved: SavedModel, X: DataMatrix) -> DataMatrix:
+    """Filled values as the classifier takes them: scaled and clipped, if the model does that."""
+    return X if saved.scaler is None else saved.scaler.transform(X)
 
 
 def filled_gaps(study: Study) -> str | None:
-    """What an imputing model does about missing values, if there are any."""
+    """A note on the missing values that were filled, if there were any."""
     n = count_missing(study)
     if not n:
         return None
@@ -121,7 +118,7 @@ def filled_gaps(study: Study) -> str | None:
 
 
 def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
-    """Medians and scales are found anew: a model that clips elsewhere was not learned in this way."""
+    """What is wrong with the stored medians and scales, compared with those computed from the data."""
     if saved.scaler is None:
         return []
     anew = clone(saved.scaler).fit(X)
@@ -133,12 +130,12 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
 
 
 def is_training_data(saved: SavedModel, study: Study, X: DataMatrix) -> bool:
-    """Whether these are the data that the model was learned from, in the same order."""
+    """Whether these are the data that the model was trained on, in the same order."""
     return study.y is not None and fingerprint(X, study.y, study.feature_names) == saved.fingerprint
 
 
 def has_training_values(saved: SavedModel, X: DataMatrix) -> bool:
-    """Whether the columns that the model uses hold the values that it was learned from."""
+    """Whether the selected columns hold the values of the training data."""
     found = fingerprint_of_used(saved.classifier, X, saved.feature_names)
     return len(saved.classifier.selected_features_) > 0 and found == saved.fingerprint_of_used
 
@@ -149,3 +146,48 @@ def not_training_data(study: Study) -> str:
         f"{study.source} does not hold the training data of the model, or not in the same order: "
         "values, labels or names differ."
     )
+
+
+def verify_and_print(
+    model: Path,
+    data: Path,
+    *,
+    target: str | None,
+    labels: Path | None,
+    ignore: list[str] | None,
+    reading: ReadOptions,
+    json: bool,
+    console: Console,
+) -> None:
+    """Recompute the bounds of a stored model from its training data; exit status 1 if they do not hold."""
+    saved = load_first(model)
+    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
+    X = filled(saved, study, console)
+    is_training = is_training_data(saved, study, X)
+    groups = None if saved.groups is None else study.sample_columns[saved.groups]
+    certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)
+    problems = [*certificate.problems, *scaler_problems(saved, X)]
+    holds = not problems and is_training
+    if json:
+        verdict = {
+            "valid": holds,
+            "lower": certificate.lower,
+            "upper": certificate.upper,
+            "problems": problems,
+            "training_data": is_training,
+            "notes": console.notes,
+        }
+        typer.echo(as_json(verdict))
+    elif holds:
+        lower, upper = outward(certificate.lower, certificate.upper, digits=9)
+        bounded = "R*" if isinstance(saved.classifier, MinimaxRiskClassifier) else "worst-case error"
+        interval = f"{lower} <= {bounded} <= {upper}"
+        typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
+        if saved.scaler is not None:
+            typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
+    else:
+        typer.echo("the certificate does NOT hold for these data:")
+        for problem in [*problems, *([] if is_training else [not_training_data(study)])]:
+            typer.echo(f"  {problem}")
+    if not holds:
+        raise typer.Exit(1)

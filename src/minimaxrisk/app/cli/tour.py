@@ -1,12 +1,13 @@
-"""A short tour: a simulated expression study whose truth is known, and real data held out.
-
-Run it with ``python -m minimaxrisk.app.cli.tour``.
-"""
+"""A short tour: a simulated expression study whose truth is known, and real data with a test set."""
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,16 +15,16 @@ from sklearn.utils import Bunch
 
 from minimaxrisk._utils.notices import without_radius_warnings
 from minimaxrisk.analysis.permutation_test import permutation_test
+from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fourier import RandomFourierFeatures
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case
 
 
 def main() -> None:
-    """Explain the words, then simulated studies, then real data."""
+    """Explain the terms, then show simulated studies and real data."""
     print("R* is the smallest worst-case error over all distributions whose feature means lie within the")
     print("radii (s standard errors) of the observed ones. The randomized rule draws its answer from")
     print("predict_proba, and R* is about it: a bound on its error if the true means lie within the radii, a")
@@ -79,7 +80,8 @@ def real_data() -> None:
     """Breast cancer data with random Fourier features: the worst cases beside errors on held-out patients."""
     X, y = load_breast_cancer(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    features = make_pipeline(StandardScaler(), RandomFourierFeatures(1000, random_state=0)).fit(X)
+    sampler = RBFSampler(gamma="scale", n_components=1000, random_state=0)
+    features = make_pipeline(StandardScaler(), sampler).fit(X)
     Z, Z_test = features.transform(X), features.transform(X_test)
     model = MinimaxRiskClassifier().fit(Z, y)
     print(f"\nREAL DATA: breast cancer, {len(X)} patients to learn from, {len(X_test)} held out,")
@@ -133,5 +135,12 @@ def _randomized_error(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray
     return float(1.0 - right.mean())
 
 
-if __name__ == "__main__":
-    main()
+def write_study(path: Path) -> None:
+    """A simulated expression study as people have it: a line per patient, a column per gene."""
+    study = make_expression(100, 2000, n_informative=20, effect=1.0, random_state=0)
+    diagnoses = ["ill" if label == study.target.max() else "healthy" for label in study.target]
+    with whole_file(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["patient", "diagnosis", *study.feature_names])
+        for i, row in enumerate(study.data):
+            writer.writerow([f"patient_{i + 1:03d}", diagnoses[i], *(f"{value:.5f}" for value in row)])

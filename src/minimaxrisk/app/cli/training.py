@@ -12,10 +12,10 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.data_checks import check_batches, exact_copies, near_copies
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.options import Beside, Effort
+from minimaxrisk.app.cli.settings import Effort, SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
 from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
-from minimaxrisk.app.files.problems import counted, ignoring, listed
+from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
 from minimaxrisk.app.report.gathering import bound_for_new_samples
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
@@ -31,6 +31,7 @@ from minimaxrisk.guarantees.verification import verify
 # or more than the memory of a common machine.
 PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
 NAMED = 3  # pairs of samples in a message
+IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def warn_of_giveaways(trained: Trained, console: Console) -> None:
         if found:
             console.warn(
                 f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
-                f"fit again with {ignoring(found)}"
+                f"fit again with {spelled(COMMAND_LINE, 'ignore', *found)}"
             )
 
 
@@ -151,7 +152,7 @@ def train(
 
 def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
     if not impute:
-        refuse_missing(study)
+        refuse_missing(study, advice=IMPUTE_OR_IGNORE)
         return None, study.X
     # Columns without any value were refused; if one came through, names must not move.
     imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
@@ -199,7 +200,9 @@ def guarantee_of(
         return bound_for_new_samples(trained.fit, n_folds=n_folds, random_state=effort.seed)
 
 
-def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, command: str) -> SavedModel:
+def saved_model(
+    trained: Trained, *, columns: SampleColumns, reading: ReadOptions, command: str
+) -> SavedModel:
     """What goes into a model file."""
     study = trained.study
     return SavedModel(
@@ -213,23 +216,23 @@ def saved_model(trained: Trained, *, beside: Beside, reading: ReadOptions, comma
         training_scale=training_scale(
             trained.classifier, trained.features, trained.y, before_scaling=trained.fit.X
         ),
-        groups=beside.groups,
-        batch=beside.batch,
+        groups=columns.groups,
+        batch=columns.batch,
         reading=as_in_training(reading),
         command=command,
         versions=current_versions(),
     )
 
 
-def together_of(study: Study, beside: Beside, console: Console) -> Together:
+def together_of(study: Study, columns: SampleColumns, console: Console) -> Together:
     """The patients and batches of a study, with notes on what cannot be kept together."""
-    groups = None if beside.groups is None else study.beside[beside.groups]
-    batch = None if beside.batch is None else study.beside[beside.batch]
+    groups = None if columns.groups is None else study.sample_columns[columns.groups]
+    batch = None if columns.batch is None else study.sample_columns[columns.batch]
     y = np.asarray(study.y)
     if groups is not None:
-        _refuse_mixed_groups(groups, y, beside, study)
+        _refuse_mixed_groups(groups, y, columns, study)
         console.note(
-            f"{len(set(groups))} groups of {len(groups)} samples by {beside.groups!r} stay together in "
+            f"{len(set(groups))} groups of {len(groups)} samples by {columns.groups!r} stay together in "
             "folds, hold-outs and permutations, and the radii count groups."
         )
     within = None
@@ -241,7 +244,7 @@ def together_of(study: Study, beside: Beside, console: Console) -> Together:
     return Together(groups, batch, within)
 
 
-def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, beside: Beside, study: Study) -> None:
+def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColumns, study: Study) -> None:
     classes = {name: sorted({str(label) for label in y[groups == name]}) for name in dict.fromkeys(groups)}
     mixed = [name for name, labels in classes.items() if len(labels) > 1]
     if len(classes) < 2:
@@ -249,8 +252,8 @@ def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, beside: Beside, stud
     if mixed:
         raise ValueError(
             f"{study.source}: the samples of a group must have one class, but {listed(mixed, 3)} of "
-            f"{beside.groups!r} have several, such as {' and '.join(classes[mixed[0]])}. Correct the "
-            f"classes; if patients were measured in both, pass --batch {beside.groups}, which permutes "
+            f"{columns.groups!r} have several, such as {' and '.join(classes[mixed[0]])}. Correct the "
+            f"classes; if patients were measured in both, pass --batch {columns.groups}, which permutes "
             "labels within patients."
         )
 
@@ -269,7 +272,7 @@ def describe_batches(trained: Trained, effort: Effort, console: Console) -> None
     together = trained.together
     if together.batch is None:
         return
-    with console.parts("batches"):
+    with console.stages("batches"):
         found = check_batches(
             trained.classifier,
             trained.features,

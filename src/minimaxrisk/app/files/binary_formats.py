@@ -1,18 +1,11 @@
-"""AnnData files (.h5ad), as the single-cell tools write them.
+"""Formats that other packages read: AnnData, NumPy, MATLAB, svmlight, Parquet, Feather and workbooks.
 
-Files of arrays: NumPy's .npy and .npz, MATLAB's .mat, and the sparse rows of svmlight.
-
-Parquet and Feather files, by pyarrow.
-
-Excel and OpenDocument workbooks, by python-calamine.
-
-Results into an AnnData file, beside what it holds already.
+AnnData files are written too: results go back into the file.
 """
 
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,15 +21,25 @@ from sklearn.datasets import load_svmlight_file
 
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import find_layout, lines_of_title, said_of_title
-from minimaxrisk.app.files.problems import brief, listed, nearest, needed, parsing, require_unique
+from minimaxrisk.app.files.layout import find_layout, lines_of_title
+from minimaxrisk.app.files.messages import brief, listed, nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
-from minimaxrisk.app.files.study import EVERY, ReadOptions
+from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
 from minimaxrisk.app.files.text_tables import table_of_records
+
+# Names of arrays in NumPy and MATLAB files.
+DATA = ("X", "data", "x")
+LABELS = ("y", "Y", "target", "labels", "label")
+FEATURE_NAMES = ("feature_names", "features", "columns", "var_names", "gene_names", "genes")
+SAMPLE_NAMES = ("sample_names", "samples", "index", "obs_names", "sample_ids")
+SPARSE_MEMBERS = {"format", "shape", "data"}
+NUMPY = (b"\x93NUMPY", b"PK")  # how its files begin
+MOST_COLUMNS = 10_000_000  # of svmlight: each has a name
+PREFIX = "minimaxrisk_"  # of what is written to an AnnData file
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
-    """X or a layer; the columns of obs are annotations and never features."""
+    """X or a layer of an AnnData file, with the columns of obs as annotations."""
     h5py = needed("h5py", "Reading .h5ad")
     read_elem = needed("anndata.io", "Reading .h5ad").read_elem
     with parsing(path, "an AnnData file"), warnings.catch_warnings():
@@ -49,11 +52,12 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             if found:
                 X, obs, var = (read_elem(file[key]) for key in (place, "obs", "var"))
                 numbers = _float_matrix(X)
-                annotations = {str(name).strip(): _texts(obs[name]) for name in obs.columns}
+                annotations = {str(name).strip(): _texts_of(obs[name]) for name in obs.columns}
     if not found:
+        advice = f"; pass one of them as {spell(options, 'layer')}."
         raise ValueError(
             f"{path} must hold {place}, got the layers {listed(layers) or 'none'}"
-            f"{nearest(options.layer or '', layers) or '; pass one of them as --layer.'}"
+            f"{nearest(options.layer or '', layers) or advice}"
         )
     if 0 in numbers.shape or numbers.shape != (len(obs), len(var)):
         raise ValueError(
@@ -69,29 +73,20 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     )
 
 
+def _texts_of(column: Any) -> TextArray:
+    missing = np.asarray(column.isna())
+    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
+
+
 def _float_matrix(X: Any) -> Any:
     if sparse.issparse(X):
         return sparse.csr_matrix(X).astype(np.float64, copy=False)
     return np.ascontiguousarray(X, dtype=np.float64)
 
 
-def _texts(column: Any) -> TextArray:
-    missing = np.asarray(column.isna())
-    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
-
-
-DATA = ("X", "data", "x")
-LABELS = ("y", "Y", "target", "labels", "label")
-FEATURE_NAMES = ("feature_names", "features", "columns", "var_names", "gene_names", "genes")
-SAMPLE_NAMES = ("sample_names", "samples", "index", "obs_names", "sample_ids")
-MOST_COLUMNS = 10_000_000  # each has a name
-NUMPY = (b"\x93NUMPY", b"PK")
-SPARSE_MEMBERS = {"format", "shape", "data"}
-
-
 def read_npy(path: Path, options: ReadOptions) -> RawTable:
-    """One array, which has no name that --layer could give."""
-    return read_npz(path, ReadOptions())
+    """One array, which has no name to choose it by."""
+    return read_npz(path, replace(options, layer=None))
 
 
 def read_npz(path: Path, options: ReadOptions) -> RawTable:
@@ -108,11 +103,11 @@ def read_npz(path: Path, options: ReadOptions) -> RawTable:
             arrays = {"X": sparse.load_npz(path)}
         else:
             arrays = {name: loaded[name] for name in loaded.files}
-    return _table_of_arrays(arrays, path, layer=options.layer)
+    return _table_of_arrays(arrays, path, options)
 
 
 def read_mat(path: Path, options: ReadOptions) -> RawTable:
-    return _table_of_arrays(matlab_variables(path, path), path, layer=options.layer)
+    return _table_of_arrays(matlab_variables(path, path), path, options)
 
 
 def matlab_variables(source: Any, where: object) -> dict[str, Any]:
@@ -124,7 +119,9 @@ def matlab_variables(source: Any, where: object) -> dict[str, Any]:
             f"{where} is a MATLAB file of version 7.3, which cannot be read; "
             "save it again in MATLAB by save(..., '-v7')."
         ) from error
-    except Exception as error:  # SciPy raises whatever the damaged bytes lead it to
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged bytes make SciPy raise anything
         raise ValueError(
             f"{where} cannot be read as a MATLAB file of version 7 or older ({brief(error)}); "
             "get it again, or save it in MATLAB by save(..., '-v7')."
@@ -133,7 +130,7 @@ def matlab_variables(source: Any, where: object) -> dict[str, Any]:
 
 
 def _uncelled(value: Any) -> Any:
-    """A cell array of names comes as arrays of one string each."""
+    """The strings of a cell array, each of which comes as an array."""
     if not isinstance(value, np.ndarray) or value.dtype != object:
         return value
     cells = [np.ravel(cell) for cell in np.ravel(value)]
@@ -141,7 +138,7 @@ def _uncelled(value: Any) -> Any:
 
 
 def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
-    """Columns bear the indices of the file, so that files of one study agree whatever they count from."""
+    """Columns have the indices of the file, whether it counts from 0 or 1: files of one study agree."""
     with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)
@@ -182,9 +179,9 @@ def _unpickled(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _table_of_arrays(arrays: Mapping[str, Any], where: Path, *, layer: str | None) -> RawTable:
+def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> RawTable:
     """The matrix among the arrays, with the labels, names and annotations that go with it."""
-    key = _matrix_key(arrays, where, layer)
+    key = _matrix_key(arrays, where, options)
     X = _matrix(arrays[key], key, where)
     n, p = X.shape
     rest = {name: value for name, value in arrays.items() if name != key}
@@ -215,12 +212,14 @@ def _table_of_arrays(arrays: Mapping[str, Any], where: Path, *, layer: str | Non
     )
 
 
-def _matrix_key(arrays: Mapping[str, Any], where: Path, layer: str | None) -> str:
+def _matrix_key(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> str:
+    """The name of the array with the data."""
+    layer = options.layer
     if layer is not None:
         if layer not in arrays:
             raise ValueError(
-                f"{where} must hold the variable {layer!r} that --layer names, got {listed(arrays)}"
-                f"{nearest(layer, arrays)}"
+                f"{where} must hold the variable {layer!r} that {spell(options, 'layer')} names, got "
+                f"{listed(arrays)}{nearest(layer, arrays)}"
             )
         return layer
     known = next((name for name in DATA if name in arrays), None)
@@ -228,7 +227,7 @@ def _matrix_key(arrays: Mapping[str, Any], where: Path, layer: str | None) -> st
     if known is None and len(tables) != 1:
         raise ValueError(
             f"{where} must hold the data as X, got {listed(arrays) or 'no variable'}; "
-            "name it X, or pass the name of the variable as --layer."
+            f"name it X, or pass the name of the variable as {spell(options, 'layer')}."
         )
     return tables[0] if known is None else known
 
@@ -262,7 +261,7 @@ def _vector(rest: Mapping[str, Any], names: Sequence[str], n: int, where: Path) 
 def read_parquet(path: Path, options: ReadOptions) -> RawTable:
     parquet = needed("pyarrow.parquet", "Reading Parquet")
     with parsing(path, "a Parquet file"):
-        # As a file, not a data set, whose folders' names would become columns.
+        # As a data set, names of folders would become columns.
         table = parquet.ParquetFile(path).read()
     return _table_of_columns(table, path, options.as_text)
 
@@ -287,7 +286,7 @@ def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTa
         numeric = [name for name in columns if _holds_numbers(table, name, as_text)]
         numbers = np.empty((table.num_rows, len(numeric)))
         for k, name in enumerate(numeric):
-            numbers[:, k] = _floats(table.column(name))
+            numbers[:, k] = table.column(name).cast("float64", safe=False).to_numpy()
         texts = {name: _texts_of_column(table, name) for name in columns if name not in set(numeric)}
         levels = {shown[name]: _texts_of_column(table, name) for name in index}
         first = FirstColumn(columns[0], _texts_of_column(table, columns[0])) if columns else None
@@ -299,8 +298,10 @@ def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTa
 
 
 def _holds_numbers(table: Any, name: str, as_text: frozenset[str]) -> bool:
-    is_kept = EVERY in as_text or name in as_text
-    return not is_kept and _is_numeric(table.schema.field(name).type)
+    if EVERY in as_text or name in as_text:
+        return False
+    types, kind = needed("pyarrow.types", "Reading columns"), table.schema.field(name).type
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _texts_of_column(table: Any, name: str) -> TextArray:
@@ -317,20 +318,10 @@ def _pandas_index(table: Any) -> tuple[list[str], dict[str, str]]:
     return index, {name: str(titles.get(name) or "") for name in index}
 
 
-def _is_numeric(kind: Any) -> bool:
-    types = needed("pyarrow.types", "Reading columns")
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _floats(column: Any) -> Any:
-    return column.cast("float64", safe=False).to_numpy()
-
-
 def read_workbook(path: Path, options: ReadOptions) -> RawTable:
-    """The first sheet that holds something, or the one named."""
-    title, start, rows, others = _rows(path, options.sheet)
+    """The sheet that the options name, or the first one that is not empty."""
+    title, start, rows, others = _rows(path, options)
     where = f"{path}, sheet {title!r}"
-
     above = options.skip_lines
 
     def numbered() -> Iterator[tuple[int, list[str]]]:
@@ -344,32 +335,32 @@ def read_workbook(path: Path, options: ReadOptions) -> RawTable:
 
     elsewhere = ""
     if others:
-        other = shlex.quote(others[0])
-        elsewhere = (
-            f" Other sheets: {listed(others)} (--sheet {other}, or --labels-sheet {other} for labels)."
-        )
+        data, labels = (spell(options, name, others[0]) for name in ("sheet", "labels_sheet"))
+        elsewhere = f" Other sheets: {listed(others)} ({data}, or {labels} for labels)."
     try:
-        last, words = lines_of_title(numbered(), where)
+        last, title_remark = lines_of_title(numbered(), where, options)
         above = max(above, last)
         layout = find_layout(records, where, options=options)
-        table = table_of_records(records, layout, where).said(*said_of_title(words))
-        raw = replace(table, elsewhere=elsewhere)
+        table = table_of_records(records, layout, where).with_remarks(*title_remark)
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
-    if others and options.sheet is None:
-        raw = raw.said(f"Read the sheet {title!r}; the workbook also has {listed(others)} (--sheet).")
-    return raw
+    raw = replace(table, elsewhere=elsewhere)
+    if not others or options.sheet is not None:
+        return raw
+    also = f"the workbook also has {listed(others)} ({spell(options, 'sheet')})"
+    return raw.with_remarks(f"Read the sheet {title!r}; {also}.")
 
 
-def _rows(path: Path, asked: str | None) -> tuple[str, int, list[list[Any]], list[str]]:
+def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], list[str]]:
     """Title, number of the first row and rows of the sheet, and the titles of the others."""
+    asked = options.sheet
     calamine = needed("python_calamine", "Reading workbooks")
     with _calmed(path):
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         titles = list(workbook.sheet_names)
     if asked is not None and asked not in titles:
         raise ValueError(
-            f"{path} must hold the sheet {asked!r} that --sheet names, got {listed(titles)}"
+            f"{path} must hold the sheet {asked!r} that {spell(options, 'sheet')} names, got {listed(titles)}"
             f"{nearest(asked, titles)}"
         )
     for title in titles if asked is None else [asked]:
@@ -383,7 +374,7 @@ def _rows(path: Path, asked: str | None) -> tuple[str, int, list[list[Any]], lis
 
 @contextmanager
 def _calmed(path: Path) -> Iterator[None]:
-    """The parser may panic at a damaged file, which is no Exception."""
+    """A panic of the parser at a damaged file, which is not an Exception, becomes a message."""
     with parsing(path, "a workbook"):
         try:
             yield
@@ -391,9 +382,6 @@ def _calmed(path: Path) -> Iterator[None]:
             if isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit):
                 raise
             raise ValueError(str(error)) from error
-
-
-PREFIX = "minimaxrisk_"
 
 
 def add_to_h5ad(
@@ -404,12 +392,10 @@ def add_to_h5ad(
     var_names: np.ndarray,
     uns: Mapping[str, Any],
 ) -> None:
-    """Add columns ``minimaxrisk_...`` to ``.obs`` and ``.var`` and an entry to ``.uns``, for older ones.
+    """Replace the columns ``minimaxrisk_...`` of ``.obs`` and ``.var`` and the entry of ``.uns``.
 
-    A slash would be a path in such a file, and becomes an underscore.
-
-    Variables that are not among ``var_names`` get zeros. Only these parts are written, into a copy that takes
-    the place of the file at the end.
+    A slash, which would be a path in such a file, becomes an underscore. Variables that are not among
+    ``var_names`` get zeros. A copy of the file with these parts takes its place at the end.
     """
     h5py, anndata = needed("h5py", "Writing .h5ad"), needed("anndata.io", "Writing .h5ad")
     with whole_file(path) as partial:

@@ -1,9 +1,4 @@
-"""Cells of a table as text: which are missing, which are numbers, and how values are written as text.
-
-How a file writes numbers: 1.5, 1,5 or 1,234.5.
-
-Any table of cells as numbers and texts, row by row: cells may be missing, columns turn out to be text.
-"""
+"""Cells of a table as text: missing values, numbers (1.5, 1,5 or 1,234.5) and words."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from numpy.typing import NDArray
 TextArray: TypeAlias = NDArray[np.object_]  # of str
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "?", "none", "-", "#n/a", "#na", "n.a.", "<na>", "."})
-# What spreadsheets show where a formula failed: no missing value, but a mistake that has a cause.
+# What spreadsheets show where a formula failed: a mistake to correct, not a missing value.
 FAILED_FORMULAS = frozenset({"#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!"})
 MINUS = "\N{MINUS SIGN}"
 IDENTIFIERS = frozenset(
@@ -38,7 +33,7 @@ def _spellings(word: str) -> Iterator[str]:
     return ("".join(letters) for letters in itertools.product(*((c.lower(), c.upper()) for c in word)))
 
 
-# What float() should see instead; a table of a million cells has no time for lower() on each.
+# What float() reads in place of a missing cell; lower() on each cell would take too long.
 AS_NAN = {spelling: "nan" for word in MISSING for spelling in _spellings(word)}
 
 
@@ -57,7 +52,7 @@ def number(cell: str) -> float | None:
         # Python reads 1_2 as 12, but in a table it is a name.
         return float(cell) if "_" not in cell else None
     except ValueError:
-        if MINUS in cell:  # typographers' and word processors'
+        if MINUS in cell:  # as word processors write it
             return number(cell.replace(MINUS, "-"))
         return math.nan if is_missing(cell) else None
 
@@ -67,7 +62,7 @@ def is_word(cell: str) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A value as one would write it in a table: 1 for 1.0, and nothing for a missing one."""
+    """A value as text: 1 for 1.0, and nothing for a missing value."""
     if isinstance(value, str):
         return value.strip()
     if value is None:
@@ -96,15 +91,15 @@ def generated_names(n: int) -> list[str]:
 
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
 DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
-# Of one group it cannot be told whether 1,234 is more than a thousand or little more than one.
+# 1,234 may mean more than a thousand or little more than one.
 ONE_GROUP = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}$")
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$")
 THOUSANDS_BY_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+$")
-# The same without decimals: of one group it cannot be told either, of a column it can.
+# 1.234 may mean either as well; a whole column of such numbers shows which.
 GROUPS_BY_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+$")
 WHOLE = re.compile(r"[-+]?\d+$")
-# Of numbers rounded to three decimals every tenth has fewer, and every thousandth none: where ten have three
-# and others none, that is no rounding. So many columns are enough to see how a file writes numbers.
+# One in ten numbers with three decimals ends in 0 and is written shorter: ten that all have three decimals,
+# beside others that have none, are groups of thousands. The first columns show how a file writes numbers.
 ENOUGH_GROUPS, MOST_COLUMNS = 10, 1000
 
 
@@ -120,7 +115,7 @@ class NumberStyle:
         return self == PLAIN
 
     def plain(self, cell: str) -> str:
-        """The cell as Python writes numbers, whatever it holds."""
+        """The cell with numbers as Python writes them."""
         if self.thousands:
             cell = cell.replace(self.thousands, "")
         return cell.replace(",", ".") if self.decimal == "," else cell
@@ -138,7 +133,7 @@ PLAIN = NumberStyle()
 
 
 def find_number_style(body: Sequence[Sequence[str]], where: object, *, splits_at_commas: bool) -> NumberStyle:
-    """By the cells with commas; where cells are split at commas, only quoted ones have any."""
+    """Look at the cells with commas; in a file that is split at commas, only quoted cells have any."""
     _refuse_groups_by_points(body, where)
     cells = [cell for row in body for cell in row if "," in cell]
     thousands = [cell for cell in cells if THOUSANDS.match(cell)]
@@ -164,7 +159,7 @@ def find_number_style(body: Sequence[Sequence[str]], where: object, *, splits_at
 
 
 def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object) -> None:
-    """Refuse 6.197 for 6197, in columns that also have 297: decimals would not all have three digits."""
+    """Refuse 6.197 in columns that also have 297: the points separate thousands."""
     groups: list[str] = []
     for column in islice(zip(*body, strict=False), MOST_COLUMNS):
         whole = [abs(int(cell)) for cell in column if WHOLE.match(cell)]
@@ -180,13 +175,13 @@ def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object) -> No
         first = groups[0]
         raise ValueError(
             f"{where}: {first!r} seems to be {first.replace('.', '')}, since the numbers of its column have "
-            "three digits after the point or no point; export the table without separators of thousands. "
-            "If these are decimals, write all of them with a point."
+            "three digits after the point or no point; export the table without separators between "
+            "thousands. If these are decimals, write all of them with a point."
         )
 
 
 def explained(words: Sequence[str]) -> str:
-    """What a word that looks like a number or a mistake of a spreadsheet may be."""
+    """What a word may be that looks like a number or a failed formula; nothing for other words."""
     for word in words:
         if word.lower() in FAILED_FORMULAS:
             return (

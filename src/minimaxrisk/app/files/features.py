@@ -1,49 +1,49 @@
-"""Features of the same name, such as the probes of one gene: merged, told apart, or refused.
-
-The columns that are features: all that are left for a new model, those of the model for an old one.
-"""
+"""The columns that are features: for a new model all that are left, for an existing one those it has."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
-from minimaxrisk.app.files.problems import MERGE, counted, listed, nearest, repeated, require_unique
+from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, nearest, repeated, require_unique
 from minimaxrisk.app.files.quality import (
-    ask_about_clinical,
     clinical_names,
     line_counters,
     odd_whole_numbers,
+    remark_on_clinical,
     remark_on_counters,
 )
 from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
-from minimaxrisk.app.files.study import ERROR, MAX, MEAN, SUFFIX
+from minimaxrisk.app.files.study import ERROR, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
 
 HOW = {
     MEAN: "averaged",
     MAX: "replaced by the largest of them in each sample",
-    SUFFIX: "told apart by a number behind the name",
+    SUFFIX: "numbered after the name",
 }
+TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def without_duplicates(
-    X: DataMatrix, names: Sequence[str], duplicates: str, where: object
+    X: DataMatrix, names: Sequence[str], options: ReadOptions, where: object
 ) -> tuple[DataMatrix, list[str], str | None]:
-    """Columns with names of their own, each in the place of the first so named, and a remark.
+    """Columns with unique names, each in the place of the first of its name, and a remark.
 
-    Values that are missing in some of the columns to be merged are left to the others.
+    Merging leaves out missing values.
     """
+    duplicates = options.duplicates
     twice = set(repeated(names))
     if not twice:
         return X, list(names), None
     if duplicates == ERROR:
-        require_unique(names, where, what="names of features", remedy=f"rename them, {MERGE}")
+        require_unique(names, where, what="names of features", remedy=f"rename them, {merge_advice(options)}")
     n_columns = sum(name in twice for name in names)
     shown = listed([name for name in dict.fromkeys(names) if name in twice], 3)
     remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
@@ -56,16 +56,16 @@ def without_duplicates(
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """The second of a name gets .2, or the first number that makes it a new one."""
-    taken, found = set(names), []
-    seen: set[str] = set()
+    """The second of a name gets .2, or the first number that makes it a new name."""
+    taken = set(names)
+    numbered: dict[str, None] = {}
     for name in names:
-        if name in seen:
-            name = next(new for i in itertools.count(2) if (new := f"{name}.{i}") not in taken)  # noqa: PLW2901
-            taken.add(name)
-        seen.add(name)
-        found.append(name)
-    return found
+        new = name
+        if name in numbered:
+            new = next(new for i in itertools.count(2) if (new := f"{name}.{i}") not in taken)
+            taken.add(new)
+        numbered[new] = None
+    return list(numbered)
 
 
 def _merged(X: FloatArray, codes: IntArray, duplicates: str) -> FloatArray:
@@ -99,41 +99,47 @@ def _merged_sparse(X: DataMatrix, codes: IntArray, duplicates: str) -> DataMatri
     return sparse.csr_matrix(sparse.hstack(parts))
 
 
-TRUTH = {"true": 1.0, "false": 0.0}
-
-
 def training_features(
-    raw: RawTable, aside: set[str], where: object, duplicates: str, *, has_names: bool
+    raw: RawTable, aside: set[str], where: object, options: ReadOptions, *, has_names: bool
 ) -> tuple[DataMatrix, list[str], list[str]]:
     """All columns of numbers but those aside, their names, and remarks."""
     texts = {name: column for name, column in raw.texts.items() if name not in aside}
     truths = {name: column for name, column in texts.items() if _is_truth(column)}
     words = {name: column for name, column in texts.items() if name not in truths}
-    first_word = next(iter(words), "")
-    advice = f"pass --ignore {first_word!r} for each that is not a feature, and correct the others"
-    naming = next((name for name in words if not has_names and could_name_rows(name, words[name])), None)
-    if naming is not None:
-        advice += f"; pass --samples {naming!r} if that column names the samples"
-    _refuse_words(words, raw, where, advice)
+    if words:
+        ignore = spell(options, "ignore", next(iter(words)))
+        advice = f"pass {ignore} for each that is not a feature, and correct the others"
+        naming = next((name for name in words if not has_names and could_name_rows(name, words[name])), None)
+        if naming is not None:
+            advice += f"; pass {spell(options, 'samples', naming)} if that column names the samples"
+        _refuse_words(words, raw, where, f"{advice}.", options)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
-    X, names = columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
+    X, names = _columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
     clinical = clinical_names(names)
-    asked = ask_about_clinical(clinical, len(names) - len(clinical))
     counters = list(dict.fromkeys([*_counting_index(raw, names), *line_counters(X, names)]))
-    odd = odd_whole_numbers(X, names, told={*clinical, *counters})
-    remarks = [asked, odd, remark_on_counters(counters), _remark_on_truths(truths)]
+    remarks = [
+        remark_on_clinical(clinical, len(names) - len(clinical), options),
+        odd_whole_numbers(X, names, options, known={*clinical, *counters}),
+        remark_on_counters(counters, options),
+        _remark_on_truths(truths),
+    ]
     if truths:
-        X = with_columns(X, np.column_stack([truth_numbers(column) for column in truths.values()]))
+        X = _with_columns(X, np.column_stack([_truth_numbers(column) for column in truths.values()]))
         names += truths
     if not names:
         raise ValueError(
             f"{where} must have columns of numbers besides names and labels, got none; "
-            f"pass --delimiter if the columns were not split.{transpose_hint(raw)}{raw.elsewhere}"
+            f"pass {spell(options, 'delimiter')} if the columns were not split."
+            f"{transpose_hint(raw, options)}{raw.elsewhere}"
         )
-    X, names, merged = without_duplicates(X, names, duplicates, where)
-    _refuse_empty(X, names, where)
-    remarks.append(merged)
-    return X, names, [remark for remark in remarks if remark is not None]
+    X, names, merged = without_duplicates(X, names, options, where)
+    empty = [names[j] for j in _empty_columns(X)]
+    if empty:
+        raise ValueError(
+            f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
+            f"{listed(empty)}; pass {spell(options, 'ignore', empty[0])}."
+        )
+    return X, names, [remark for remark in (*remarks, merged) if remark is not None]
 
 
 def _remark_on_truths(truths: Collection[str]) -> str | None:
@@ -141,7 +147,7 @@ def _remark_on_truths(truths: Collection[str]) -> str | None:
 
 
 def _counting_index(raw: RawTable, names: Sequence[str]) -> list[str]:
-    """A first column that counts the lines, few as they may be."""
+    """The first column if it counts the lines, however few they are."""
     first = raw.first
     if first is None or first.name not in names[:1] or len(first.cells) <= 2 or not counts_lines(first.cells):
         return []
@@ -153,20 +159,20 @@ def model_features(
     aside: set[str],
     features: Sequence[str],
     where: object,
+    options: ReadOptions,
     *,
-    duplicates: str,
     used: Collection[str] = (),
 ) -> tuple[DataMatrix, list[str]]:
     """The columns of the model in its order, and remarks."""
-    numbers, names, merged = without_duplicates(raw.numbers, raw.names, duplicates, where)
+    numbers, names, merged = without_duplicates(raw.numbers, raw.names, options, where)
     raw = replace(raw, numbers=numbers, names=names)
     of_model = set(features)
-    truths, added = _texts_as_numbers(raw, of_model, where)
+    truths, added = _texts_as_numbers(raw, of_model, where, options)
     missing = of_model.difference(raw.names, added)
     if missing and not (raw.zeros_left_out and are_generated(features)):
         is_enough = len(used) > 0 and missing.isdisjoint(used)
         absent = [name for name in features if name in missing]
-        _refuse_missing_features(absent, features, raw, where, is_enough=is_enough)
+        _refuse_missing_features(absent, features, raw, where, options, is_enough=is_enough)
     unknown = [name for name in raw.columns() if name not in of_model and name not in aside]
     if unknown and not raw.named and are_generated(features):
         raise ValueError(
@@ -180,43 +186,44 @@ def model_features(
 
 
 def _texts_as_numbers(
-    raw: RawTable, of_model: set[str], where: object
+    raw: RawTable, of_model: set[str], where: object, options: ReadOptions
 ) -> tuple[list[str], dict[str, FloatArray]]:
-    """Columns that were read as text but are features: which hold true and false, and the numbers of all."""
+    """Features that were read as text: the names of those with true and false, and the numbers of all."""
     texts = {name: column for name, column in raw.texts.items() if name in of_model}
     truths = [name for name, column in texts.items() if _is_truth(column)]
-    # A first column called index or cell was kept as text, since it may have named the rows.
+    # A first column called index or cell is read as text: it may name the rows.
     numbers = [name for name, column in texts.items() if not any(map(is_word, column))]
     words = {name: column for name, column in texts.items() if name not in {*truths, *numbers}}
-    _refuse_words(words, raw, where, "the model needs their numbers: correct them")
-    found = {name: truth_numbers(texts[name]) for name in truths}
+    if words:
+        _refuse_words(words, raw, where, "the model needs their numbers: correct them.", options)
+    found = {name: _truth_numbers(texts[name]) for name in truths}
     found |= {name: np.array([number(cell) for cell in texts[name]], float) for name in numbers}
     return truths, found
 
 
 def _in_order(raw: RawTable, added: Mapping[str, FloatArray], features: Sequence[str]) -> DataMatrix:
-    """The features by name; of those that the file lacks, a column of zeros."""
+    """The features in the order of the model; zeros for those that the file lacks."""
     places = {name: j for j, name in enumerate([*raw.names, *added])}
     extra = list(added.values())
     if any(name not in places for name in features):
         extra.append(np.zeros(raw.n_rows))
-    X = with_columns(raw.numbers, np.column_stack(extra)) if extra else raw.numbers
+    X = _with_columns(raw.numbers, np.column_stack(extra)) if extra else raw.numbers
     last = X.shape[1] - 1  # the zeros, if any feature is missing
-    return columns_of(X, [places.get(name, last) for name in features])
+    return _columns_of(X, [places.get(name, last) for name in features])
 
 
-def columns_of(X: DataMatrix, keep: Sequence[int]) -> DataMatrix:
-    """Some columns in some order, without a copy if they are all."""
+def _columns_of(X: DataMatrix, keep: Sequence[int]) -> DataMatrix:
+    """Some columns in some order; no copy if these are all columns in their own order."""
     if len(keep) != X.shape[1] or any(i != j for i, j in enumerate(keep)):
         X = X[:, keep]
     return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
 
 
-def with_columns(X: DataMatrix, columns: FloatArray) -> DataMatrix:
+def _with_columns(X: DataMatrix, columns: FloatArray) -> DataMatrix:
     return sparse.csr_matrix(sparse.hstack([X, columns])) if sparse.issparse(X) else np.hstack([X, columns])
 
 
-def truth_numbers(column: TextArray) -> FloatArray:
+def _truth_numbers(column: TextArray) -> FloatArray:
     return np.array([TRUTH.get(cell.lower(), np.nan) for cell in column])
 
 
@@ -225,9 +232,9 @@ def _is_truth(column: TextArray) -> bool:
     return bool(found) and found <= set(TRUTH)
 
 
-def _refuse_words(words: dict[str, TextArray], raw: RawTable, where: object, advice: str) -> None:
-    if not words:
-        return
+def _refuse_words(
+    words: dict[str, TextArray], raw: RawTable, where: object, advice: str, options: ReadOptions
+) -> NoReturn:
     examples, found = [], []
     for name, column in list(words.items())[:5]:
         found.append(next((cell for cell in column if is_word(cell)), column[0]))
@@ -235,21 +242,13 @@ def _refuse_words(words: dict[str, TextArray], raw: RawTable, where: object, adv
     more = f" and {len(words) - 5} more" if len(words) > 5 else ""
     raise ValueError(
         f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
-        f"{', '.join(examples)}{more}; {advice}.{explained(found)}{transpose_hint(raw)}{raw.elsewhere}"
+        f"{', '.join(examples)}{more}; {advice}{explained(found)}"
+        f"{transpose_hint(raw, options)}{raw.elsewhere}"
     )
 
 
-def _refuse_empty(X: DataMatrix, names: Sequence[str], where: object) -> None:
-    empty = [names[j] for j in _empty_columns(X)]
-    if empty:
-        raise ValueError(
-            f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
-            f"{listed(empty)}; pass --ignore {empty[0]!r}."
-        )
-
-
 def _empty_columns(X: DataMatrix) -> np.ndarray:
-    """Columns that hold nothing but missing values."""
+    """Columns in which all values are missing."""
     if sparse.issparse(X):
         n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
         return np.flatnonzero(n_missing == X.shape[0])
@@ -258,36 +257,33 @@ def _empty_columns(X: DataMatrix) -> np.ndarray:
 
 
 def are_generated(features: Sequence[str]) -> bool:
-    """Whether the features had no names, so that they are matched by position.
-
-    Parameters
-    ----------
-    features : sequence of str
-        Names of features.
-
-    Returns
-    -------
-    bool
-        Whether all of them are names that reading a file gives: ``column_1``, ``column_2``, ...
-    """
+    """Whether the features had no names (``column_1``, ...), so that they are matched by position."""
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
 def _refuse_missing_features(
-    missing: Sequence[str], features: Sequence[str], raw: RawTable, where: object, *, is_enough: bool
-) -> None:
+    missing: Sequence[str],
+    features: Sequence[str],
+    raw: RawTable,
+    where: object,
+    options: ReadOptions,
+    *,
+    is_enough: bool,
+) -> NoReturn:
     if not raw.named and are_generated(features):
         advice = (
             "; columns without names are matched by position, counting those of names and labels: "
             "give the file the same columns as the training data."
         )
     elif is_enough:
-        advice = "; the model gives none of these a coefficient: pass --only-used to do without them."
+        is_command = options.spelling == COMMAND_LINE
+        without = "--only-used to do without them" if is_command else "the others alone as feature_names="
+        advice = f"; the model gives none of these a coefficient: pass {without}."
     else:
         near = nearest(missing[0], raw.columns())
         they = f"{near} Add them" if near else "; add them"
         advice = f"{they}, or fit a model without them if they cannot be measured."
     raise ValueError(
         f"{where} must have the {counted(len(features), 'column')} of the model, got none for "
-        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(raw)}{raw.elsewhere}"
+        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(raw, options)}{raw.elsewhere}"
     )

@@ -1,11 +1,4 @@
-"""The column with the classes: find it, and tell when it cannot be one.
-
-The columns of a labels file, as text.
-
-Labels from a second file, given to the samples of the data by name or, without names, in order.
-
-Columns about the samples that are neither features nor labels: the patient, the batch.
-"""
+"""Labels: the column with the classes, or a second file joined by sample names; columns about samples."""
 
 from __future__ import annotations
 
@@ -17,9 +10,9 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.app.files.cells import TextArray, is_identifier, is_missing, is_word, number, text_of
-from minimaxrisk.app.files.problems import counted, folded, listed, nearest, repeated
+from minimaxrisk.app.files.messages import COMMAND_LINE, counted, folded, listed, nearest, repeated
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
-from minimaxrisk.app.files.study import LabelTable, ReadRequest
+from minimaxrisk.app.files.study import LabelTable, ReadRequest, spell
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
 MOST_LIKELY, SHOWN_VALUES = 8, 3
@@ -28,28 +21,32 @@ SEARCHED = 40  # columns of numbers at either end, of which there may be very ma
 
 def find_target(raw: RawTable, request: ReadRequest) -> str:
     """The name of the target; the format's own label if none is asked for."""
-    target = request.target
+    target, options = request.target, request.options
+    hint = f"{transpose_hint(raw, options)}{raw.elsewhere}"
     if target is None:
         if raw.label is not None:
             return raw.label
+        labels = spell(options, "labels")
         if request.for_model:
-            raise ValueError(f"{request.where} has no labels; name the file that has them with --labels.")
+            raise ValueError(f"{request.where} has no labels; name the file that has them with {labels}.")
         raise ValueError(
-            f"{request.where}: name the column with the classes with --target, or a file that has them with "
-            f"--labels. {_suggestion(raw)}{transpose_hint(raw)}{raw.elsewhere}"
+            f"{request.where}: name the column with the classes with {spell(options, 'target')}, or a file "
+            f"that has them with {labels}. {_suggestion(raw, request)}{hint}"
         )
     if target in raw.texts or target in raw.annotations or target in set(raw.names):
         return target
     known = [*raw.annotations, *raw.columns()]
-    own = f" The file has labels of its own, {raw.label!r}: leave out --target." if raw.label else ""
+    leave_out = f"leave out {spell(options, 'target')}"
+    own = f" The file has labels of its own, {raw.label!r}: {leave_out}." if raw.label else ""
     raise ValueError(
         f"{request.where} must have {request.target_shown()}, got no such column"
         f"{nearest(target, known) or '.'} The first are {listed(known)}.{own} If the labels are in another "
-        f"file, pass it as --labels FILE.{transpose_hint(raw)}{raw.elsewhere}"
+        f"file, pass it as {spell(options, 'labels')}.{hint}"
     )
 
 
-def _suggestion(raw: RawTable) -> str:
+def _suggestion(raw: RawTable, request: ReadRequest) -> str:
+    """The columns that may hold classes."""
     n = raw.n_rows
     likely = [
         name
@@ -65,11 +62,11 @@ def _suggestion(raw: RawTable) -> str:
     if not likely:
         return "No column looks like classes."
     found = ", ".join(_with_values(name, raw) for name in likely[:MOST_LIKELY])
-    return f'It could be {found}; for example --target "{likely[0]}".'
+    return f"It could be {found}; for example {spell(request.options, 'target', likely[0])}."
 
 
 def _with_values(name: str, raw: RawTable) -> str:
-    """The column with the commonest of its values, by which people know it."""
+    """The name of a column with its commonest values."""
     column = raw.column(name)
     assert column is not None
     values = [value for value, _ in Counter(column).most_common()]
@@ -78,7 +75,7 @@ def _with_values(name: str, raw: RawTable) -> str:
 
 
 def as_labels(column: TextArray) -> np.ndarray:
-    """Whole numbers as int64 so that they sort by value, anything else as str: 01 and 1 may differ."""
+    """Whole numbers as int64, so that they sort by value; other labels as str: 01 and 1 may differ."""
     values = [number(cell) for cell in column]
     is_whole = all(value is not None and value == np.trunc(value) and abs(value) < 2**53 for value in values)
     if is_whole and not any(LEADING_ZERO.match(cell) for cell in column):
@@ -87,7 +84,7 @@ def as_labels(column: TextArray) -> np.ndarray:
 
 
 def _spelling(label: str) -> str:
-    """One spelling where formats have several: 1 for 1.0, True for TRUE."""
+    """One way to write a label where formats differ: 1 for 1.0, True for TRUE."""
     if label.lower() in ("true", "false"):
         return label.capitalize()
     value = number(label)
@@ -111,7 +108,7 @@ def refuse_missing_labels(column: TextArray, samples: TextArray, target: str, wh
 
 
 def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) -> tuple[str, ...]:
-    """Refuse what is no set of classes; returns remarks on those that may be mistakes."""
+    """Refuse a column that does not hold classes; returns remarks on possible mistakes."""
     classes, counts = np.unique(y, return_counts=True)
     n, k = len(y), len(classes)
     if k == 1:
@@ -134,10 +131,10 @@ def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) 
 
 
 def _alike(classes: np.ndarray) -> list[str]:
-    """A remark on each set of words that are the same but for case, spaces or punctuation."""
+    """A remark on words that differ in case, spaces or punctuation alone."""
     groups: dict[str, list[str]] = {}
     for name in map(str, classes):
-        # ER+ and ER- are different things, as are <5 and >5.
+        # ER+ and ER- are different classes, as are <5 and >5.
         if is_word(name):
             groups.setdefault(folded(name, keep="+<>="), []).append(name)
     return [
@@ -166,7 +163,7 @@ class JoinedLabels(NamedTuple):
 def join_by_name(
     table: LabelTable, samples: TextArray, request: ReadRequest, names_column: str | None
 ) -> JoinedLabels:
-    """Labels in the order of the samples; ``names_column`` is where the data has their names."""
+    """Labels in the order of the samples, whose names are in ``names_column`` of the data."""
     known = set(samples)
     key = _key(table, known, names_column)
     target = _target(table, request, {key})
@@ -177,10 +174,11 @@ def join_by_name(
     line_of = {name: i for i, name in enumerate(names)}
     without = [name for name in samples if name not in line_of]
     if without:
-        ignore = "" if request.for_model else " (--ignore leaves them out if samples are in columns)"
+        ignore = f" ({spell(request.options, 'ignore')} leaves them out if samples are in columns)"
         raise ValueError(
             f"{table} must hold a label for every sample, got none for {len(without)} of "
-            f"{len(samples)}: {listed(without)}; add them, or remove these samples from the data{ignore}."
+            f"{len(samples)}: {listed(without)}; add them, or remove these samples from the "
+            f"data{'' if request.for_model else ignore}."
         )
     unused = [name for name in names if name not in known]
     remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.name}.",)
@@ -192,7 +190,7 @@ def join_by_name(
 
 
 def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
-    """The column that has most of the sample names; of several, the one that is called like it."""
+    """The column that has most of the sample names; of several, the one with the name of an identifier."""
     found = {name: len(known.intersection(column)) for name, column in table.columns.items()}
     most = max(found.values())
     best = [name for name in found if found[name] == most]
@@ -217,14 +215,15 @@ def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Jo
     if len(column) != n:
         raise ValueError(
             f"{table} must hold {counted(n, 'label')} because the data has {counted(n, 'row')} without "
-            f"names, got {len(column)}; if samples are in columns of the data, pass --transpose."
+            f"names, got {len(column)}; if samples are in columns of the data, pass "
+            f"{spell(request.options, 'transpose', True)}."
         )
     remark = f"The data has no sample names, so the labels of {table.name} were joined line by line."
     return JoinedLabels(column, _shown(table, target), (remark,), np.arange(n))
 
 
 def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest) -> None:
-    """Raise ValueError if a column of the data may name the samples: joining by order would be a guess."""
+    """Refuse data in which a column may name the samples: joining by order would be a guess."""
     known = set(data.columns())
     common = [name for name in table.columns if table.named and name in known and name != request.target]
     first = data.first
@@ -233,30 +232,31 @@ def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest
     if common:
         raise ValueError(
             f"{table} and {request.where} could be joined by the column {common[0]!r} of the data: if "
-            f"it names the samples, pass --samples {common[0]!r}; otherwise pass --ignore {common[0]!r}, or "
-            "remove it from the labels file."
+            f"it names the samples, pass {spell(request.options, 'samples', common[0])}; otherwise pass "
+            f"{spell(request.options, 'ignore', common[0])}, or remove it from the labels file."
         )
 
 
 def _shown(table: LabelTable, target: str) -> str:
-    """A name made for a column of this file may be that of a feature in the data."""
+    """The name of the target; a generated name could be that of a feature in the data."""
     return target if table.named else "label"
 
 
 def _name_columns(table: LabelTable) -> set[str]:
-    """The first column if it has a value of its own in every line and is not the only one."""
+    """The first column if its values are unique and it is not the only one."""
     name, first = next(iter(table.columns.items()))
     return {name} if len(table.columns) > 1 and len(set(first)) == len(first) else set()
 
 
 def _target(table: LabelTable, request: ReadRequest, keys: set[str]) -> str:
     target = request.target
-    others = [name for name in table.columns if name not in {*keys, *request.beside}]
+    others = [name for name in table.columns if name not in {*keys, *request.sample_columns}]
     if target is None and len(others) == 1:
         return others[0]
     if target is None:
         got = f"{len(others)}: {listed(others, 8)}" if others else "0"
-        advice = "keep only the one" if request.for_model else "use --target to name the one"
+        use_target = f"use {spell(request.options, 'target')} to name the one"
+        advice = "keep only the one" if request.for_model else use_target
         raise ValueError(
             f"{table} must have one column besides the sample names, got {got}; {advice} with the labels."
         )
@@ -268,9 +268,11 @@ def _target(table: LabelTable, request: ReadRequest, keys: set[str]) -> str:
     return target
 
 
-def columns_beside(arranged: Arranged, request: ReadRequest, lines: IntArray | None) -> dict[str, TextArray]:
-    """The columns that the request names; ``lines`` are those of the labels file, by sample."""
-    return {name: _column(name, arranged, request, lines) for name in request.beside}
+def columns_about_samples(
+    arranged: Arranged, request: ReadRequest, lines: IntArray | None
+) -> dict[str, TextArray]:
+    """The columns about samples that the request names; ``lines`` are those of the labels file, by sample."""
+    return {name: _column(name, arranged, request, lines) for name in request.sample_columns}
 
 
 def _column(name: str, arranged: Arranged, request: ReadRequest, lines: IntArray | None) -> TextArray:
@@ -281,8 +283,10 @@ def _column(name: str, arranged: Arranged, request: ReadRequest, lines: IntArray
         found = raw.column(name)
     if found is None:
         known = [*raw.annotations, *raw.columns(), *([] if labels is None else labels.columns)]
+        is_command = request.options.spelling == COMMAND_LINE
+        option = "--groups or --batch" if is_command else "sample_columns="
         raise ValueError(
-            f"{request.where} must have the column {name!r} that --groups or --batch names, in the table or "
+            f"{request.where} must have the column {name!r} that {option} names, in the table or "
             f"in the labels file{nearest(name, known) or f'; the first are {listed(known)}.'}{raw.elsewhere}"
         )
     gone = missing_labels(found)

@@ -16,7 +16,6 @@ from statistics import mode
 from typing import Any, TypeVar
 
 from minimaxrisk.app.files.cells import (
-    PLAIN,
     NumberStyle,
     find_number_style,
     generated_names,
@@ -24,21 +23,21 @@ from minimaxrisk.app.files.cells import (
     is_missing,
     is_word,
 )
-from minimaxrisk.app.files.problems import MERGE, brief, counted, listed, require_unique
-from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions
+from minimaxrisk.app.files.messages import brief, counted, listed, require_unique
+from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
 
 Result = TypeVar("Result")
-
+Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-
-
-# Spreadsheets on Western Windows write the first: its dashes and quotes are control characters in the second,
-# which has a character for every byte, where the first has none for five.
+# Spreadsheets on Western Windows write the first. The second has a character for every byte.
 OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
-
-
 PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
+DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
+LABELS = ("class", "label", "target", "type", "diagnosis", "y")
+LOOKED_AT = 400_000  # cells
+TITLES = 8  # lines that may be a title
+MOST_WORDS = 1000  # of the first line, compared with the lines below it
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class TextFile:
     encoding: str
 
     def lines(self) -> Iterator[str]:
-        """Lines with their ends, be these those of Unix, Windows or old Macintoshes."""
+        """Lines with their line ends, of any system."""
         with _open(self.path) as file, TextIOWrapper(file, encoding=self.encoding, newline="") as text:
             yield from text
 
@@ -69,12 +68,11 @@ def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, 
                 ) from error
         for other, shown in OTHERS.items():
             with suppress(UnicodeDecodeError):
-                return parse(TextFile(path, other)), (_said_of_guess(shown),)
+                remark = (
+                    f"The file is not in UTF-8 and was read as {shown}; save it as UTF-8 if names look wrong."
+                )
+                return parse(TextFile(path, other)), (remark,)
     raise AssertionError("every byte is a character of Latin-1")
-
-
-def _said_of_guess(encoding: str) -> str:
-    return f"The file is not in UTF-8 and was read as {encoding}; save it as UTF-8 if names look wrong."
 
 
 def head(path: Path, size: int = 1 << 16) -> bytes:
@@ -110,34 +108,20 @@ def _refuse_binary(start: bytes, path: Path) -> None:
         )
 
 
-Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
-
-
-DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
-
-
-LABELS = ("class", "label", "target", "type", "diagnosis", "y")
-
-
-LOOKED_AT = 400_000  # cells
-
-
-TITLES = 8  # lines looked at for one
-
-
-MOST_WORDS = 1000  # of the first line, compared with the lines below it
-
-
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a table: their names, and the numbers of those that are not numbers."""
+    """Names of the columns, places of those with text, and how numbers are written."""
 
     names: list[str]
-    named: bool
-    header_rows: int  # 0 or 1
+    named: bool  # by a header
     texts: list[int]
     text_rows: bool  # whether there are lines of text among those of numbers
-    style: NumberStyle = PLAIN
+    style: NumberStyle
+    options: ReadOptions
+
+    @property
+    def header_rows(self) -> int:
+        return int(self.named)
 
     @property
     def width(self) -> int:
@@ -149,7 +133,7 @@ class Layout:
 
 
 def find_delimiter(lines: Iterable[str]) -> str:
-    """The delimiter that gives all lines the same number of cells, or else the commonest; " " for blanks."""
+    """The delimiter that gives all lines the same number of cells, else the commonest; " " for blanks."""
     first = _some_lines(lines)
     for delimiter in DELIMITERS:
         # The csv module gives up at very long cells, such as a long line that is not split.
@@ -183,7 +167,7 @@ def _some_lines(lines: Iterable[str]) -> list[str]:
 
 
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
-    """Rows of cells without blanks around them, and without lines that hold nothing."""
+    """Rows of cells without blanks around them; empty lines are left out."""
     return (cells for _, cells in numbered_records(lines, delimiter))
 
 
@@ -198,20 +182,18 @@ def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int
             yield reader.line_num, cells
 
 
-def lines_of_title(numbered: Iterable[tuple[int, Sequence[str]]], where: object) -> tuple[int, list[str]]:
-    """The number of the last line of a title above the table, 0 for none, and its words.
+def lines_of_title(
+    numbered: Iterable[tuple[int, Sequence[str]]], where: object, options: ReadOptions
+) -> tuple[int, tuple[str, ...]]:
+    """The number of the last line of a title above the table, 0 for none, and a remark on it.
 
-    A title is one cell of words above a table of three columns or more.
-
-    Raises
-    ------
-    ValueError
-        If the first line that is no title has far fewer cells than most lines below it.
+    A title is one cell of words above a table of three columns or more. Refused is a first line below it
+    that has far fewer cells than most lines.
     """
     lines = list(islice(numbered, TITLES))
     widths = [_filled_width(row) for _, row in lines]
     if len(lines) < 2:
-        return 0, []
+        return 0, ()
     usual = mode(widths[1:])
     words: list[str] = []
     while len(words) < len(lines) - 1 and widths[len(words)] == 1 and usual > 2:
@@ -224,32 +206,24 @@ def lines_of_title(numbered: Iterable[tuple[int, Sequence[str]]], where: object)
         wide = next(number for (number, _), other in zip(lines, widths, strict=True) if other == usual)
         raise ValueError(
             f"{where}: line {first} has {counted(width, 'cell')} and line {wide} has {usual}. "
-            f"If the lines above the header are a title or comment, pass --skip-lines {wide - 1}."
+            "If the lines above the header are a title or comment, pass "
+            f"{spell(options, 'skip_lines', wide - 1)}."
         )
-    return (lines[len(words) - 1][0] if words else 0), words
-
-
-def said_of_title(words: Sequence[str]) -> tuple[str, ...]:
-    """The remark on a title that was skipped."""
     if not words:
-        return ()
-    return (f"Skipped {counted(len(words), 'line')} above the table, a title: {listed(words, 2)}.",)
+        return 0, ()
+    remark = f"Skipped {counted(len(words), 'line')} above the table, a title: {listed(words, 2)}."
+    return lines[len(words) - 1][0], (remark,)
 
 
 def _filled_width(row: Sequence[str]) -> int:
-    """Without the empty cells at the end, which spreadsheets leave behind."""
+    """Number of cells without the empty ones at the end, which spreadsheets leave behind."""
     return max((j + 1 for j, cell in enumerate(row) if cell), default=0)
 
 
 def find_layout(
-    records: Records,
-    where: object,
-    *,
-    options: ReadOptions,
-    splits_at_commas: bool = True,
+    records: Records, where: object, *, options: ReadOptions, splits_at_commas: bool = True
 ) -> Layout:
-    """``splits_at_commas``: whether a cell such as 1,5 cannot be a number."""
-    header, as_text = options.header, options.as_text
+    """The layout that the first lines show; where cells are split at commas, 1,5 is not a number."""
     rows = records()
     first = next(rows, None)
     if first is None:
@@ -258,40 +232,36 @@ def find_layout(
     style = find_number_style(body or [first], where, splits_at_commas=splits_at_commas)
     if not style.is_plain:
         body = [[style.plain(cell) for cell in row] for row in body]
-    named = is_header(first, body) if header is None else header
+    named = is_header(first, body) if options.header is None else options.header
     if not named:
         names = generated_names(len(first))
         body = [[style.plain(cell) for cell in first], *body]
     elif not body:
         raise ValueError(
             f"{where} must hold lines of values below its header, got only the header; "
-            "if that line holds values, pass --no-header."
+            f"if that line holds values, pass {spell(options, 'header', False)}."
         )
     else:
         names = _completed(first, body)
     texts, text_rows = _find_texts(body, names, named)
-    if as_text:
-        kept = {j for j, name in enumerate(names) if name in as_text or EVERY in as_text}
-        texts = sorted({*texts, *kept})
+    as_text = options.as_text
+    texts = sorted({*texts, *(j for j, name in enumerate(names) if name in as_text or EVERY in as_text)})
     if named:
-        _refuse_repeated(names, texts, where, options.duplicates)
-    return Layout(names, named, int(named), texts, text_rows, style)
-
-
-def _refuse_repeated(names: Sequence[str], texts: Sequence[int], where: object, duplicates: str) -> None:
-    """Columns of text are known by their names; those of numbers may be merged."""
-    is_merged = duplicates != ERROR
-    kept = {names[j] for j in texts} if is_merged else set(names)
-    require_unique(
-        [name for name in names if name and name in kept],
-        where,
-        what="the names in the header",
-        remedy="rename them" if is_merged else f"rename them, {MERGE}",
-    )
+        # Columns of text are known by their names; those of numbers may be merged.
+        is_merged = options.duplicates != ERROR
+        kept = {names[j] for j in texts} if is_merged else set(names)
+        remedy = "rename them" if is_merged else f"rename them, {merge_advice(options)}"
+        own = [name for name in names if name and name in kept]
+        require_unique(own, where, what="the names in the header", remedy=remedy)
+    return Layout(names, named, texts, text_rows, style, options)
 
 
 def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """R leaves out the name of the column of row names; others end all lines but this in a delimiter."""
+    """A header that is one name short, completed.
+
+    R leaves out the name of the column of row names; other programs end all lines but the header in a
+    delimiter.
+    """
     if len(body[0]) != len(header) + 1:
         return list(header)
     return ["", *header] if any(row[-1] for row in body) else [*header, ""]
@@ -299,25 +269,17 @@ def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
 
 def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first line holds names and not values."""
-    if _counts_columns(first):
-        return True
+    if len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]:
+        return True  # it numbers the columns
     words = [j for j, cell in enumerate(first) if is_word(cell)][:MOST_WORDS]
     if not words:
         return False
     return (
-        _lacks_one_name(first, body)
+        (bool(body) and len(body[0]) == len(first) + 1)  # as R writes it
         or any(_is_above_numbers(j, body) for j in words)
         or _has_usual_name(first)
         or _has_only_new_words(first, words, body)
     )
-
-
-def _counts_columns(first: Sequence[str]) -> bool:
-    return len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]
-
-
-def _lacks_one_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    return bool(body) and len(body[0]) == len(first) + 1
 
 
 def _is_above_numbers(j: int, body: Sequence[Sequence[str]]) -> bool:
@@ -333,23 +295,27 @@ def _has_usual_name(first: Sequence[str]) -> bool:
 
 
 def _has_only_new_words(first: Sequence[str], words: Sequence[int], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds nothing but words, and none that stands below it again."""
+    """Whether the first line holds words alone, and none of them occurs again below it."""
     again = any(row[j] == first[j] for row in body for j in words if j < len(row))
     return not again and all(is_word(cell) or not cell for cell in first)
 
 
 def is_line_of_words(n_words: int, n_missing: int, n_cells: int) -> bool:
-    """Whether a line tells about samples in columns, such as their diagnoses, and holds no numbers."""
+    """Whether a line holds words alone, such as the diagnoses of samples in columns."""
     filled = n_cells - n_missing
     return n_words >= 3 and n_words >= 0.9 * filled and 2 * filled >= n_cells
 
 
 def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool) -> tuple[list[int], bool]:
-    """Columns with words, and whether a few lines hold nothing but words, which do not count for that."""
+    """Columns with words, and whether a few lines hold words alone; these lines do not count for columns."""
     width = len(names)
     even = [row for row in body if len(row) == width]
     words = [[is_word(cell) for cell in row] for row in even]
-    aside = [_is_text_row(row, cells) for row, cells in zip(words, even, strict=True)]
+    # The first cell of a line of words names it.
+    aside = [
+        is_line_of_words(sum(row[1:]), cells[1:].count(""), width - 1)
+        for row, cells in zip(words, even, strict=True)
+    ]
     text_rows = any(aside) and 2 * sum(aside) <= len(words)
     rows = [row for row, is_aside in zip(words, aside, strict=True) if not (text_rows and is_aside)]
     texts = {j for row in rows for j, word in enumerate(row) if word}
@@ -359,17 +325,6 @@ def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool
     # Columns without a name are looked at whole: spreadsheets leave empty ones behind.
     texts.update(j for j in range(1, width) if not names[j])
     if not named:
-        texts.update(_empty_at_the_end(body, width))
+        filled = max((_filled_width(row) for row in even), default=0)
+        texts.update(range(max(filled, 1), width))
     return sorted(texts), text_rows
-
-
-def _is_text_row(words: Sequence[bool], cells: Sequence[str]) -> bool:
-    """Whether all but the first cell, which names the row, are words."""
-    return is_line_of_words(sum(words[1:]), cells[1:].count(""), len(cells) - 1)
-
-
-def _empty_at_the_end(body: Sequence[Sequence[str]], width: int) -> Iterator[int]:
-    for j in range(width - 1, 0, -1):
-        if any(len(row) == width and row[j] for row in body):
-            return
-        yield j

@@ -1,4 +1,4 @@
-"""What the values of a study show: gaps, infinities, and counts that were not normalised."""
+"""What the values of a study show: missing and infinite values, raw counts, columns that are not genes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.app.files.problems import counted, ignoring, listed
-from minimaxrisk.app.files.study import Study
+from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed
+from minimaxrisk.app.files.study import ReadOptions, Study, spell_ignored
 
-IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
+FILL = "fill them, for example with sklearn.impute.SimpleImputer"
 LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED, SHOWN = 5, 3  # columns, and places of values
-# What stands for missing values where a program knows none, if all others are above half of it.
+# Codes for missing values; they are codes if all other values are above half of them.
 MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
-# Lines from which on a column of counts is unlikely to run like their numbers by chance.
+# Fewer lines may be counted by a column by chance.
 ENOUGH_LINES = 10
 # With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
 ENOUGH_SAMPLES = 20
-# Words in names of columns that describe patients and their course, and are no measurements of genes.
+# Words in names of columns that describe patients, not genes.
 CLINICAL = frozenset(
     """
     age sex gender survival bmi weight height stage grade relapse recurrence metastasis death dead alive vital
@@ -30,93 +30,62 @@ CLINICAL = frozenset(
     days months years year gleason ecog karnofsky batch plate rin purity diagnosis
     """.split()  # noqa: SIM905
 )
-# These are names of genes too, or parts of such names, where anything follows.
+# The same, if the name has no other part: with one, it may be a gene.
 CLINICAL_ALONE = frozenset({"os", "pfs", "dfs", "rfs", "efs", "psa", "follow_up", "follow-up"})
 
 
-def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the stored values that are ``wrong``."""
+def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+    """Rows and columns of the stored values that are ``wrong``, and the first of them in words."""
     if sparse.issparse(study.X):
         entries = study.X.tocoo()
-        return entries.row[wrong], entries.col[wrong]
-    rows, columns = np.nonzero(wrong)
-    return rows, columns
-
-
-def _shown(study: Study, rows: np.ndarray, columns: np.ndarray) -> str:
+        rows, columns = entries.row[wrong], entries.col[wrong]
+    else:
+        rows, columns = np.nonzero(wrong)
     pairs = zip(rows[:SHOWN], columns[:SHOWN], strict=True)
     places = [f"sample {study.sample_names[i]!r}, column {study.feature_names[j]!r}" for i, j in pairs]
-    return "; ".join(places)
+    return rows, columns, "; ".join(places)
 
 
 def count_missing(study: Study) -> int:
-    """How many values are missing.
-
-    Parameters
-    ----------
-    study : Study
-        As read from a file.
-
-    Returns
-    -------
-    int
-        The number of cells without a value.
-    """
+    """How many values are missing."""
     return int(np.isnan(study.values).sum())
 
 
-def refuse_missing(study: Study, *, advice: str | None = None) -> None:
+def refuse_missing(study: Study, *, advice: str = f"{FILL}, or leave out the columns with ignore=") -> None:
     """Refuse a study in which a value is missing.
 
     Parameters
     ----------
     study : Study
         As read from a file.
-    advice : str or None, default=None
-        What to do, for the message; None names the options of the command line.
+    advice : str, default="fill them, ..."
+        What to do, for the message.
 
     Raises
     ------
     ValueError
         If a value is missing, telling how many are, the first places and what to do.
     """
-    wrong = np.isnan(study.values)
-    if not wrong.any():
-        return
-    rows, columns = _places(study, wrong)
-    raise ValueError(
-        f"{study.source}: the data must have no missing values, got {len(rows)} in {len(np.unique(columns))} "
-        f"of {counted(study.X.shape[1], 'column')}, the first at {_shown(study, rows, columns)}; "
-        f"{advice or IMPUTE_OR_IGNORE}."
-    )
+    rows, columns, shown = _places(study, np.isnan(study.values))
+    if len(rows):
+        raise ValueError(
+            f"{study.source}: the data must have no missing values, got {len(rows)} in "
+            f"{len(np.unique(columns))} of {counted(study.X.shape[1], 'column')}, the first at {shown}; "
+            f"{advice}."
+        )
 
 
-def refuse_infinite(
-    study: Study, *, advice: str = "correct them, or pass --ignore for their columns"
-) -> None:
-    wrong = np.isinf(study.values)
-    if not wrong.any():
-        return
-    rows, columns = _places(study, wrong)
-    raise ValueError(
-        f"{study.source}: values must be finite, got {len(rows)} infinite, the first at "
-        f"{_shown(study, rows, columns)}; logarithms of 0 are a common cause: {advice}."
-    )
+def refuse_infinite(study: Study, *, advice: str) -> None:
+    rows, _, shown = _places(study, np.isinf(study.values))
+    if len(rows):
+        raise ValueError(
+            f"{study.source}: values must be finite, got {len(rows)} infinite, the first at {shown}; "
+            f"logarithms of 0 are a common cause: {advice}."
+        )
 
 
 def looks_like_counts(study: Study) -> str | None:
-    """A remark if all values are whole numbers, none negative, and some large.
-
-    Parameters
-    ----------
-    study : Study
-        As read from a file.
-
-    Returns
-    -------
-    str or None
-        The remark, which says what is usual with counts; None where values are something else.
-    """
+    """A remark if all values are whole numbers, none negative, and some large."""
     values = study.values
     if not values.size or not np.nanmax(values, initial=0.0) > LARGE_COUNT or np.nanmin(values) < 0:
         return None
@@ -132,8 +101,8 @@ def looks_like_counts(study: Study) -> str | None:
     )
 
 
-def looks_like_codes(study: Study) -> str | None:
-    """A remark if the smallest value, far below all others, is one that often stands for missing ones."""
+def looks_like_codes(study: Study, options: ReadOptions) -> str | None:
+    """A remark if the smallest value, far below all others, is a common code for missing values."""
     values = study.values
     smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
     if smallest not in MISSING_CODES:
@@ -142,16 +111,19 @@ def looks_like_codes(study: Study) -> str | None:
     if not others.size or others.min() < FAR * smallest:
         return None
     n = int((values == smallest).sum())
+    fill = "pass --impute median" if options.spelling == COMMAND_LINE else f"{FILL}."
     return (
         f"{smallest:g} stands in {counted(n, 'cell')}, far below all other values, and is used as a number. "
-        "If it means that a value is missing, empty these cells and pass --impute median"
+        f"If it means that a value is missing, empty these cells and {fill}"
     )
 
 
-def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str] = ()) -> str | None:
+def odd_whole_numbers(
+    X: DataMatrix, names: Sequence[str], options: ReadOptions, known: Collection[str] = ()
+) -> str | None:
     """A remark if a few columns hold whole numbers among decimals, as ages and batches do among genes.
 
-    Columns of one value are left aside, since many genes are not expressed, and those that were ``told`` of.
+    Constant columns do not count, since many genes are not expressed, nor do those that have a remark.
     """
     if sparse.issparse(X) or not len(names):
         return None
@@ -165,7 +137,7 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str]
         largest[whole] = np.fmax(largest[whole], np.fmax.reduce(cells, axis=0))
         whole = whole[((cells == np.trunc(cells)) | np.isnan(cells)).all(axis=0)]
     n_decimals = p - len(whole)
-    odd = [names[j] for j in whole if smallest[j] < largest[j] and names[j] not in told]
+    odd = [names[j] for j in whole if smallest[j] < largest[j] and names[j] not in known]
     if not odd or n_decimals < max(FEW, MOST * (n_decimals + len(odd))):
         return None
     they = "it is used as a feature. If it is not a measurement"
@@ -173,12 +145,12 @@ def odd_whole_numbers(X: DataMatrix, names: Sequence[str], told: Collection[str]
         they = "they are used as features. If they are not measurements"
     return (
         f"{listed(odd, NAMED)} hold{'s' * (len(odd) == 1)} whole numbers and {n_decimals} other columns "
-        f"hold decimals; {they}, pass {ignoring(odd, NAMED)}"
+        f"hold decimals; {they}, pass {spell_ignored(options, odd, NAMED)}"
     )
 
 
 def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
-    """The columns that rise by one from line to line, whatever they begin with."""
+    """The columns that rise by one from line to line."""
     n = X.shape[0]
     if sparse.issparse(X) or n < ENOUGH_LINES:
         return []
@@ -187,7 +159,7 @@ def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
 
 
 def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:
-    """The columns that have one value in each class, and another one in every other."""
+    """The columns with one value per class, different for all classes."""
     if len(y) < ENOUGH_SAMPLES:
         return []
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
@@ -197,34 +169,34 @@ def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> l
     return [names[j] for j in np.flatnonzero(is_constant & is_told_apart).tolist()]
 
 
-def remark_on_counters(names: Sequence[str]) -> str | None:
-    """A remark on such columns: of a file sorted by class they give the classes away."""
+def remark_on_counters(names: Sequence[str], options: ReadOptions) -> str | None:
+    """A remark on columns that count lines: in a file sorted by class they give the classes away."""
     if not names:
         return None
     only = "only counts the lines" if len(names) == 1 else "only count the lines"
     return (
         f"{listed(names, NAMED)} {only}, and may tell the class if the file is sorted. If that is an index, "
-        f"pass {ignoring(names, NAMED)}"
+        f"pass {spell_ignored(options, names, NAMED)}"
     )
 
 
 def clinical_names(names: Sequence[str]) -> list[str]:
-    """The columns that are called like clinical data, where they are few among many others."""
+    """The columns with names of clinical data, where they are few among many others."""
     odd = [name for name in names if _is_clinical(name)]
     return odd if len(names) - len(odd) >= max(FEW, MOST * len(names)) else []
 
 
-def ask_about_clinical(names: Sequence[str], n_others: int) -> str | None:
-    """A remark on such columns, whatever numbers they hold."""
+def remark_on_clinical(names: Sequence[str], n_others: int, options: ReadOptions) -> str | None:
+    """A remark on columns with names of clinical data."""
     if not names:
         return None
     used = "is called like clinical data and is used as a feature"
     if len(names) > 1:
         used = "are called like clinical data and are used as features"
     return (
-        f"{listed(names, NAMED)} {used} among {n_others} others: is that meant? What is known only after the "
-        "diagnosis, or because of it, makes a result that cannot be used. If it is not meant, pass "
-        f"{ignoring(names, NAMED)}"
+        f"{listed(names, NAMED)} {used} among {n_others} others: is that intended? With a feature that is "
+        "known only after the diagnosis, or because of it, the result is of no use. If it is not intended, "
+        f"pass {spell_ignored(options, names, NAMED)}"
     )
 
 

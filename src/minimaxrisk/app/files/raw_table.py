@@ -1,7 +1,4 @@
-"""A table as the file has it, before it is known which columns are features, labels and names.
-
-Which way a table lies, which of its columns name the samples, and which are to be ignored.
-"""
+"""A table as the file has it, and its arrangement: samples in rows, their names, ignored columns."""
 
 from __future__ import annotations
 
@@ -22,18 +19,21 @@ from minimaxrisk.app.files.cells import (
     is_word,
     text_array,
 )
-from minimaxrisk.app.files.problems import (
-    MERGE,
-    ignoring,
-    listed,
-    nearest,
-    require_unique,
+from minimaxrisk.app.files.messages import listed, nearest, require_unique
+from minimaxrisk.app.files.study import (
+    AUTO,
+    ERROR,
+    MEAN,
+    LabelTable,
+    ReadOptions,
+    ReadRequest,
+    merge_advice,
+    spell,
 )
-from minimaxrisk.app.files.study import AUTO, ERROR, LabelTable, ReadRequest
 
 
 class FirstColumn(NamedTuple):
-    """The first column of a table as it is written, since it may name the rows."""
+    """The first column of a table as it is written: it may name the rows."""
 
     name: str
     cells: TextArray
@@ -42,8 +42,6 @@ class FirstColumn(NamedTuple):
 @dataclass(frozen=True)
 class RawTable:
     """A table as a file has it: columns of numbers and of text, before it is known which are features.
-
-    ``read_raw_table`` makes it.
 
     Attributes
     ----------
@@ -56,11 +54,11 @@ class RawTable:
     lines : dict of str to ndarray of str
         Rows that are not numbers, by name: one text for each column of numbers.
     annotations : dict of str to ndarray of str
-        What the file tells of the rows beside the table.
+        What the file says about the rows outside of the table.
     samples : ndarray of str or None
         Names of the rows, if the format has a place for them.
     first : FirstColumn or None
-        Name and cells of the first column as it is written, since it may name the rows.
+        The first column as it is written.
     named : bool
         Whether the names come from the file.
     settled : bool
@@ -70,9 +68,9 @@ class RawTable:
     zeros_left_out : bool
         Whether an absent column is one of zeros.
     elsewhere : str
-        Where else in the file to look for what is not here, for messages.
+        Where else in the file to look, for messages.
     remarks : tuple of str
-        What a user should be told.
+        What a user should know.
     """
 
     numbers: DataMatrix
@@ -95,39 +93,12 @@ class RawTable:
         return int(self.numbers.shape[0])
 
     def columns(self) -> list[str]:
-        """Names of all columns of the table, those of text first since they are few.
-
-        Returns
-        -------
-        list of str
-            The names.
-        """
+        """Names of all columns of the table, those of text first since they are few."""
         return [*self.texts, *self.names]
 
-    def columns_after_first(self) -> list[str]:
-        """Names of all columns but the first one of the file.
-
-        Returns
-        -------
-        list of str
-            The names, in the order of ``columns``.
-        """
-        return [name for name in self.columns() if self.first is None or name != self.first.name]
-
     def column(self, name: str) -> TextArray | None:
-        """A column or an annotation as text.
-
-        Parameters
-        ----------
-        name : str
-            Its name. Annotations come before columns.
-
-        Returns
-        -------
-        ndarray of str or None
-            Its cells; None if there is none so named.
-        """
-        # What a format tells beside its table was written to be a label; a gene may have the same name.
+        """A column or an annotation as text; None if there is none of this name."""
+        # Annotations first: they are meant to be labels, and a gene may have the same name.
         if name in self.annotations:
             return self.annotations[name]
         if name in self.texts:
@@ -139,41 +110,18 @@ class RawTable:
             return text_array(np.ravel(column if isinstance(column, np.ndarray) else column.toarray()))
         return None
 
-    def said(self, *remarks: str) -> RawTable:
-        """The same table with more remarks.
-
-        Parameters
-        ----------
-        *remarks : str
-            What a user should be told besides.
-
-        Returns
-        -------
-        RawTable
-            A copy; the numbers are not copied.
-        """
+    def with_remarks(self, *remarks: str) -> RawTable:
+        """The same table with more remarks."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def row_names(self) -> TextArray | None:
-        """Names of the rows if something in the file may be that, unique or not.
-
-        Returns
-        -------
-        ndarray of str or None
-            The names, or None.
-        """
+        """What may be names of the rows, unique or not."""
         if self.samples is not None:
             return self.samples
         return None if self.first is None else self.first.cells
 
     def names_its_rows(self) -> bool:
-        """Whether the first column does nothing but name the rows: unique words, or a count.
-
-        Returns
-        -------
-        bool
-            True if so.
-        """
+        """Whether the first column only names the rows: unique words, or a count."""
         if self.first is None:
             return False
         name, cells = self.first
@@ -181,16 +129,12 @@ class RawTable:
             return False
         if self.named and is_identifier(name):
             # Names may be numbers, but measurements have fractions.
-            return 2 * sum(map(_is_fraction, cells)) <= len(cells)
+            return 2 * sum("." in cell and not is_word(cell) for cell in cells) <= len(cells)
         return all(map(is_word, cells)) or (not self.named and len(cells) >= 5 and counts_lines(cells))
 
 
-def _is_fraction(cell: str) -> bool:
-    return "." in cell and not is_word(cell)
-
-
 def could_name_rows(name: str, cells: TextArray | None) -> bool:
-    """Whether a column, wherever it stands, holds unique words, or anything unique under such a header."""
+    """Whether a column holds unique words, or unique values under the name of an identifier."""
     if cells is None or len(set(cells)) < len(cells) or any(map(is_missing, cells)):
         return False
     return is_identifier(name) or (len(cells) > 1 and all(map(is_word, cells)))
@@ -201,7 +145,7 @@ def counts_lines(cells: TextArray) -> bool:
 
 
 def transposed(raw: RawTable) -> RawTable:
-    """Rows for columns: the first column held the names of what are columns now."""
+    """The table with rows and columns exchanged; the first column gives the new names."""
     names = raw.row_names()
     numbers, columns = raw.numbers, raw.names
     texts = dict(raw.texts)
@@ -228,13 +172,13 @@ def transposed(raw: RawTable) -> RawTable:
 
 @dataclass(frozen=True)
 class Arranged:
-    """A table with samples in rows, their names, and the columns that are no features."""
+    """A table with samples in rows, their names, and the columns that are not features."""
 
     raw: RawTable
     samples: TextArray
     has_names: bool
     aside: set[str]
-    names_column: str | None = None  # the one that the names come from
+    names_column: str | None = None  # the one with the names
 
 
 def arrange(raw: RawTable, request: ReadRequest) -> Arranged:
@@ -245,49 +189,43 @@ def arrange(raw: RawTable, request: ReadRequest) -> Arranged:
 
 
 def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
-    """The table with samples in rows, without what is ignored of its lines and columns."""
-    transpose = request.options.transpose
-    rows = raw.row_names()
-    if raw.settled and transpose:
-        effect = "decided nothing" if transpose == AUTO else "has no effect"
-        raw = raw.said(f"--transpose {effect}: where the samples are is settled by the format of the file.")
+    """The table with samples in rows, and the ignored names."""
+    options, names = request.options, raw.row_names()
     if raw.settled:
+        if options.transpose:
+            effect = "decided nothing" if options.transpose == AUTO else "has no effect"
+            remark = f"{effect}: the format of the file says where the samples are."
+            raw = raw.with_remarks(f"{spell(options, 'transpose', True)} {remark}")
         return raw, _ignored(request, raw, ())
-    reason = "as --transpose says" if transpose else None
-    if request.options.finds_orientation:
-        reason = _reason_to_turn(raw, set(rows if rows is not None else ()) | set(raw.lines), request)
+    rows = [*(names if names is not None else ()), *raw.lines]
+    reason = f"because of {spell(options, 'transpose', True)}" if options.transpose else None
+    if options.finds_orientation:
+        reason = _reason_to_turn(raw, set(rows), request)
     if reason is None:
-        return _said_of_rows(raw, request), _ignored(request, raw, ())
-    ignored = _ignored(request, raw, [*(rows if rows is not None else ()), *raw.lines])
+        return _remark_on_rows(raw, request), _ignored(request, raw, ())
+    ignored = _ignored(request, raw, rows)
     turned = transposed(_without_columns(raw, ignored))
-    if request.options.duplicates == ERROR:
-        require_unique(
-            turned.names,
-            request.where,
-            what="names of features, here in rows,",
-            remedy=f"make them unique, {MERGE}",
-        )
+    if options.duplicates == ERROR:
+        remedy = f"make them unique, {merge_advice(options)}"
+        require_unique(turned.names, request.where, what="names of features, here in rows,", remedy=remedy)
     if raw.annotations:
-        turned = turned.said(f"Left out the annotations of the rows: {listed(raw.annotations)}.")
-    return turned.said(f"The table was transposed: samples are in columns, {reason}."), ignored
+        turned = turned.with_remarks(f"Left out the annotations of the rows: {listed(raw.annotations)}.")
+    return turned.with_remarks(f"The table was transposed: samples are in columns, {reason}."), ignored
 
 
-def _said_of_rows(raw: RawTable, request: ReadRequest) -> RawTable:
-    """With a remark that rows are taken as samples, where as many of them could be genes."""
+def _remark_on_rows(raw: RawTable, request: ReadRequest) -> RawTable:
+    """The table with a remark that rows were taken as samples, where they could be genes."""
     if not request.options.finds_orientation:
         return raw
-    hint = "" if request.for_model else transpose_hint(raw)
+    hint = "" if request.for_model else transpose_hint(raw, request.options)
     if not hint and request.options.transpose != AUTO:
         return raw
-    return raw.said(f"Rows were taken as samples{_reason_to_stay(raw, request)}.{hint}")
-
-
-def _reason_to_stay(raw: RawTable, request: ReadRequest) -> str:
-    """Why columns are features, where the names say so; else the way tables usually lie has decided."""
-    columns = {*raw.columns(), *raw.annotations}
-    if request.for_model:
-        return ", since the features of the model are columns" if columns & set(request.features) else ""
-    return f", since {request.target!r} is a column" if request.target in columns else ""
+    columns, reason = {*raw.columns(), *raw.annotations}, ""
+    if request.for_model and columns.intersection(request.features):
+        reason = ", since the features of the model are columns"
+    elif not request.for_model and request.target in columns:
+        reason = f", since {request.target!r} is a column"
+    return raw.with_remarks(f"Rows were taken as samples{reason}.{hint}")
 
 
 def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str | None:
@@ -307,28 +245,23 @@ def _reason_to_turn(raw: RawTable, rows: set[str], request: ReadRequest) -> str 
 
 
 def _ignored(request: ReadRequest, raw: RawTable, rows: Sequence[str]) -> set[str]:
-    """The names that the caller's names and patterns stand for."""
+    """The names that match the caller's names and patterns."""
     known = {*raw.columns(), *raw.annotations, *rows}
     found: set[str] = set()
     first_columns = f"; the first are {listed(raw.columns())}."
     for pattern in request.ignore:
         matching = {pattern} & known or {name for name in known if fnmatchcase(name, pattern)}
-        # A model's features are looked for by name: what else there is does not matter.
+        # A model finds its features by name, whatever other columns there are.
         if not matching and not request.for_model:
+            names = [name.strip() for name in pattern.split(",")]
+            several = f"; for several columns pass {spell(request.options, 'ignore', *names)}."
+            advice = several if len(names) > 1 and known.intersection(names) else nearest(pattern, known)
             raise ValueError(
-                f"{request.where}: --ignore must name columns of the table, but none matches {pattern!r}"
-                f"{_several(pattern, known) or nearest(pattern, known) or first_columns}{raw.elsewhere}"
+                f"{request.where}: {spell(request.options, 'ignore')} must name columns of the table, but "
+                f"none matches {pattern!r}{advice or first_columns}{raw.elsewhere}"
             )
         found |= matching
     return found
-
-
-def _several(pattern: str, known: set[str]) -> str:
-    """What to do about names of columns in one option, where that is what a comma stands for."""
-    names = [name.strip() for name in pattern.split(",")]
-    if len(names) == 1 or known.isdisjoint(names):
-        return ""
-    return f"; for several columns repeat the option: {ignoring(names)}."
 
 
 def _without_columns(raw: RawTable, names: set[str]) -> RawTable:
@@ -350,7 +283,7 @@ def _without_columns(raw: RawTable, names: set[str]) -> RawTable:
 def _refuse_lines(raw: RawTable, request: ReadRequest) -> None:
     names = list(raw.lines)
     if raw.settled:
-        ignore = f"pass --ignore for each, such as --ignore {names[0]!r}"
+        ignore = f"pass {spell(request.options, 'ignore', names[0])} and the like for each"
         raise ValueError(
             f"{request.where}: if samples are in columns, every other column must be left out, got columns "
             f"of text {listed(names)} ({len(names)}); {'remove them' if request.for_model else ignore}."
@@ -358,7 +291,8 @@ def _refuse_lines(raw: RawTable, request: ReadRequest) -> None:
         )
     raise ValueError(
         f"{request.where}: rows must hold numbers, got only text in the rows {listed(names)}; "
-        "if they describe samples that are in columns, pass --transpose, otherwise remove them."
+        f"if they describe samples that are in columns, pass {spell(request.options, 'transpose', True)}, "
+        "otherwise remove them."
     )
 
 
@@ -377,7 +311,7 @@ def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
     names, column = found.cells, found.column
     if request.options.samples is None and column is not None:
         shown = repr(column) if column else "without a name"
-        raw = raw.said(f"Took the first column, {shown}, as the names of the samples.")
+        raw = raw.with_remarks(f"Took the first column, {shown}, as the names of the samples.")
     aside = ignored if column is None or column in raw.annotations else {*ignored, column}
     if request.labels is not None:
         _refuse_unmatched(request.labels, names, found.place, raw, request)
@@ -388,7 +322,7 @@ def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
     if gone:
         raise ValueError(
             f"{request.where}: every sample must have a name, got none for {gone} of {len(names)}; "
-            "complete them, or name another column with --samples."
+            f"complete them, or name another column with {spell(request.options, 'samples')}."
         )
     remedy = f"{found.remedy}.{raw.elsewhere}".removesuffix(".")
     require_unique(list(names), request.where, what="sample names", remedy=remedy)
@@ -396,14 +330,14 @@ def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
 
 
 def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> _SampleNames:
-    """The column of --samples, else what the format calls the names, else a first column like names."""
+    """The column that the caller names, else what the format calls names, else a first column like names."""
     file, first = request.where.name, raw.first
     if request.options.samples is not None:
         return _chosen_sample_names(raw, request.options.samples, request)
     if (
         raw.samples is not None
         or first is None
-        or first.name in {*ignored, *request.features, *request.beside, request.target}
+        or first.name in {*ignored, *request.features, *request.sample_columns, request.target}
     ):
         return _SampleNames(raw.samples, file)
     place = f"The first column of {file}"
@@ -418,7 +352,8 @@ def _chosen_sample_names(raw: RawTable, column: str, request: ReadRequest) -> _S
     cells = raw.column(column)
     if cells is None:
         raise ValueError(
-            f"{request.where}: --samples must name a column of the table, but there is no {column!r}"
+            f"{request.where}: {spell(request.options, 'samples')} must name a column of the table, but "
+            f"there is no {column!r}"
             f"{nearest(column, raw.columns()) or f'; the first are {listed(raw.columns())}.'}{raw.elsewhere}"
         )
     return _SampleNames(cells, f"The column {column!r} of {request.where.name}", column=column)
@@ -426,25 +361,29 @@ def _chosen_sample_names(raw: RawTable, column: str, request: ReadRequest) -> _S
 
 def _remedy(raw: RawTable, name: str, request: ReadRequest) -> str:
     """What to do about names in the first column that are not unique."""
+    options = request.options
     if request.for_model or request.labels is not None:
-        return "make them unique, or name another column with --samples"
+        return f"make them unique, or name another column with {spell(options, 'samples')}"
     if request.target in raw.columns():
-        return f"make them unique, or pass --ignore {name!r} if this column does not name the samples"
+        ignore = spell(options, "ignore", name)
+        return f"make them unique, or pass {ignore} if this column does not name the samples"
     return (
-        "make them unique; if they name features and the samples are in columns, pass --duplicates mean to "
-        "average the rows with the same name, and a file with the labels as --labels FILE"
+        "make them unique; if they name features and the samples are in columns, pass "
+        f"{spell(options, 'duplicates', MEAN)} to average the rows with the same name, and a file with the "
+        f"labels as {spell(options, 'labels')}"
     )
 
 
 def _refuse_unmatched(
     labels: LabelTable, names: TextArray | None, place: str, raw: RawTable, request: ReadRequest
 ) -> None:
-    """Raise ValueError if the labels file has none of the names, and tell where they may be."""
+    """Refuse a labels file that has none of the names, and say where they may be."""
     if names is not None and labels.matches(names):
         return
     places = {} if names is None else {place: list(names)}
     if not raw.settled and raw.named and request.options.finds_orientation:
-        places[f"The header of {request.where.name}"] = raw.columns_after_first()
+        first = None if raw.first is None else raw.first.name
+        places[f"The header of {request.where.name}"] = [name for name in raw.columns() if name != first]
     for where, candidates in places.items():
         pair = labels.spelt_differently(candidates)
         if pair is not None:
@@ -462,7 +401,7 @@ def _refuse_unmatched(
 
 
 def _meant_as_names(first: FirstColumn, raw: RawTable, *, strictly: bool) -> bool:
-    """Whether the first column would be names of the samples if it were not for repetitions or gaps."""
+    """Whether the first column holds names of the samples with repetitions or gaps."""
     if first.name not in raw.texts or len(raw.columns()) == 1:
         return False
     many = 2 * len(set(first.cells)) > len(first.cells) > 2
@@ -470,10 +409,11 @@ def _meant_as_names(first: FirstColumn, raw: RawTable, *, strictly: bool) -> boo
     return many and ((raw.named and is_identifier(first.name)) or (words and not strictly))
 
 
-def transpose_hint(raw: RawTable) -> str:
+def transpose_hint(raw: RawTable, options: ReadOptions) -> str:
+    """Advice to transpose a table that has many more rows than columns."""
     if raw.settled or raw.n_rows <= 3 * len(raw.columns()) or not raw.names_its_rows():
         return ""
     return (
         f" The table has {raw.n_rows} rows and {len(raw.columns())} columns: "
-        "if features are in rows, pass --transpose."
+        f"if features are in rows, pass {spell(options, 'transpose', True)}."
     )

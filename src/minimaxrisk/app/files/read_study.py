@@ -1,38 +1,24 @@
-"""The one place that knows which reader a file needs, by its extension and, for text, its first line.
+"""Read a study from a file of any format: to train a model, or for an existing model.
 
-Read a study from a user's file of any format: to train a model, or for a model that exists.
+The ending of the file, and for text its first line, tell which reader it needs.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.app.files.binary_formats import (
-    read_feather,
-    read_h5ad,
-    read_mat,
-    read_npy,
-    read_npz,
-    read_parquet,
-    read_svmlight,
-    read_workbook,
-)
-from minimaxrisk.app.files.cells import (
-    TextArray,
-    text_array,
-)
+from minimaxrisk.app.files import binary_formats as formats
+from minimaxrisk.app.files.cells import TextArray, text_array
 from minimaxrisk.app.files.features import model_features, training_features
-from minimaxrisk.app.files.gene_tables import read_gct, read_series_matrix
 from minimaxrisk.app.files.labels import (
     JoinedLabels,
     as_labels,
     check_classes,
-    columns_beside,
+    columns_about_samples,
     find_target,
     join_by_name,
     join_in_order,
@@ -40,88 +26,38 @@ from minimaxrisk.app.files.labels import (
     refuse_missing_labels,
 )
 from minimaxrisk.app.files.layout import TextFile, head, read_text
-from minimaxrisk.app.files.problems import (
-    brief,
-)
+from minimaxrisk.app.files.messages import COMMAND_LINE, brief
 from minimaxrisk.app.files.quality import looks_like_codes, looks_like_counts, refuse_infinite
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, could_name_rows
-from minimaxrisk.app.files.study import EVERY, LabelTable, ReadOptions, ReadRequest, Study
-from minimaxrisk.app.files.text_tables import read_text_table
+from minimaxrisk.app.files.study import EVERY, LabelTable, ReadOptions, ReadRequest, Study, spell
+from minimaxrisk.app.files.text_tables import read_gct, read_series_matrix, read_text_table
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 READERS: dict[str, Callable[[Path, ReadOptions], RawTable]] = {
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
-    ".feather": read_feather,
-    ".arrow": read_feather,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mat": read_mat,
-    ".xlsx": read_workbook,
-    ".xls": read_workbook,
-    ".ods": read_workbook,
-    ".h5ad": read_h5ad,
+    **dict.fromkeys((".parquet", ".pq"), formats.read_parquet),
+    **dict.fromkeys((".feather", ".arrow"), formats.read_feather),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), formats.read_workbook),
+    ".npy": formats.read_npy,
+    ".npz": formats.read_npz,
+    ".mat": formats.read_mat,
+    ".h5ad": formats.read_h5ad,
 }
 EXTENSIONS = (*TEXT, *SVMLIGHT, *READERS)
 SPARSE_LINE = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?([ \t]+qid:\d+)?([ \t]+\d+:[-+\d.eE]+)+\s*(#|$)")
-
-
 # Formats in which a file holds several tables, by the option that names one.
 SEVERAL = {"sheet": (".xlsx", ".xls", ".ods"), "layer": (".h5ad", ".npz", ".mat")}
+DEFAULTS = ReadOptions()
+INDEX = "(index)"  # of a labels file
 
 
 def has_several(path: str | Path, option: str) -> bool:
-    """Whether files like this one hold several tables, of which an option names one.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, which need not exist: its ending tells.
-    option : {"sheet", "layer"}
-        The option of ``ReadOptions``.
-
-    Returns
-    -------
-    bool
-        Whether the option is of use.
-
-    Examples
-    --------
-    >>> from minimaxrisk.app.files import has_several
-    >>> has_several("patients.xlsx", "sheet"), has_several("patients.csv", "sheet")
-    (True, False)
-    """
+    """Whether files with this ending hold several tables, of which the option (sheet or layer) names one."""
     return Path(path).suffix.lower() in SEVERAL[option]
 
 
 def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
-    """Read a data file of any format that this package knows.
-
-    Parameters
-    ----------
-    path : str or Path
-        A text file (CSV and the like, GCT, a GEO series matrix), a workbook, or one of Parquet, Feather,
-        NumPy, MATLAB, svmlight and AnnData; the ending tells, and for text the first line.
-    options : ReadOptions
-        What the file does not say itself.
-
-    Returns
-    -------
-    RawTable
-        The table as it is, with remarks on what was noticed.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is damaged, empty, or of no known format.
-
-    See Also
-    --------
-    read_training_study : Goes on to features, names and labels.
-    """
+    """The table of a file of any format; ValueError for one that is damaged, empty or of no known format."""
     path = Path(path)
     try:
         if not path.exists():
@@ -129,14 +65,17 @@ def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
         if path.is_dir():
             raise ValueError(f"{path} must be a file, got a folder; name the data file inside it.")
         if not path.is_file():
+            standard_input = ", or pass - to read standard input" if options.spelling == COMMAND_LINE else ""
             raise ValueError(
-                f"{path} must be a regular file, got a pipe or device; save it to a file first, or pass - "
-                "to read standard input."
+                f"{path} must be a regular file, got a pipe or device; "
+                f"save it to a file first{standard_input}."
             )
         if not path.stat().st_size:
             raise ValueError(f"{path} must hold a table, got an empty file.")
         idle = [key for key in SEVERAL if getattr(options, key) is not None and not has_several(path, key)]
-        return _read(path, options).said(*(f"--{key} has no effect on {path.suffix} files." for key in idle))
+        return _read(path, options).with_remarks(
+            *(f"{spell(options, key)} has no effect on {path.suffix} files." for key in idle)
+        )
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -165,24 +104,21 @@ def _read(path: Path, options: ReadOptions) -> RawTable:
     if suffix != ".gct" and SPARSE_LINE.match(start.split(b"\n", 1)[0]):
         return _read_svmlight(path, options)
     raw, remarks = read_text(path, lambda file: _read_lines(file, options))
-    return raw.said(*remarks)
+    return raw.with_remarks(*remarks)
 
 
 def _read_svmlight(path: Path, options: ReadOptions) -> RawTable:
-    head(path)  # tells about damaged compression before the parser does
-    return read_svmlight(path, options)
+    head(path)  # reports damaged compression, which the parser would not
+    return formats.read_svmlight(path, options)
 
 
 def _read_lines(file: TextFile, options: ReadOptions) -> RawTable:
     start = next((line for line in file.lines() if line.strip()), "")
     if re.match(r"#1\.\d\s*$", start) or file.path.name.lower().removesuffix(".gz").endswith(".gct"):
-        return read_gct(file)
+        return read_gct(file, options)
     if re.match(r'"?!(series|sample)_', start, re.IGNORECASE):
-        return read_series_matrix(file)
+        return read_series_matrix(file, options)
     return read_text_table(file, options)
-
-
-DEFAULTS = ReadOptions()
 
 
 def read_training_study(
@@ -191,27 +127,28 @@ def read_training_study(
     target: str | None,
     labels: str | Path | None = None,
     ignore: Sequence[str] = (),
-    beside: Sequence[str] = (),
+    sample_columns: Sequence[str] = (),
     options: ReadOptions = DEFAULTS,
 ) -> Study:
-    """Read what a model is to be made from: every column of numbers that is not set aside is a feature.
+    """Read a study to train a model: all columns of numbers that are not named below are features.
 
     Parameters
     ----------
     path : str or Path
-        The data file, of any format that ``read_raw_table`` knows.
+        A text file (CSV and the like, GCT, a GEO series matrix), a workbook, or one of Parquet, Feather,
+        NumPy, MATLAB, svmlight and AnnData.
     target : str or None
         The column (or the row, or the annotation) with the labels. None takes what the format itself calls
         the label, or the only other column of the file ``labels``.
     labels : str, Path or None, default=None
         Another file with the labels, joined by the names of the samples, or in order where there are none.
     ignore : sequence of str, default=()
-        Columns that are no features.
-    beside : sequence of str, default=()
+        Columns that are not features.
+    sample_columns : sequence of str, default=()
         Columns about the samples, such as their patients, in the table or in the file with the labels. They
-        are no features either, and come back in ``beside`` of the study.
+        are not features either, and come back in ``sample_columns`` of the study.
     options : ReadOptions, default=ReadOptions()
-        What the file does not say itself.
+        How to read the file, where it does not say itself.
 
     Returns
     -------
@@ -224,7 +161,7 @@ def read_training_study(
         If there is no such file.
     ValueError
         If the file cannot be read, the labels cannot be found or are missing for a sample, or a value is
-        infinite. Values that are missing are left to ``refuse_missing`` or an imputer.
+        infinite. Missing values are left to ``refuse_missing`` or an imputer.
 
     See Also
     --------
@@ -246,13 +183,13 @@ def read_training_study(
     """
     path = Path(path)
     label_table = _label_table(path, labels, options)
-    raw = read_raw_table(path, _as_written(options, target, *beside))
-    request = ReadRequest(path, target, ignore, options, label_table, beside=beside)
+    raw = read_raw_table(path, _as_written(options, target, *sample_columns))
+    request = ReadRequest(path, target, ignore, options, label_table, sample_columns=sample_columns)
     arranged = arrange(raw, request)
     column, target, aside, remarks, lines = _labels(arranged, request)
-    about = columns_beside(arranged, request, lines)
+    about = columns_about_samples(arranged, request, lines)
     X, names, more = training_features(
-        arranged.raw, {*aside, *about}, path, options.duplicates, has_names=arranged.has_names
+        arranged.raw, {*aside, *about}, path, options, has_names=arranged.has_names
     )
     where = path if label_table is None else label_table
     refuse_missing_labels(column, arranged.samples, target, where)
@@ -269,7 +206,9 @@ def read_training_study(
         (*arranged.raw.remarks, *remarks, *more, *classes),
         about,
     )
-    return _checked(study)
+    refuse_infinite(study, advice=f"correct them, or pass {spell(options, 'ignore')} for their columns")
+    found = [looks_like_counts(study), looks_like_codes(study, options)]
+    return replace(study, remarks=(*study.remarks, *(remark for remark in found if remark is not None)))
 
 
 def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) -> LabelTable | None:
@@ -277,17 +216,12 @@ def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) ->
     if labels is None and options.labels_sheet is None:
         return None
     source = path if labels is None else Path(labels)
+    option = spell(options, "labels_sheet")
     if options.labels_sheet is not None and not has_several(source, "sheet"):
-        raise ValueError(f"--labels-sheet needs a workbook such as .xlsx, got {source}.")
+        raise ValueError(f"{option} needs a workbook such as .xlsx, got {source}.")
     if options.labels_sheet is None and source.resolve() == path.resolve() and has_several(path, "sheet"):
-        raise ValueError(f"{path} has data and labels: name the sheet with the labels with --labels-sheet.")
-    return read_labels(source, options.labels_sheet)
-
-
-def _checked(study: Study) -> Study:
-    refuse_infinite(study)
-    found = [remark for remark in (looks_like_counts(study), looks_like_codes(study)) if remark is not None]
-    return replace(study, remarks=(*study.remarks, *found))
+        raise ValueError(f"{path} has data and labels: name the sheet with the labels with {option}.")
+    return _read_labels(source, options)
 
 
 def _labels(
@@ -298,7 +232,9 @@ def _labels(
         target = find_target(arranged.raw, request)
         column = arranged.raw.column(target)
         assert column is not None
-        return column, target, _aside(arranged, target), _clash(arranged, target), None
+        is_feature_too = target in arranged.raw.annotations and target in arranged.raw.columns()
+        remark = f"{target!r} is a feature too: the labels are those outside of the table."
+        return column, target, _aside(arranged, target), (remark,) if is_feature_too else (), None
     column, target, remarks, lines = _joined(arranged, request.labels, request)
     if target in arranged.raw.columns() and target not in arranged.aside:
         remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
@@ -306,35 +242,25 @@ def _labels(
 
 
 def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
-    """Labels and names as the file has them."""
+    """The options with labels and names kept as the file has them."""
     names = (*columns, options.samples)
     return replace(options, as_text=frozenset(name for name in names if name is not None))
 
 
 def _aside(arranged: Arranged, target: str | None) -> set[str]:
-    """Columns that are not features; a target beside the table leaves a column of the same name a feature."""
+    """Columns that are not features; a column with the name of an annotation is one."""
     if target is None or target in arranged.raw.annotations:
         return arranged.aside
     return {*arranged.aside, target}
 
 
-def _clash(arranged: Arranged, target: str) -> tuple[str, ...]:
-    if target not in arranged.raw.annotations or target not in arranged.raw.columns():
-        return ()
-    return (f"{target!r} is a feature too: the labels are those beside the table.",)
-
-
-def _without_ignored(arranged: Arranged) -> RawTable:
-    """The table without a first column that is to be ignored, so that it is not taken for sample names."""
-    raw = arranged.raw
-    is_ignored = raw.first is not None and raw.first.name in arranged.aside
-    return replace(raw, first=None) if is_ignored else raw
-
-
 def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> JoinedLabels:
+    raw = arranged.raw
     if arranged.has_names:
         return join_by_name(labels, arranged.samples, request, arranged.names_column)
-    return join_in_order(labels, _without_ignored(arranged), request)
+    if raw.first is not None and raw.first.name in arranged.aside:
+        raw = replace(raw, first=None)  # an ignored column does not name the samples
+    return join_in_order(labels, raw, request)
 
 
 def read_study_for_model(
@@ -345,30 +271,30 @@ def read_study_for_model(
     target: str | None = None,
     labels: str | Path | None = None,
     ignore: Sequence[str] = (),
-    beside: Sequence[str] = (),
+    sample_columns: Sequence[str] = (),
     options: ReadOptions = DEFAULTS,
     needs_labels: bool = False,
 ) -> Study:
-    """Read what a model is to be applied to: its columns by name, in its order.
+    """Read data for an existing model: its columns by name, in its order.
 
     Parameters
     ----------
     path : str or Path
-        The data file, of any format that ``read_raw_table`` knows.
+        The data file, of a format that ``read_training_study`` reads.
     feature_names : sequence of str
         The columns of the model.
     used : collection of str, default=()
-        Those that have a coefficient, which an error about missing ones tells of.
+        The columns with a coefficient. If none of them is missing, an error about missing columns says so.
     target : str or None, default=None
         The column with the labels, if there are any.
     labels : str, Path or None, default=None
         Another file with the labels.
     ignore : sequence of str, default=()
-        Columns to leave aside; none of the model's may be among them.
-    beside : sequence of str, default=()
-        Columns about the samples that come back in ``beside`` of the study.
+        Columns to leave out, none of which may be of the model.
+    sample_columns : sequence of str, default=()
+        Columns about the samples that come back in ``sample_columns`` of the study.
     options : ReadOptions, default=ReadOptions()
-        What the file does not say itself.
+        How to read the file, where it does not say itself.
     needs_labels : bool, default=False
         Whether to refuse a file without labels.
 
@@ -388,16 +314,17 @@ def read_study_for_model(
     features = [str(name) for name in feature_names]
     label_table = _label_table(path, labels, options)
     known = frozenset(features)
-    raw = read_raw_table(path, _as_written(options, None if target in known else target, *beside))
+    raw = read_raw_table(path, _as_written(options, None if target in known else target, *sample_columns))
     is_feature = target in known and target not in raw.annotations
-    request = ReadRequest(path, None if is_feature else target, ignore, options, label_table, known, beside)
+    asked = None if is_feature else target
+    request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
     request.refuse_ignored_features()
     arranged = arrange(raw, request)
     column, found, remarks, lines = _labels_if_any(arranged, request, needs_labels=needs_labels)
-    about = columns_beside(arranged, request, lines)
+    about = columns_about_samples(arranged, request, lines)
     aside = {*_aside(arranged, found), *about}
-    X, more = model_features(arranged.raw, aside, features, path, duplicates=options.duplicates, used=used)
-    remarks = (*remarks, *_said_of_numbered(arranged, {*known, *aside}))
+    X, more = model_features(arranged.raw, aside, features, path, options, used=used)
+    remarks = (*remarks, *_remark_on_numbered(arranged, {*known, *aside}, options))
     study = Study(
         X,
         text_array(features),
@@ -413,15 +340,15 @@ def read_study_for_model(
     return study
 
 
-def _said_of_numbered(arranged: Arranged, others: set[str]) -> tuple[str, ...]:
-    """That samples have numbers for names, where a column that is left out could hold their names."""
+def _remark_on_numbered(arranged: Arranged, others: set[str], options: ReadOptions) -> tuple[str, ...]:
+    """A remark that samples have numbers for names, where an ignored column could hold their names."""
     raw = arranged.raw
     if arranged.has_names:
         return ()
     found = [name for name in raw.columns() if name not in others and could_name_rows(name, raw.column(name))]
     if not found:
         return ()
-    option = f"--samples {shlex.quote(found[0])}"
+    option = spell(options, "samples", found[0])
     return (f"The samples are numbered. If {found[0]!r} holds their names, pass {option}",)
 
 
@@ -434,27 +361,26 @@ def _labels_if_any(
         column, target, remarks, lines = _joined(arranged, request.labels, request)
         refuse_missing_labels(column, arranged.samples, target, request.labels)
         return column, target, remarks, lines
-    is_there = request.target is not None and raw.column(request.target) is not None
-    if not is_there and raw.label is None and not needs_labels:
+    has_target = request.target is not None and raw.column(request.target) is not None
+    if not has_target and raw.label is None and not needs_labels:
         return None, None, (), None
-    target = (None if is_there else raw.label) or find_target(raw, request)
+    target = (None if has_target else raw.label) or find_target(raw, request)
     labels = raw.column(target)
     assert labels is not None
     if needs_labels:
         refuse_missing_labels(labels, arranged.samples, target, request.where)
     gone = missing_labels(labels)
     if gone:
-        said = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."
-        return None, target, (said,), None
+        remark = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."
+        return None, target, (remark,), None
     return labels, target, (), None
 
 
-INDEX = "(index)"
-
-
-def read_labels(path: str | Path, sheet: str | None = None) -> LabelTable:
+def _read_labels(path: Path, options: ReadOptions) -> LabelTable:
     """All columns of the file, or of a sheet of a workbook, as text."""
-    raw = read_raw_table(path, ReadOptions(sheet=sheet, as_text=frozenset({EVERY})))
+    sheet = options.labels_sheet
+    all_text = ReadOptions(sheet=sheet, as_text=frozenset({EVERY}), spelling=options.spelling)
+    raw = read_raw_table(path, all_text)
     columns: dict[str, TextArray] = {}
     if raw.samples is not None:
         columns[INDEX] = raw.samples
@@ -470,4 +396,4 @@ def read_labels(path: str | Path, sheet: str | None = None) -> LabelTable:
             f"{path} must hold columns of sample names and labels, got rows of text among rows of numbers; "
             "put each sample on a line of its own."
         )
-    return LabelTable(Path(path), columns, raw.named, sheet)
+    return LabelTable(path, columns, raw.named, sheet)

@@ -1,9 +1,4 @@
-"""What a user may say about a data file when it does not speak for itself.
-
-What the caller asks a file for: it decides how the table is read, and what errors advise.
-
-A study: features, names and labels, ready for a classifier.
-"""
+"""What the caller says about a file (``ReadOptions``), asks of it (``ReadRequest``) and gets (``Study``)."""
 
 from __future__ import annotations
 
@@ -15,15 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.app.files.cells import (
-    TextArray,
-)
-from minimaxrisk.app.files.problems import (
-    folded,
-    listed,
-)
+from minimaxrisk.app.files.cells import TextArray
+from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, folded, listed, spelled
 
-SPOKEN_DELIMITERS = {
+DELIMITER_WORDS = {
     "tab": "\t",
     "\\t": "\t",
     "comma": ",",
@@ -32,31 +22,28 @@ SPOKEN_DELIMITERS = {
     "whitespace": " ",
     "pipe": "|",
 }
-
-
 EVERY = "*"
 AUTO = "auto"
-ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # what --duplicates may say
+ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # values of ``duplicates``
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user says about a data file that does not speak for itself.
+    """How a file is to be read, where the file itself does not say.
 
-    All but ``as_text`` are options of the command line, by the same names. None leaves the matter to what the
-    file shows.
+    None means that the file decides.
 
     Parameters
     ----------
     delimiter : str or None, default=None
-        What stands between the cells of a text file: one character, or a word such as ``"tab"``.
+        The character between the cells of a text file, or a word for it such as ``"tab"``.
     header : bool or None, default=None
         Whether the first line names the columns.
     samples : str or None, default=None
         The column with the names of the samples.
     transpose : bool, "auto" or None, default=None
-        Whether the file has features in rows and samples in columns; ``"auto"`` goes by what the file shows,
-        as None does, and says what it decided.
+        Whether the file has features in rows and samples in columns; ``"auto"`` lets the file decide, as None
+        does, and adds a remark on what was decided.
     sheet : str or None, default=None
         The sheet of a workbook.
     labels_sheet : str or None, default=None
@@ -64,11 +51,13 @@ class ReadOptions:
     layer : str or None, default=None
         The layer of an ``.h5ad`` file, or the variable of an ``.npz`` or ``.mat`` file.
     skip_lines : int, default=0
-        Lines above the table, of text files and workbooks.
+        Lines above the table to skip, in text files and workbooks.
     duplicates : {"error", "mean", "max", "suffix"}, default="error"
-        What features of the same name become.
+        What to do with features of the same name.
     as_text : frozenset of str, default=frozenset()
         Columns to keep as they are written, so that 01 and 1 are two values; ``"*"`` means all.
+    spelling : {"python", "command line"}, default="python"
+        How messages write options: ``target="x"`` or ``--target x``.
 
     Raises
     ------
@@ -92,24 +81,45 @@ class ReadOptions:
     skip_lines: int = 0
     duplicates: str = ERROR
     as_text: frozenset[str] = frozenset()
+    spelling: str = PYTHON
 
     def __post_init__(self) -> None:
         if self.transpose not in (None, AUTO, True, False):
             raise ValueError(f"transpose must be True, False, {AUTO!r} or None, got {self.transpose!r}.")
         if self.delimiter is None:
             return
-        delimiter = SPOKEN_DELIMITERS.get(self.delimiter.lower(), self.delimiter)
+        delimiter = DELIMITER_WORDS.get(self.delimiter.lower(), self.delimiter)
         if len(delimiter) != 1 or delimiter in '"\r\n':
+            option = "--delimiter" if self.spelling == COMMAND_LINE else "delimiter"
             raise ValueError(
-                f"--delimiter must be one character or a word such as tab, got {self.delimiter!r}; "
-                f"the words are {', '.join(name for name in SPOKEN_DELIMITERS if name.isalpha())}."
+                f"{option} must be one character or a word such as tab, got {self.delimiter!r}; "
+                f"the words are {', '.join(name for name in DELIMITER_WORDS if name.isalpha())}."
             )
         object.__setattr__(self, "delimiter", delimiter)
 
     @property
     def finds_orientation(self) -> bool:
-        """Whether the table decides if features are in rows."""
+        """Whether the file decides if features are in rows."""
         return self.transpose in (None, AUTO)
+
+
+def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
+    """An option as the caller writes it: ``--skip-lines 3``, or ``ReadOptions(skip_lines=3)`` in Python."""
+    text = spelled(options.spelling, name, *values)
+    if options.spelling == COMMAND_LINE or not hasattr(options, name):
+        return text
+    return f"ReadOptions({text if values else f'{name}=...'})"
+
+
+def spell_ignored(options: ReadOptions, names: Sequence[str], most: int) -> str:
+    """The option that leaves out the first few columns, with dots if there are more."""
+    return spell(options, "ignore", *names[:most]) + " ..." * (len(names) > most)
+
+
+def merge_advice(options: ReadOptions) -> str:
+    """What to do about features of the same name."""
+    merging = f"{spell(options, 'duplicates', MEAN)} (or {MAX}, or {SUFFIX})"
+    return f"or pass {merging} if they are measurements of one gene"
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ class LabelTable:
         return max(len(asked.intersection(column)) for column in self.columns.values())
 
     def spelt_differently(self, names: Iterable[str]) -> tuple[str, str] | None:
-        """One of the names and how this file spells it, if a column of it has most of them otherwise."""
+        """One of the names and how this file spells it, if a column has most names in another spelling."""
         theirs = {folded(name): name for name in names}
         for column in self.columns.values():
             ours = {folded(name): name for name in column}
@@ -147,7 +157,7 @@ class LabelTable:
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """Names that the caller gives; only commands that make a model have --target and --ignore."""
+    """What the caller asks a file for."""
 
     where: Path
     target: str | None
@@ -155,7 +165,7 @@ class ReadRequest:
     options: ReadOptions
     labels: LabelTable | None = None
     features: Collection[str] = ()  # of the model that the table is for
-    beside: Sequence[str] = ()  # columns about the samples, such as their patients, that are no features
+    sample_columns: Sequence[str] = ()  # columns about the samples, such as their patients
 
     @property
     def for_model(self) -> bool:
@@ -164,12 +174,15 @@ class ReadRequest:
     def refuse_ignored_features(self) -> None:
         clash = [name for name in self.ignore if name in self.features]
         if clash:
-            raise ValueError(f"--ignore cannot leave out a feature of the model, got {listed(clash)}.")
+            raise ValueError(
+                f"{spell(self.options, 'ignore')} cannot leave out a feature of the model, "
+                f"got {listed(clash)}."
+            )
 
     def target_shown(self) -> str:
         if self.for_model:
             return f"the model's target {self.target!r}"
-        return f"the column {self.target!r} that --target names"
+        return f"the column {self.target!r} that {spell(self.options, 'target')} names"
 
 
 @dataclass(frozen=True)
@@ -189,13 +202,13 @@ class Study:
     y : ndarray of shape (n_samples,) or None
         Labels: int64 if all are whole numbers, else str. None where the file has none.
     target : str or None
-        What the labels are called.
+        The name of the column with the labels.
     source : Path
         The file.
     remarks : tuple of str
-        What a user should be told about the file.
-    beside : mapping of str to ndarray of shape (n_samples,)
-        Columns that were asked for and are no features, such as patients and batches.
+        What a user should know about the file.
+    sample_columns : mapping of str to ndarray of shape (n_samples,)
+        Columns about the samples that were asked for, such as patients and batches.
     """
 
     X: DataMatrix
@@ -206,7 +219,7 @@ class Study:
     target: str | None
     source: Path
     remarks: tuple[str, ...]
-    beside: Mapping[str, np.ndarray] = field(default_factory=dict)
+    sample_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def values(self) -> np.ndarray:

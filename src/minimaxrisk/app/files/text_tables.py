@@ -1,8 +1,7 @@
-"""Lines of a text file, plain or compressed, in the encoding that its bytes show.
+"""Tables in text files: comma-separated tables and their kin, GCT files, series matrices of GEO.
 
-Find from its first lines how a table is laid out: delimiter, header, and which columns are text.
-
-Comma-separated tables and their kin: numbers by NumPy's parser where all are there, else cell by cell.
+NumPy's parser reads tables without missing numbers quickly; others are read cell by cell, and columns may
+turn out late to be text.
 """
 
 from __future__ import annotations
@@ -10,21 +9,14 @@ from __future__ import annotations
 import csv
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 from operator import itemgetter
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.app.files.cells import (
-    AS_NAN,
-    TextArray,
-    is_missing,
-    is_word,
-    number,
-    text_array,
-)
+from minimaxrisk.app.files.cells import AS_NAN, TextArray, is_missing, is_word, number, text_array
 from minimaxrisk.app.files.layout import (
     TITLES,
     Layout,
@@ -35,22 +27,23 @@ from minimaxrisk.app.files.layout import (
     is_line_of_words,
     lines_of_title,
     numbered_records,
-    said_of_title,
     split_records,
 )
-from minimaxrisk.app.files.problems import brief, counted, listed, require_unique
-from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
-from minimaxrisk.app.files.study import ReadOptions
+from minimaxrisk.app.files.messages import brief, counted, listed, require_unique
+from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, transposed
+from minimaxrisk.app.files.study import ReadOptions, spell
 
 Lines = Callable[[], Iterator[str]]
 
+TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"  # of GEO
+
 
 class _NeedsCellsError(Exception):
-    """The table is not one for the quick parser."""
+    """The quick parser cannot read the table."""
 
 
 def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
-    """A table of a text file whose delimiter and header are found or given, below any comments."""
+    """The table of a text file, below comments and a title."""
     try:
         begin, n_comments = _find_begin(file.lines(), options)
 
@@ -59,11 +52,11 @@ def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
             return chain(repeat("\n", begin), islice(file.lines(), begin, None))
 
         delimiter = options.delimiter or _delimiter_below_title(lines())
-        last, title = lines_of_title(numbered_records(lines(), delimiter), file.path)
+        last, title = lines_of_title(numbered_records(lines(), delimiter), file.path, options)
         begin = max(begin, last)
         raw = table_of_lines(lines, file.path, delimiter=delimiter, options=options)
         skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
-        return raw.said(*(skipped if n_comments else ()), *said_of_title(title))
+        return raw.with_remarks(*(skipped if n_comments else ()), *title)
     except csv.Error as error:
         raise ValueError(
             f"{file.path} cannot be read as a table ({brief(error)}); a quotation mark may not be closed."
@@ -71,7 +64,7 @@ def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
 
 
 def _find_begin(lines: Iterable[str], options: ReadOptions) -> tuple[int, int]:
-    """Where the table begins below what is skipped, comments and blank lines; and how many comments."""
+    """The line at which the table begins below skipped lines and comments, and the number of comments."""
     comments: list[tuple[int, str]] = []
     for i, line in islice(enumerate(lines), options.skip_lines, None):
         if line.startswith("#"):
@@ -84,7 +77,7 @@ def _find_begin(lines: Iterable[str], options: ReadOptions) -> tuple[int, int]:
 
 
 def _delimiter_below_title(lines: Iterator[str]) -> str:
-    """That of the table: a title has blanks and commas of its own."""
+    """The delimiter of the table, not of a title, which has blanks and commas of its own."""
     first = list(islice((line for line in lines if line.strip()), TITLES + 20))
     found = find_delimiter(first)
     below = find_delimiter(first[1:]) if len(first) > 3 else found
@@ -101,13 +94,7 @@ def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
     return len(names) == len(values) > 1 and all(names) and holds_numbers
 
 
-def table_of_lines(
-    lines: Lines,
-    where: object,
-    *,
-    delimiter: str,
-    options: ReadOptions,
-) -> RawTable:
+def table_of_lines(lines: Lines, where: object, *, delimiter: str, options: ReadOptions) -> RawTable:
     """The table in some lines, which may be part of a file."""
 
     def records() -> Iterator[list[str]]:
@@ -135,14 +122,14 @@ def _read_quickly(lines: Lines, layout: Layout, delimiter: str, where: object) -
         )
     except _RaggedError as error:
         number, width = error.args
-        raise ragged(where, f"line {number}", layout.width, width) from None
+        raise _ragged(where, f"line {number}", layout, width) from None
     except (ValueError, _NeedsCellsError) as error:
         raise _NeedsCellsError from error
     return body
 
 
 class _RaggedError(Exception):
-    """Number and width of a line of another length: no other parser will like it better."""
+    """Number and width of a line of another length, which no parser can read."""
 
 
 def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> Iterator[str]:
@@ -151,7 +138,9 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
     blank = delimiter + " \t\r\n"
     columns = sorted(body.texts)
     texts = [body.texts[j] for j in columns]
-    for line_number, raw in _below_header(numbered, layout, delimiter):
+    if layout.named:  # the header may have blank lines before it and line breaks inside
+        next(split_records((line for _, line in numbered), delimiter))
+    for line_number, raw in numbered:
         line = " ".join(raw.split()) if delimiter == " " else raw.rstrip("\r\n")
         if not line.strip(blank):
             continue
@@ -165,15 +154,6 @@ def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> I
         for column, cell in zip(texts, _pick(line, delimiter, columns, width), strict=True):
             column.append(cell.strip())
         yield line if layout.style.is_plain else layout.style.plain(line)
-
-
-def _below_header(
-    numbered: Iterator[tuple[int, str]], layout: Layout, delimiter: str
-) -> Iterator[tuple[int, str]]:
-    """What follows the header, which may have blank lines before it and line breaks inside."""
-    if layout.header_rows:
-        next(split_records((line for _, line in numbered), delimiter))
-    return numbered
 
 
 def _pick(line: str, delimiter: str, columns: Sequence[int], width: int) -> list[str]:
@@ -221,7 +201,7 @@ def _read_rows(records: Records, layout: Layout, body: Body, where: object) -> l
     pick = _picker(body.columns)
     for i, row in enumerate(records()):
         if len(row) != layout.width:
-            raise ragged(where, f"row {i + 1 + layout.header_rows}", layout.width, len(row))
+            raise _ragged(where, f"row {i + 1 + layout.header_rows}", layout, len(row))
         for j, texts in body.texts.items():
             texts.append(row[j])
         cells = pick(row)
@@ -281,15 +261,15 @@ def _move_to_texts(records: Records, layout: Layout, body: Body, late: Sequence[
     body.text_rows = {i: [cells[k] for k in keep] for i, cells in body.text_rows.items()}
 
 
-def ragged(where: object, line: str, expected: int, got: int) -> ValueError:
+def _ragged(where: object, line: str, layout: Layout, got: int) -> ValueError:
     return ValueError(
-        f"{where}: {line} must have {counted(expected, 'cell')} like the first, got {got}; "
-        "correct it, or pass --delimiter if the cells are split at the wrong character."
+        f"{where}: {line} must have {counted(layout.width, 'cell')} like the first, got {got}; correct it, "
+        f"or pass {spell(layout.options, 'delimiter')} if the cells are split at the wrong character."
     )
 
 
 def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
-    """The table once its values are read: empty columns dropped, lines of words apart."""
+    """The table without empty columns, and with its lines of words apart."""
     if not body.texts[0]:
         raise ValueError(f"{where} must hold lines of values, got none.")
     remarks = _drop_empty_columns(body, layout)
@@ -300,16 +280,18 @@ def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
     if nameless:
         raise ValueError(
             f"{where}: every column after the first must have a name, got none for column {nameless[0] + 1}; "
-            "name it in the header, or pass --no-header if the first line holds values."
+            f"name it in the header, or pass {spell(layout.options, 'header', False)} if the first line "
+            "holds values."
         )
     if not layout.named:
         remarks.append(
             f"The table has no header: its columns are called column_1 to column_{layout.width}, "
-            "counting those of names and labels; pass --header if the first line holds names."
+            f"counting those of names and labels; pass {spell(layout.options, 'header', True)} if the first "
+            "line holds names."
         )
     if (how := layout.style.remark()) is not None:
         remarks.append(how)
-        if 0 in body.columns:  # no words, although they are kept as they were written
+        if 0 in body.columns:  # numbers, although the cells are kept as text too
             body.texts[0] = [layout.style.plain(cell) for cell in body.texts[0]]
     texts = {j: text_array(cells) for j, cells in sorted(body.texts.items())}
     aside = sorted(body.text_rows)
@@ -327,8 +309,9 @@ def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
 
 
 def _drop_empty_columns(body: Body, layout: Layout) -> list[str]:
-    """Forget the empty columns without a name that spreadsheets leave behind; returns remarks."""
-    empty = [j for j, cells in body.texts.items() if j and not any(cells) and _is_dropped(j, layout)]
+    """Drop the empty columns without a name that spreadsheets leave behind; returns remarks."""
+    nameless = [j for j in body.texts if j and (not layout.names[j] if layout.named else j in layout.texts)]
+    empty = [j for j in nameless if not any(body.texts[j])]
     for j in empty:
         del body.texts[j]
     if not empty:
@@ -348,5 +331,132 @@ def _text_lines(body: Body, names: TextArray, where: object) -> dict[str, TextAr
     return lines
 
 
-def _is_dropped(j: int, layout: Layout) -> bool:
-    return not layout.names[j] if layout.named else j in layout.texts
+def read_gct(file: TextFile, options: ReadOptions) -> RawTable:
+    """A GCT file of version 1.2 or 1.3, which has genes in rows."""
+    n_genes, n_samples, row_notes, column_notes = gct_sizes(file)
+    header, *notes = list(islice(split_records(_after(file, 2), "\t"), 1 + column_notes)) or [[]]
+    expected = 1 + row_notes + n_samples
+    uneven = next((row for row in (header, *notes) if len(row) != expected), None)
+    if uneven is not None:
+        raise ValueError(
+            f"{file.path}: lines must have {expected} cells as the second line says ({1 + row_notes} of the "
+            f"gene and {n_samples} of samples), got {len(uneven)}; get or export it again."
+        )
+
+    def body() -> Iterator[str]:
+        return (line for i, line in enumerate(_after(file, 2)) if i == 0 or i > column_notes)
+
+    aside = header[1 : 1 + row_notes]
+    raw = _genes_to_columns(body, file, options, aside)
+    if len(raw.names) != n_genes:
+        raise ValueError(
+            f"{file.path} must hold {n_genes} genes as its second line says, got {len(raw.names)}; "
+            "it may be incomplete: get or export it again."
+        )
+    annotations = {row[0]: text_array(row[1 + row_notes :]) for row in notes}
+    remark = (f"Columns that describe the genes are not samples: {listed(aside)}.",) if aside else ()
+    return replace(raw, annotations=annotations).with_remarks(*remark)
+
+
+def gct_sizes(file: TextFile) -> tuple[int, int, int, int]:
+    """Numbers of genes, samples, columns about genes and lines about samples."""
+    first, second = ([*islice(file.lines(), 2), "", ""])[:2]
+    n_sizes = {"#1.2": 2, "#1.3": 4}.get(first.strip())
+    if n_sizes is None:
+        raise ValueError(f"{file.path}: a GCT file must begin with #1.2 or #1.3, got {first.strip()[:20]!r}.")
+    sizes = second.split()
+    if len(sizes) < n_sizes or not all(size.isdecimal() for size in sizes[:n_sizes]):
+        raise ValueError(
+            f"{file.path}: the second line of a GCT file must hold {n_sizes} whole numbers, its sizes, "
+            f"got {second.strip()[:40]!r}."
+        )
+    n_genes, n_samples, *notes = (int(size) for size in sizes[:n_sizes])
+    return n_genes, n_samples, *(notes or (1, 0))
+
+
+def _after(file: TextFile, n_lines: int) -> Iterator[str]:
+    return islice(file.lines(), n_lines, None)
+
+
+def _genes_to_columns(
+    body: Lines, file: TextFile, options: ReadOptions, aside: Sequence[str] = ()
+) -> RawTable:
+    """The table transposed, without the columns ``aside``."""
+    with_header = ReadOptions(header=True, spelling=options.spelling)
+    raw = table_of_lines(body, file.path, delimiter="\t", options=with_header)
+    first = raw.first
+    assert first is not None
+    words = [name for name in raw.texts if name not in {first.name, *aside}]
+    if words or raw.lines:
+        where = f"sample {words[0]!r}" if words else f"line {next(iter(raw.lines))!r}"
+        cells = raw.texts[words[0]] if words else next(iter(raw.lines.values()))
+        word = next(cell for cell in cells if is_word(cell))
+        raise ValueError(f"{file.path}: {where} must hold numbers, got {word!r}; correct the file.")
+    left_out = set(aside) - {first.name}
+    keep = [j for j, name in enumerate(raw.names) if name not in left_out]
+    numbers = raw.numbers if len(keep) == len(raw.names) else raw.numbers[:, keep]
+    return transposed(replace(raw, numbers=numbers, names=[raw.names[j] for j in keep], texts={}))
+
+
+def read_series_matrix(file: TextFile, options: ReadOptions) -> RawTable:
+    """A series matrix of the Gene Expression Omnibus, with its lines about samples as annotations."""
+    about: list[list[str]] = []
+    begin = None
+    for i, line in enumerate(file.lines()):
+        if line.lower().startswith(TABLE_BEGIN):
+            begin = i + 1
+            break
+        if line.lower().startswith("!sample_"):
+            about.extend(split_records([line], "\t"))
+    if begin is None:
+        raise ValueError(
+            f"{file.path}: a GEO series matrix must have a line {TABLE_BEGIN}, got none; "
+            "it may be incomplete: get it again."
+        )
+
+    def body() -> Iterator[str]:
+        for line in _after(file, begin):
+            if line.lower().startswith(TABLE_END):
+                return
+            yield line
+
+    if len(list(islice(body(), 2))) < 2:
+        raise ValueError(
+            f"{file.path} must hold a table of values, got none: this series has its values in supplementary "
+            f"files of GEO; get those and pass them as a table with {spell(options, 'transpose', True)}."
+        )
+    raw = _genes_to_columns(body, file, options)
+    return replace(raw, annotations=_sample_annotations(about, raw.n_rows, file))
+
+
+def _sample_annotations(about: Iterable[list[str]], n: int, file: TextFile) -> dict[str, TextArray]:
+    """Lines about samples by name; ``age: 5`` under characteristics is a value of ``age``."""
+    found: dict[str, list[str]] = {}
+    for title, *cells in about:
+        if len(cells) != n:
+            raise ValueError(
+                f"{file.path}: the line {title} must have an entry for each of {n} samples, got {len(cells)}."
+            )
+        name = title[len("!Sample_") :]
+        pairs = [cell.partition(": ") for cell in cells]
+        if name.startswith("characteristics_ch") and any(colon for _, colon, _ in pairs):
+            # Submitters do not always keep the order, so that one line may hold several things.
+            entries = [(key.strip(), value) if colon else (name, key) for key, colon, value in pairs]
+        else:
+            entries = [(name, cell) for cell in cells]
+        for key in dict.fromkeys(key for key, _ in entries):
+            _add(found, key, [value if other == key else "" for other, value in entries])
+    return {name: text_array(column) for name, column in found.items()}
+
+
+def _add(found: dict[str, list[str]], name: str, column: list[str]) -> None:
+    """Add a column under a free name, or to one of its name that has values for other samples alone."""
+    unique, i = name, 1
+    while unique in found:
+        pairs = list(zip(found[unique], column, strict=True))
+        if not any(a and b for a, b in pairs):
+            found[unique] = [a or b for a, b in pairs]
+            return
+        i += 1
+        unique = f"{name}.{i}"
+    found[unique] = column

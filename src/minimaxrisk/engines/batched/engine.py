@@ -1,61 +1,64 @@
 """Solve many small problems on the same data to a certified gap, several in one loop.
 
-Permutations of the labels and parts of the samples are problems of the same shape on the same matrix. They
-go through the interior point together; each leaves when its own certificate says so. ``can_share`` tells what
-does not belong here, and what gets stuck is not answered: the single engine does it.
+Permutations of the labels and parts of the samples are problems of the same shape on the same array. They go
+through the interior point together, and each leaves when its own certificate says so. ``can_share`` tells
+which problems may. A problem that gets stuck is not answered: the single engine solves it.
 
-The answer to a problem is the same bits whichever others it goes with: its numbers meet those of others in no
-sum, and products have the same shapes always (see ``shared_columns``).
+On NumPy the answer to a problem is the same to the last bit whichever others it goes with. On a device the
+last bits may differ, since a device adds up in an order that depends on shapes; the bounds are certified all
+the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.engines.batched.predictor_corrector import NEAREST_PER_INSTANCE, InteriorPoints
-from minimaxrisk.engines.batched.shared_columns import shared_matrix
-from minimaxrisk.engines.solution import NOTHING, EngineSettings
-from minimaxrisk.features.dense import TILE
+from minimaxrisk.engines.batched.kernels import NumPyKernels, kernels_for
+from minimaxrisk.engines.batched.points import InteriorPoints
+from minimaxrisk.engines.solution import EngineSettings, Stage, is_stuck
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Problems with more instances gain nothing: their time is that of linear algebra.
 MOST_INSTANCES = 400
-# Numbers held at a time for all problems of a batch; at least one tile of problems goes through, though.
-BATCH_ELEMENTS = 1 << 22
-LARGEST_BATCH = 32
-# Without the gap being halved in this many iterations a problem is stuck.
-PATIENCE = 8
 
 
 def can_share(problem: Problem, settings: EngineSettings) -> bool:
     """Whether a problem can go through the loop together with others."""
-    matrix = shared_matrix(problem)
+    shared = problem.features.shared
     return (
         settings.solver in ("auto", "interior-point")
         and settings.max_iter is None
         and problem.coding.name == "signed"
         and not problem.marginal.is_known
-        and matrix is not None
-        and matrix.shape[0] <= MOST_INSTANCES
-        and bool((problem.lam >= THIN_RADIUS).all())
+        and shared is not None
+        and shared.n_rows <= MOST_INSTANCES
+        # On a device the loop looks at the radii of all problems at once.
+        and (kernels_for(problem) is not NumPyKernels or problem.smallest_radius >= THIN_RADIUS)
     )
 
 
 def batch_size(problem: Problem) -> int:
     """How many problems like this one go through the loop at a time."""
-    n, d = problem.features.shape
-    each = 2 * min(d, int(NEAREST_PER_INSTANCE * n)) * n + n**2 + 8 * d
-    return int(np.clip(BATCH_ELEMENTS // each // TILE * TILE, TILE, LARGEST_BATCH))
+    return kernels_for(problem).batch_size(*problem.features.shape)
 
 
-def solve_together(problems: Sequence[Problem], gap_tol: float) -> list[FloatArray | None]:
-    """For each problem coefficients (1 x d) whose bound is within ``gap_tol`` of R*, or None if it got stuck.
+@dataclass(frozen=True)
+class Found:
+    """Coefficients and the bound that they prove."""
 
-    All of them ``can_share``, are on one matrix and have the same number of instances.
+    stage: Stage
+    upper: float
+
+
+def solve_together(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
+    """For each problem coefficients whose bound is within ``gap_tol`` of R*, or None if it got stuck.
+
+    All of them ``can_share``, are on one array and have the same number of instances.
     """
     with np.errstate(all="ignore"):
         return _Loop(problems, gap_tol).run()
@@ -64,52 +67,49 @@ def solve_together(problems: Sequence[Problem], gap_tol: float) -> list[FloatArr
 class _Loop:
     def __init__(self, problems: Sequence[Problem], gap_tol: float) -> None:
         self._gap_tol = gap_tol
-        self._found: list[FloatArray | None] = [None] * len(problems)
-        self._shape = problems[0].tau.shape
+        self._found: list[Found | None] = [None] * len(problems)
         self._points = InteriorPoints(problems)
         self._which = np.arange(len(problems))
-        self._is_done = np.zeros(len(problems), dtype=np.bool_)
         self._upper = np.full(len(problems), 0.5)
-        self._lower = np.array([_bound_of_indifference(problem) for problem in problems])
+        self._lower, thinnest = self._points.bounds_before()
+        self._is_done = thinnest < THIN_RADIUS
+        self._is_near = np.zeros(len(problems), dtype=np.bool_)
         self._gaps: list[FloatArray] = []
-        self._best = [NOTHING] * len(problems)
 
-    def run(self) -> list[FloatArray | None]:
+    def run(self) -> list[Found | None]:
         while True:
             self._points.choose_working_sets()
             self._certify()
-            if self._is_done.all():
-                return self._found
-            if self._is_done.any():
+            if self._is_done.sum() >= max(1.0, self._points.kernels.TIDY_UP * len(self._is_done)):
+                self._write_down()
+                if self._is_done.all():
+                    return self._found
                 self._leave_out()
             self._points.step()
-            self._is_done |= self._points.failed
 
     def _certify(self) -> None:
-        upper, lower = self._points.bounds()
-        self._lower = np.fmax(self._lower, lower)
-        for i in np.flatnonzero((upper < self._upper) & ~self._is_done).tolist():
-            self._best[self._which[i]] = self._points.stage_of(i)
-        self._upper = np.fmin(self._upper, upper)
+        upper, lower, has_failed = self._points.bounds()
+        self._is_done |= has_failed
+        is_better = (upper < self._upper) & ~self._is_done
+        if is_better.any():
+            self._points.keep_best(is_better)
+        self._upper = np.where(is_better, upper, self._upper)
+        self._lower = np.where(self._is_done, self._lower, np.fmax(self._lower, lower))
         gap = self._upper - self._lower
         self._gaps.append(gap)
         near = ~self._is_done & (gap <= self._gap_tol)
-        for i in self._which[near]:
-            self._found[i] = self._best[i].expand(*self._shape)
-        self._is_done |= near
-        if len(self._gaps) > PATIENCE:
-            self._is_done |= gap > 0.5 * self._gaps.pop(0)
+        self._is_near |= near
+        self._is_done |= near | is_stuck(self._gaps)
+
+    def _write_down(self) -> None:
+        places = np.flatnonzero(self._is_near)
+        for i, components, values, bound in zip(places, *self._points.best(places), strict=True):
+            used = np.flatnonzero(values)
+            self._found[self._which[i]] = Found(Stage(components[used], values[used]), float(bound))
 
     def _leave_out(self) -> None:
-        kept = ~self._is_done
+        kept = np.flatnonzero(~self._is_done)
         self._points.keep(kept)
         self._which, self._upper, self._lower = self._which[kept], self._upper[kept], self._lower[kept]
         self._gaps = [gaps[kept] for gaps in self._gaps]
-        self._is_done = self._is_done[kept]
-
-
-def _bound_of_indifference(problem: Problem) -> float:
-    """What labels that say nothing prove without a pass: u = 0 has moments 0, mixed with the centre."""
-    size = np.abs(problem.tau)
-    theta = float(np.min(problem.lam / np.maximum(size, np.finfo(np.float64).tiny), initial=1.0))
-    return 0.5 - 0.5 * (1.0 - theta) * float(np.abs(problem.centre[0] - problem.centre[1]).sum())
+        self._is_near, self._is_done = self._is_near[kept], self._is_done[kept]

@@ -1,19 +1,16 @@
 """The moment constraints, all m of them, kept beside the data and asked questions.
 
 The iterate's vectors with one entry per component of Phi, positions and directions, stay in this module: an
-engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction
-over components, so that data held in pieces, elsewhere or on another device can answer as well.
-
-The moment constraints of a problem on a device: positions and directions never leave it.
-
-Who answers questions about the moment constraints: that depends on where the features are.
+engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction over
+components, so that data in memory, in chunks or on a device can answer where they are. A container says by
+``location`` which of the three it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, singledispatch
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -22,9 +19,6 @@ from minimaxrisk._utils.dask_arrays import fetch, keep, keep_values, lazily, sha
 from minimaxrisk.engines.interior_point.working_rows import DenseRows, DeviceRows, Rows, rows_of
 from minimaxrisk.features.chunked import ChunkScale, DaskFeatures, product, some_columns
 from minimaxrisk.features.device import DeviceFeatures
-from minimaxrisk.features.device_kernels import fused_step
-from minimaxrisk.features.matrix import FeatureMatrix
-from minimaxrisk.problem.on_device import DeviceProblem
 from minimaxrisk.problem.problem import Problem
 
 
@@ -201,9 +195,9 @@ class MomentConstraintsOnDevice:
 
     is_exact = True
 
-    def __init__(self, problem: DeviceProblem) -> None:
-        self._problem = problem
-        xp = problem.features.xp
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._features = problem, cast(DeviceFeatures, problem.features)
+        self._xp = xp = self._features.xp
         self._lam, self._tau = (xp.reshape(v, (-1,)) for v in (problem.lam_there, problem.tau_there))
         self._position = self._direction = self._ahead = 0.0 * self._lam
         self._lead = problem.scale.n_leading
@@ -222,8 +216,7 @@ class MomentConstraintsOnDevice:
         if k >= m:
             return self._gather(np.arange(m))
         if k > 0:
-            xp = self._problem.features.xp
-            distance = xp.maximum(xp.abs(self._ahead), xp.abs(self._position))
+            distance = self._xp.maximum(self._xp.abs(self._ahead), self._xp.abs(self._position))
             together = np.sort(np.concatenate([to_numpy(places_of_largest(distance, k)), besides]))
             besides = together[np.diff(together, prepend=-1) > 0]
         return self._gather(besides)
@@ -236,47 +229,37 @@ class MomentConstraintsOnDevice:
 
     def _plain(self, block_weights: FloatArray) -> Any:
         """The direction, and how fast it meets a bound."""
-        xp = self._problem.features.xp
-        found = xp.reshape(self._problem.features.correlate_there(block_weights), (-1,))
+        found = self._xp.reshape(self._features.correlate_there(block_weights), (-1,))
         self._direction = found / self._lam
-        return xp.max(self._speeds(self._direction, self._position))
+        return self._xp.max(self._speeds(self._direction, self._position))
 
     def _fused(self, block_weights: FloatArray) -> Any:
         """The same by one kernel, where there is one."""
-        features, lead = self._problem.features, self._lead
-        xp, direction = features.xp, features.xp.empty_like(self._lam)
-        fastest = fused_step(
-            features.data,
-            features.on_rows(block_weights),
-            features.shift,
-            self._scale,
-            self._position[lead:],
-            direction[lead:],
+        lead, direction = self._lead, self._xp.empty_like(self._lam)
+        fastest = self._features.fused_step(
+            block_weights, self._scale, self._position[lead:], direction[lead:]
         )
         if fastest is None:
             return self._plain(block_weights)
-        features.n_passes += 1
         self._direction = direction
         if lead:
             direction[:1] = float(block_weights.sum()) / self._lam[:1]
-            fastest = xp.maximum(fastest, self._speeds(direction[:1], self._position[:1])[0])
+            fastest = self._xp.maximum(fastest, self._speeds(direction[:1], self._position[:1])[0])
         return fastest
 
     @cached_property
     def _scale(self) -> Any:
         """Of the centred data to positions."""
-        return self._problem.features.factor / self._lam[self._lead :]
+        return self._features.factor / self._lam[self._lead :]
 
     def _speeds(self, direction: Any, position: Any) -> Any:
         """Of the two bounds, -1 and 1, a direction can only meet the one it points to."""
-        xp = self._problem.features.xp
-        return direction / xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
+        return direction / self._xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
 
     def make_exact(self, block_weights: FloatArray) -> bool:
-        deviation = self._problem.features.correlate_there(block_weights) - self._problem.tau_there
-        xp = self._problem.features.xp
-        self._position = xp.reshape(deviation, (-1,)) / self._lam
-        return bool(xp.max(xp.abs(self._position)) < 1.0)
+        deviation = self._features.correlate_there(block_weights) - self._problem.tau_there
+        self._position = self._xp.reshape(deviation, (-1,)) / self._lam
+        return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
 
     def advance(self, step: float) -> None:
         self._ahead = self._position + self._direction
@@ -285,7 +268,7 @@ class MomentConstraintsOnDevice:
     def _gather(self, components: IntArray) -> WorkingSet:
         shape = self._problem.shape
         lam, tau, position = self._problem.at(components, self._lam, self._tau, self._position)
-        rows = DeviceRows(self._problem.features.columns_there(components % shape[1]))
+        rows = DeviceRows(self._features.columns_there(components % shape[1]))
         return WorkingSet.of(components, rows, lam=lam, tau=tau, position=position, shape=shape)
 
 
@@ -297,28 +280,6 @@ def places_of_largest(values: Any, k: int) -> Any:
     if hasattr(xp, "argpartition"):  # CuPy
         return xp.argpartition(values, -k)[..., -k:]
     return xp.argsort(values)[..., values.shape[-1] - k :]
-
-
-def moment_constraints(problem: Problem, *, is_exact: bool = False) -> MomentConstraints:
-    """The constraints of a problem, kept beside its features; ``is_exact`` does without rough passes."""
-    return _constraints_of(problem.features, problem, is_exact)
-
-
-@singledispatch
-def _constraints_of(features: FeatureMatrix, problem: Problem, is_exact: bool) -> MomentConstraints:
-    return MomentConstraintsInMemory(problem, is_exact=is_exact)
-
-
-@_constraints_of.register
-def _constraints_on_dask(features: DaskFeatures, problem: Problem, is_exact: bool) -> MomentConstraints:
-    return MomentConstraintsOnDask(problem, features)
-
-
-@_constraints_of.register
-def _constraints_on_device(
-    features: DeviceFeatures, problem: DeviceProblem, is_exact: bool
-) -> MomentConstraints:
-    return MomentConstraintsOnDevice(problem)
 
 
 # Iterations after which positions begin anew. A pass with twice the rows takes twice the time, so that this
@@ -363,9 +324,9 @@ class MomentConstraintsOnDask:
 
     is_exact = True
 
-    def __init__(self, problem: Problem, features: DaskFeatures) -> None:
-        self._problem, self._features = problem, features
-        lead = features.lead
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._features = problem, cast(DaskFeatures, problem.features)
+        features, lead = self._features, self._features.lead
         tau, lam = problem.tau[:, lead:], problem.lam[:, lead:]
         self._limits = keep_values([Limits(tau[:, part], lam[:, part]) for part in features.column_parts])
         self._weights = np.zeros((len(problem.tau), problem.n_instances))
@@ -540,3 +501,13 @@ def columns_to_send(
     """Columns of a chunk, from ``first`` on, that were chosen and are not known yet (columns x rows)."""
     columns = np.setdiff1d(chosen[0] % d, known) - first
     return some_columns(chunk, columns[(columns >= 0) & (columns < chunk.shape[1])])
+
+
+def moment_constraints(problem: Problem, *, is_exact: bool = False) -> MomentConstraints:
+    """The constraints of a problem, kept beside its features; ``is_exact`` does without rough passes."""
+    location = problem.features.location
+    if location == "chunks":
+        return MomentConstraintsOnDask(problem)
+    if location == "device":
+        return MomentConstraintsOnDevice(problem)
+    return MomentConstraintsInMemory(problem, is_exact=is_exact)

@@ -1,4 +1,4 @@
-"""The largest expected loss of a fixed rule: the same interior point, and a vertex from HiGHS next to it.
+"""The largest expected loss of a fixed rule: by the interior point, and HiGHS for the vertex next to it.
 
     max sum_yi loss_yi w_yi   s.t.  w >= 0,  sum w = 1,  |(C w) Psi - tau| <= lambda
 
@@ -12,14 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.interior_point.constraints import WorkingSet, moment_constraints
-from minimaxrisk.engines.interior_point.engine import PATIENCE, notable_components
+from minimaxrisk.engines.interior_point.engine import notable_components
+from minimaxrisk.engines.interior_point.factors import CautiousDiagonalFactor, diagonal_factor
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.systems import DiagonalPlusGramFactor, InstanceStep, factor_of_sum
+from minimaxrisk.engines.interior_point.systems import SIGNS, InstanceStep, NewtonSystem
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import SolverError
-from minimaxrisk.engines.solution import Solution
+from minimaxrisk.engines.solution import Solution, is_stuck
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Problem
@@ -33,8 +34,8 @@ MOST_ITERATIONS = 60
 MOST_INSTANCES_ONE_HOT = 1000
 
 
-class ExpectedLossSystem:
-    """x = w, and phi besides. With e = z/x and du the change of a block's weights, ``(E + G) du = right``.
+class ExpectedLossSystem(NewtonSystem):
+    """x = w. With e = z/x and du the change of a block's weights, ``(E + G) du = right``.
 
     For the signed coding ``u = w_0 - w_1`` and ``E = e_0 e_1 / (e_0 + e_1)``, as for the minimax risk; for
     the one-hot coding every class has a block of its own, with E = e. The right-hand side is linear in the
@@ -42,48 +43,40 @@ class ExpectedLossSystem:
     """
 
     def __init__(self, loss: FloatArray, coding: Coding, start: FloatArray) -> None:
-        self._loss, self._coding = loss, coding
+        self._loss, self._coding, self._shape = loss, coding, loss.shape
         self.phi = float(loss.max()) + 1.0
         self.x = start.ravel().copy()
         self.z = self.phi - loss.ravel()
-        self._of_difference = DiagonalPlusGramFactor()
+        self._of_difference = CautiousDiagonalFactor()
 
     def distribution(self) -> FloatArray:
-        return self.x.reshape(self._loss.shape)
+        return self.x.reshape(self._shape)
 
     def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
         return float((self._loss + self._coding.scores(scores)).max()) - gain, 1.0
 
-    def support(self) -> tuple[BoolArray, BoolArray, BoolArray]:
-        is_positive = (self.x > self.x.max() * self.z).reshape(self._loss.shape)
-        return is_positive, np.ones_like(is_positive), np.zeros(is_positive.shape[1], dtype=np.bool_)
-
     def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
-        x, z = self.x.reshape(self._loss.shape), self.z.reshape(self._loss.shape)
-        self._x, self._ratio = x, z / x
+        self._x, z = self.x.reshape(self._shape), self.z.reshape(self._shape)
+        self._ratio = z / self._x
         self._residual = self.phi - self._loss - self._coding.scores(scores) - z
         if self._coding.n_blocks == 1:
             stiffness = self._ratio[0] * self._ratio[1] / self._ratio.sum(axis=0)
             self._of_difference.factorise(working, weights, stiffness)
         else:
             self._of_blocks = [
-                factor_of_sum(working.rows, working, k, weights, ratio) for k, ratio in enumerate(self._ratio)
+                diagonal_factor(working.rows, working, k, weights, ratio)
+                for k, ratio in enumerate(self._ratio)
             ]
         # What a change of phi by -1 does.
-        self._answer = self._dx(np.ones_like(x), np.zeros_like(scores))
+        self._unit = self._dx(np.ones(self._shape), np.zeros_like(scores))
 
     def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
         pushed = target.reshape(self._x.shape) / self._x
         dx = self._dx(pushed - self._residual, pull)
-        dphi = float((dx.sum() - (1.0 - self._x.sum())) / self._answer.sum())
-        dx -= dphi * self._answer
+        dphi = float((dx.sum() - (1.0 - self._x.sum())) / self._unit.sum())
+        dx -= dphi * self._unit
         dz = pushed - self._ratio * dx
         return InstanceStep(dx.ravel(), dz.ravel(), self._coding.encode(dx), None, dphi)
-
-    def advance(self, step: InstanceStep, primal_length: float, dual_length: float) -> None:
-        self.x = self.x + primal_length * step.dx
-        self.z = self.z + dual_length * step.dz
-        self.phi += dual_length * float(step.dphi)
 
     def _dx(self, right: FloatArray, pull: FloatArray) -> FloatArray:
         """Solve ``e dx + C'G C dx = right + C' pull``."""
@@ -94,7 +87,7 @@ class ExpectedLossSystem:
         crossed = self._ratio[::-1]
         product = crossed * right
         du = self._of_difference.solve((product[0] - product[1]) / total + pull[0])[0]
-        return (crossed * du * np.array([[1.0], [-1.0]]) + right.sum(axis=0)) / total
+        return (crossed * du * SIGNS + right.sum(axis=0)) / total
 
 
 def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsilon: float) -> Solution | None:
@@ -108,25 +101,8 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
         moment_constraints(problem, is_exact=True),
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
     )
-    gaps: list[float] = []
-    while True:
-        point.choose_working_set()
-        upper, stage = point.upper_bound()
-        if upper <= best.upper:
-            best.offer_stage(stage, upper)
-        w = point.system.distribution()
-        best.offer_distribution(w, objective.value(w))
-        gaps.append(best.upper - best.lower)
-        if gaps[-1] <= NEAR:
-            break
-        is_stuck = len(gaps) > PATIENCE and gaps[-1] > 0.5 * gaps[-1 - PATIENCE]
-        if is_stuck or len(gaps) == MOST_ITERATIONS:
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                point.step()
-        except ArithmeticError:
-            return None
+    if not _approach(point, objective, best):
+        return None
     guess = replace(point.face(), n_masses_known=1)
     # The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
     finished = Solution.trivial(problem, objective)
@@ -142,3 +118,27 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
         )
     except SolverError:
         return None
+
+
+def _approach(point: InteriorPoint, objective: ExpectedLoss, best: Solution) -> bool:
+    """Iterate to a gap of ``NEAR``; False where the interior point does not get there."""
+    gaps: list[float] = []
+    while True:
+        # 1) Choose the working set and certify the iterate.
+        point.choose_working_set()
+        upper, stage = point.upper_bound()
+        best.offer_stage(stage, upper)
+        w = point.system.distribution()
+        best.offer_distribution(w, objective.value(w))
+        gaps.append(best.gap)
+        # 2) Stop where the gap is small, or no longer shrinks.
+        if gaps[-1] <= NEAR:
+            return True
+        if is_stuck(gaps) or len(gaps) == MOST_ITERATIONS:
+            return False
+        # 3) Take a Newton step.
+        try:
+            with np.errstate(all="ignore"):
+                point.step()
+        except ArithmeticError:
+            return False

@@ -1,10 +1,10 @@
 """A constraint-reduced primal-dual interior point on the worst-case-distribution program.
 
-Mehrotra's predictor-corrector, with a Newton matrix that uses only a small set Q of the m moment
+Mehrotra's predictor-corrector, with a Newton matrix of only a small working set Q of the m moment
 constraints, chosen anew in every iteration (Tits, Absil and Woessner 2006; Winternitz, Nicholls, Tits and
-O'Leary 2012). The start is strictly feasible for all m constraints, primal and dual, and steps look at
-all of them, so that the distribution stays inside the uncertainty set: each iterate proves a lower bound
-by being there, and its multipliers an upper one. One pass over the features per iteration.
+O'Leary 2012). The start is strictly feasible for all m constraints, primal and dual, and the length of a step
+respects all of them. So the distribution stays inside the uncertainty set: each iterate proves a lower bound
+by being there, and its multipliers prove an upper one. An iteration takes one pass over the features.
 
 A constraint that enters Q gets equal multipliers on its two sides. They cancel in mu, so the dual stays
 feasible; the usual choice, multipliers inverse to the slacks, would disturb it with each newcomer.
@@ -22,14 +22,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.interior_point.constraints import MomentConstraints
-from minimaxrisk.engines.interior_point.systems import (
-    InstanceStep,
-    KnownOneHotSystem,
-    KnownSignedSystem,
-    NewtonSystem,
-    OneHotSystem,
-    SignedSystem,
-)
+from minimaxrisk.engines.interior_point.systems import SIGNS, InstanceStep, NewtonSystem, system_for
 from minimaxrisk.engines.solution import Face, Stage
 from minimaxrisk.problem.problem import Problem
 
@@ -47,13 +40,14 @@ SMALLEST_PRODUCT = 0.1
 REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
 # Primal and dual step lengths, together, that need no corrector.
 LONG_ENOUGH = 1.9
-# Nearest constraints taken into Q: see n_nearest.
+# Nearest constraints taken into Q, see n_nearest: per sqrt(n d) with one block and with several, per instance
+# at most, beyond n, and per instance with sparse columns.
 NEAREST_PER_ROOT, NEAREST_PER_ROOT_OF_SEVERAL = 0.4, 0.25
 MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 1.5, 50, 1.5
-# On a device; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with 0.5. On an H200 that
-# was 142, 154 and 126 ms in one round of measurements and 116, 125 and 126 in the next.
+# Beyond n on a device, per instance; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with
+# 0.5. On an H200 that was 142, 154 and 126 ms in one round of measurements and 116, 125 and 126 in the next.
 MORE_IF_CHEAP = 0.25
-# Dual infeasibility, as a fraction of the gap, at which constraints may leave Q.
+# Dual infeasibility, as a fraction of the gap, up to which constraints may leave Q.
 UNNOTICED = 0.01
 
 
@@ -73,7 +67,7 @@ class Snapshot:
 
 
 class InteriorPoint:
-    """The iterate: pairs of numbers that belong to instances in ``system``, those of constraints here."""
+    """The iterate: the pairs (x, z) of instances in ``system``, those of the constraints in Q here."""
 
     def __init__(
         self,
@@ -86,7 +80,7 @@ class InteriorPoint:
         self.constraints = constraints
         self.n_nearest = n_nearest(problem)
         if start is None:
-            self._begin(make_system or partial(_system_for, problem))
+            self._begin(make_system or partial(system_for, problem))
         else:
             self._begin_at(start)
 
@@ -103,7 +97,7 @@ class InteriorPoint:
         self.multipliers = np.empty((2, 0))  # of the upper sides and of the lower sides
 
     def make_exact(self) -> bool:
-        """End the use of rough passes; returns whether the iterate is where these told that it was."""
+        """End the use of rough passes; returns whether the iterate is inside the uncertainty set."""
         return self.constraints.make_exact(self.problem.coding.encode(self.system.distribution()))
 
     def _begin_at(self, start: Snapshot) -> None:
@@ -111,7 +105,7 @@ class InteriorPoint:
         self.system = copy(start.system)
         self.working = self.constraints.nearest(0, start.components)
         self.multipliers = start.multipliers * self.working.radius
-        slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position
+        slack = self._slack()
         n_pairs = len(self.system.x) + self.multipliers.size
         self.mean = float(self.system.x @ self.system.z + np.sum(slack * self.multipliers)) / n_pairs
         # Equal parts on both sides cancel in mu: no product need be far below the mean.
@@ -128,9 +122,12 @@ class InteriorPoint:
         )
 
     def choose_working_set(self) -> tuple[int, int]:
-        """Q for the next step: the nearest constraints and those that pull; returns how many came, left."""
+        """Choose Q for the next step; returns how many constraints came and how many left.
+
+        It holds the nearest constraints, and those of the last Q whose multipliers still matter.
+        """
         old = self.working.components
-        self.working = self.constraints.nearest(self.n_nearest, old[self._pulls()])
+        self.working = self.constraints.nearest(self.n_nearest, old[self._matters()])
         new = self.working.components
         place = np.minimum(np.searchsorted(new, old), len(new) - 1)
         stays = new[place] == old
@@ -142,18 +139,18 @@ class InteriorPoint:
         n_stay = int(stays.sum())
         return len(new) - n_stay, len(old) - n_stay
 
-    def _pulls(self) -> BoolArray:
-        """Constraints that cannot leave unnoticed.
+    def _matters(self) -> BoolArray:
+        """Which constraints must stay in Q.
 
-        Those that leave take their part of the scores with them and leave the dual infeasible by it, which
-        is harmless as long as it is small beside the gap. Parts add up like random numbers.
+        A constraint that leaves takes its part of the scores with it and leaves the dual infeasible by it.
+        That is harmless as long as it is small compared to the gap. Parts add up like random numbers.
         """
         size = np.abs(self.multipliers[1] - self.multipliers[0]) / self.working.radius
         order = np.argsort(size)
         together = np.sqrt(np.cumsum(np.square(size[order])))
-        pulls = np.empty(len(size), dtype=np.bool_)
-        pulls[order] = together > UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
-        return pulls
+        matters = np.empty(len(size), dtype=np.bool_)
+        matters[order] = together > UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
+        return matters
 
     def upper_bound(self) -> tuple[float, Stage]:
         """The bound that the multipliers prove, and the coefficients that prove it."""
@@ -167,16 +164,17 @@ class InteriorPoint:
         """``lambda'|mu|``, the part of the bound that grows with the radii."""
         return float(np.abs(self.coefficients).sum())
 
+    def _slack(self) -> FloatArray:
+        """Of the upper and of the lower sides in Q (2 x |Q|)."""
+        return 1.0 - SIGNS * self.working.position
+
     def ratios(self) -> FloatArray:
-        """Multipliers of the upper and the lower sides over their slacks, which may be gone by rounding."""
-        slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position
-        return self.multipliers / np.maximum(slack, np.finfo(float).tiny)
+        """Multipliers of both sides over their slacks, which rounding may have made zero."""
+        return self.multipliers / np.maximum(self._slack(), np.finfo(float).tiny)
 
     def face(self) -> Face:
         """Which numbers seem to vanish at the optimum: those smaller than their partners."""
-        slack = 1.0 - np.array([[1.0], [-1.0]]) * self.working.position
-        scale = self.multipliers.max(initial=0.0)
-        is_active = self.multipliers > scale * slack
+        is_active = self.multipliers > self.multipliers.max(initial=0.0) * self._slack()
         active = np.flatnonzero(is_active.any(axis=0))
         side = np.where(self.multipliers[0, active] > self.multipliers[1, active], 1.0, -1.0)
         n_masses_known = 0
@@ -187,13 +185,16 @@ class InteriorPoint:
     def step(self, *, centre: bool = False) -> None:
         """One predictor-corrector step, or one that only evens out the products x z (``centre``)."""
         system, working, n_x = self.system, self.working, len(self.system.x)
+        # 1) Factorise the Newton matrix at the pairs of numbers.
         self._primal = np.concatenate([system.x, 1.0 - working.position, 1.0 + working.position])
         self._dual = np.concatenate([system.z, self.multipliers.ravel()])
         self._ratio = self._dual / self._primal
         system.factorise(working, self._ratio[n_x:].reshape(2, -1).sum(axis=0), self.scores)
+        # 2) Find the direction.
         product = self._primal * self._dual
         self.mean = float(product.mean())
         direction = self._direction(self.mean - product) if centre else self._mehrotra(product)
+        # 3) Go most of the way to the nearest boundary; one pass finds that of all m constraints.
         furthest = self.constraints.furthest_step(direction.instances.block_weights)
         primal_length = FRACTION_TO_BOUNDARY * min(furthest, _longest(system.x, direction.primal[:n_x]))
         primal_length = min(1.0, primal_length)
@@ -203,15 +204,17 @@ class InteriorPoint:
         self.multipliers = self.multipliers + dual_length * direction.dual[n_x:].reshape(2, -1)
 
     def _mehrotra(self, product: FloatArray) -> _Direction:
-        """Predict how far pure Newton gets, correct for its curvature, then even out stragglers (Gondzio)."""
+        """Mehrotra's predictor and corrector, and Gondzio's correction of stragglers if steps are short."""
+        # 1) Predict how far a pure Newton step gets, which tells how much centring the step needs.
         predictor = self._direction(-product)
         after = self._products(predictor, 0.0).mean()
         aim = max(SMALLEST_CENTRING, (float(after) / self.mean) ** 3) * self.mean
+        # 2) Correct for the curvature.
         target = aim - product - predictor.primal * predictor.dual
         corrector = self._direction(target)
         if corrector.length > LONG_ENOUGH:
             return corrector
-        # Products that would leave the neighbourhood of the central path if the step were longer.
+        # 3) Even out the products that would leave the neighbourhood of the central path on a longer step.
         ahead = self._products(corrector, REACH)
         stragglers = np.clip(ahead, aim / SPREAD, aim * SPREAD) - ahead
         centred = self._direction(target + np.maximum(stragglers, -aim * SPREAD))
@@ -253,7 +256,7 @@ class _Direction:
 
 
 def n_nearest(problem: Problem) -> int:
-    """How many of the nearest constraints Q takes, besides those that pull.
+    """How many of the nearest constraints Q takes, besides those whose multipliers matter.
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
     optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances
@@ -266,21 +269,14 @@ def n_nearest(problem: Problem) -> int:
     n_blocks = problem.coding.n_blocks
     per_block = SPARSE_PER_INSTANCE * n
     if not problem.features.is_sparse:
-        more = max(MORE, MORE_IF_CHEAP * n) if problem.iterations_are_cheap else MORE
+        more = max(MORE, MORE_IF_CHEAP * n) if problem.features.has_cheap_passes else MORE
         per_root = NEAREST_PER_ROOT if n_blocks == 1 else NEAREST_PER_ROOT_OF_SEVERAL
         per_block = min(MOST_PER_INSTANCE * n, n + more, per_root * np.sqrt(n * d))
     return max(1, int(per_block * n_blocks))
 
 
-def _system_for(problem: Problem, start: FloatArray) -> NewtonSystem:
-    is_known = problem.marginal.is_known
-    if problem.coding.name == "signed":
-        return KnownSignedSystem(start) if is_known else SignedSystem(start)
-    return KnownOneHotSystem(start) if is_known else OneHotSystem(start)
-
-
 def everywhere(mass: FloatArray) -> FloatArray:
-    """A distribution on instances that is positive also where none has a label."""
+    """A distribution on instances that is positive also at instances without a label."""
     return mass if (mass > 0.0).all() else 0.5 * (mass + 1.0 / len(mass))
 
 

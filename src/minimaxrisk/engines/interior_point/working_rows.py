@@ -1,17 +1,15 @@
 """The columns of a working set, one row per constraint, and the sums that Newton systems take over them.
 
-Dense rows are an array. Sparse ones stay ``V - 1 c'`` with V sparse, so that no array of constraints times
-instances is ever made, and a sum over constraints takes as many operations as V has pairs of entries:
+* ``DenseRows`` are an array.
+* ``SparseRows`` stay ``V - 1 c'`` with V sparse. No array of constraints times instances is ever made, and a
+  sum over constraints takes as many operations as V has pairs of entries:
 
-    G = V D V' - p 1' - 1 p' + gamma 1 1',    p = V D c,  gamma = c'D c,
+      G = V D V' - p 1' - 1 p' + gamma 1 1',    p = V D c,  gamma = c'D c,
 
-and likewise for a sum over instances, ``V' E V - (V'e) c' - c (V'e)' + (1'e) c c'`` with e the diagonal of E.
-Columns whose c would make these subtractions costly are centred for good when they are stored.
-
-The columns of a working set on a device, and the sums that Newton systems take over them.
-
-Products of matrices are made on the device. A product with a vector is not worth a message there and back
-while the rows are few numbers: then a copy of them here answers.
+  and likewise for a sum over instances, ``V' E V - (V'e) c' - c (V'e)' + (1'e) c c'`` with e the diagonal of
+  E. Columns whose c would make these subtractions costly are centred for good when they are stored.
+* ``DeviceRows`` are on a device, and products of matrices are made there. A product with a vector is not
+  worth a message there and back while the rows are few numbers: then a copy of them here answers.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dgemm, dsyrk, ssyrk
 
-from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, beside, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.features.matrix import FeatureMatrix
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
@@ -241,12 +239,12 @@ class DeviceRows:
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
         if self._are_few:
             return coefficients @ self._here[part]
-        return to_numpy(self.columns[:, part] @ beside(self.columns, coefficients))
+        return to_numpy(self.columns[:, part] @ asarray_like(self.columns, coefficients))
 
     def correlate(self, part: slice, weights: FloatArray) -> FloatArray:
         if self._are_few:
             return self._here[part] @ weights
-        return to_numpy(beside(self.columns, weights) @ self.columns[:, part])
+        return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
         return to_numpy(self.gram_there(part, weights)).T  # in Fortran order
@@ -256,17 +254,17 @@ class DeviceRows:
 
     def gram_there(self, part: slice, weights: FloatArray) -> Any:
         """``gram`` on the device, all of it."""
-        scaled = self.columns[:, part] * beside(self.columns, np.sqrt(weights))
+        scaled = self.columns[:, part] * asarray_like(self.columns, np.sqrt(weights))
         return scaled @ namespace_of(scaled).matrix_transpose(scaled)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         transposed = namespace_of(self.columns).matrix_transpose(self.columns[:, other])
-        weighted = self.columns[:, part] * beside(self.columns, weights[:, None])
+        weighted = self.columns[:, part] * asarray_like(self.columns, weights[:, None])
         return to_numpy(transposed @ weighted).T
 
     def coupled(self, parts: tuple[slice, ...], weights: FloatArray) -> FloatArray:
         xp = namespace_of(self.columns)
-        there = beside(self.columns, weights)
+        there = asarray_like(self.columns, weights)
         weighted = [self.columns[:, part] * there[b, :][:, None] for b, part in enumerate(parts)]
         together = xp.concat(weighted, axis=1)
         return to_numpy(xp.matrix_transpose(together) @ together).T

@@ -1,8 +1,8 @@
-"""Which components of Phi take part in the first program of constraint generation.
+"""MRC-CG, Algorithm 1 of the paper: solve with few components of Phi, add those that the solution violates.
 
-The start decides how many rounds are needed, never the answer.
-
-MRC-CG, Algorithm 1 of the paper: solve with few features, add those that the solution violates.
+Where it starts (``by_correlation``, ``by_first_order``, ``by_columns``) decides how many rounds are needed,
+never the answer. Started with all components (``full_lp``) it is MRC-LP of the paper, the reference that the
+faster engines must meet.
 
 Why it ends: the bound R^k never rises, and components are dropped only after it fell strictly. While it
 stands still the set only grows, and once it has fallen no earlier set can come back, so no set of
@@ -10,15 +10,14 @@ components is ever solved twice.
 
 Where the paper leaves a choice. SELECT takes the most violated components, as printed, for as long as the
 bound falls. When it stands still the program has many optimal distributions, the solver returns an
-extreme one, and its largest violations say little; on wide sparse data the printed rule can go on so for
-hundreds of rounds. Then the components are ranked by how soon a step from a feasible distribution towards
+extreme one, and its largest violations say little; on wide sparse data the printed rule can go on like that
+for hundreds of rounds. Then the components are ranked by how soon a step from a feasible distribution towards
 the solver's one meets their constraint, after the in-out separation of Ben-Ameur and Neto (2007). Both
 rules take violated components only, which is all that the paper's theorems ask for.
 """
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
@@ -27,15 +26,12 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.linear_programs.master import Master, MasterSolution, feasibility_tolerance
-from minimaxrisk.engines.solution import Face, IterationRecord, Monitor, Solution
-from minimaxrisk.problem.objective import (
-    Objective,
-    SmoothableObjective,
-)
+from minimaxrisk.engines.solution import Face, Monitor, Solution
+from minimaxrisk.problem.objective import Objective, SmoothableObjective
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
-# Temperature at which the adversary's answer is smoothed, and steps taken.
+# Of the start: temperature at which the adversary's answer is smoothed, and steps taken.
 TEMPERATURE = 0.05
 N_STEPS = 30
 
@@ -103,7 +99,7 @@ def _curvature(problem: Problem) -> float:
     value = 1.0
     for _ in range(5):
         if value == 0.0:
-            return 1.0  # all columns are zero, and any step will do
+            return 1.0  # all columns are zero, and any step is right
         v = v / np.linalg.norm(v)
         v = problem.features.combine(problem.features.correlate(v))
         value = float(np.linalg.norm(v))
@@ -114,13 +110,13 @@ def _curvature(problem: Problem) -> float:
 STRICT_DECREASE = 1e-10
 # A constraint is over-satisfied (the paper's v_i < 0) when it has at least this much room.
 ROOM = 1e-9
-# How much of the way to the boundary the feasible distribution goes; on the boundary it would be stuck.
+# How much of the way to the boundary the feasible distribution goes; from the boundary it could not go on.
 FRACTION_TO_BOUNDARY = 0.95
 
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Where another engine leaves its work: the best pair so far and a guess of the optimal vertex.
+    """The work of another engine: its best pair so far and its guess of the optimal vertex.
 
     Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
     """
@@ -146,12 +142,11 @@ def constraint_generation(
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
     ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
-    SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` pays for a first program that is
-    large; ``warm_start`` lets the work of another engine go on. The pair returned is the best one
-    certified, whichever way the loop ends.
+    SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` saves time if the first program is
+    large; ``warm_start`` continues the work of another engine. The pair returned is the best one certified,
+    whichever way the loop ends.
     """
     best = warm_start.best if warm_start else Solution.trivial(problem, objective)
-    started = time.perf_counter() - (best.history[-1]["seconds"] if best.history else 0.0)
     best.solver = best.solver or "constraint-generation"
     inner = _InnerPoint(problem.centre, problem.tau)
     accepted = _accepted_violation(problem, epsilon)
@@ -180,25 +175,22 @@ def constraint_generation(
                 incoming = _first(n_max, np.flatnonzero(violated), -violation if fell else reach)
                 outgoing = _over_satisfied(violation, master, found) if fell else outgoing[:0]
                 previous = min(previous, current)
-                best.converged = len(incoming) == 0 or best.upper - best.lower <= gap_tol
+                best.converged = len(incoming) == 0 or best.gap <= gap_tol
                 # 4) Report.
-                record = _record(
-                    best,
+                best.report(
+                    monitor,
                     current,
-                    violation,
                     n_features=len(master.components),
                     n_added=n_added,
                     n_removed=n_removed,
+                    max_violation=max(0.0, float(violation.max())),
+                    vertex="HiGHS",
                     n_pivots=found.n_pivots,
-                    seconds=time.perf_counter() - started,
                 )
-                best.history.append(record)
-                best.stopped = monitor is not None and monitor(record.copy())
                 if best.converged or best.stopped:
                     break
         except KeyboardInterrupt:
             best.interrupted = True
-    # The inner point's moments were updated, not recomputed.
     best.settle(problem, objective)
     return best
 
@@ -227,50 +219,18 @@ class _InnerPoint:
         reach = np.divide(room, np.abs(step), out=np.full_like(step, np.inf), where=step != 0.0)
         furthest = min(1.0, float(reach.min()))
         direction = outer - self.distribution
-        point = lower_bound(
-            problem,
-            objective,
-            self.distribution + furthest * direction,
-            self.moments + furthest * step,
-        )
+        reached = self.distribution + furthest * direction
+        point = lower_bound(problem, objective, reached, self.moments + furthest * step)
         best.offer_distribution(point.distribution, point.bound)
         self.distribution = self.distribution + FRACTION_TO_BOUNDARY * furthest * direction
         self.moments = self.moments + FRACTION_TO_BOUNDARY * furthest * step
         return reach.ravel()
 
 
-def _record(
-    best: Solution,
-    current: float,
-    violation: FloatArray,
-    *,
-    n_features: int,
-    n_added: int,
-    n_removed: int,
-    n_pivots: int,
-    seconds: float,
-) -> IterationRecord:
-    # What another engine has proven before counts as well.
-    known = best.history[-1]["upper"] if best.history else np.inf
-    return IterationRecord(
-        iteration=len(best.history) + 1,
-        lower=best.lower,
-        upper=min(best.upper, known),
-        worst_case_error=current,
-        n_features=n_features,
-        n_added=n_added,
-        n_removed=n_removed,
-        max_violation=max(0.0, float(violation.max())),
-        vertex="HiGHS",
-        n_pivots=n_pivots,
-        seconds=seconds,
-    )
-
-
 def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:
-    """epsilon where the radius is larger, a hundredth of the radius elsewhere, nothing where it is thin.
+    """epsilon where the radius is larger, a hundredth of the radius elsewhere, zero where it is thin.
 
-    The lower bound has to mix every violation away, and where the radius is 1e-6 it could not mix away 1e-4.
+    The lower bound mixes every violation away, which is impossible for 1e-4 where the radius is 1e-6.
     """
     lam = problem.lam.ravel()
     accepted = np.where(lam >= epsilon, epsilon, lam / 100.0)
@@ -279,11 +239,7 @@ def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:
 
 
 def _certify(
-    problem: Problem,
-    objective: Objective,
-    found: MasterSolution,
-    moments: FloatArray,
-    best: Solution,
+    problem: Problem, objective: Objective, found: MasterSolution, moments: FloatArray, best: Solution
 ) -> float:
     """Bounds of the new pair, kept where they are the best so far. Returns that of the coefficients, R^k."""
     current = upper_bound_of_some(problem, objective, found.stage.components, found.stage.values)
@@ -308,15 +264,9 @@ def _over_satisfied(violation: FloatArray, master: Master, found: MasterSolution
 
 def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None = None) -> Solution:
     """Constraint generation that starts with all m components of Phi: its first program is its last."""
-    everything = np.arange(problem.n_components)
+    m = problem.n_components
     solution = constraint_generation(
-        problem,
-        objective,
-        everything,
-        n_max=problem.n_components,
-        epsilon=0.0,
-        presolve=True,
-        monitor=monitor,
+        problem, objective, np.arange(m), n_max=m, epsilon=0.0, presolve=True, monitor=monitor
     )
     solution.solver = "full-lp"
     return solution

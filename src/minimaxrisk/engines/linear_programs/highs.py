@@ -15,7 +15,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 
 try:
     import highspy
-except ImportError:  # on machines of accelerators, where the interior point alone will do
+except ImportError:  # the interior point works without it, for example on machines with accelerators
     highspy = None  # type: ignore[assignment]
 
 # The smallest feasibility tolerance that HiGHS takes.
@@ -27,7 +27,7 @@ class SolverError(RuntimeError):
 
 
 class PivotLimitError(SolverError):
-    """The solver was told to give up after so many pivots; ``n_pivots`` is what the last solve took."""
+    """The solver reached its limit of pivots; ``n_pivots`` is what the last solve took."""
 
     def __init__(self, n_pivots: int = 0) -> None:
         super().__init__("HiGHS reached the limit of pivots.")
@@ -36,7 +36,7 @@ class PivotLimitError(SolverError):
 
 @dataclass(frozen=True)
 class LinearProgramSolution:
-    """A copy of what HiGHS found; HiGHS forgets its own at the next edit."""
+    """A copy of what HiGHS found, which HiGHS discards at the next edit."""
 
     columns: FloatArray
     added_row_duals: FloatArray  # non-negative at an active lower side, non-positive at an upper one
@@ -47,10 +47,10 @@ class LinearProgramSolution:
 class RangeProgram:
     """``min cost'x`` over fixed rows, and range rows ``lower <= a'x <= upper`` that are added later.
 
-    Columns are non-negative but for the last ``n_free``, which are free, and at most ``most``.
+    Columns are non-negative and at most ``most``; the last ``n_free`` are free.
 
     Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
-    thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver in between pivots.
+    thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver between two pivots.
     """
 
     def __init__(
@@ -80,8 +80,7 @@ class RangeProgram:
             # A basis, not a point inside a face: the coefficients are to be sparse.
             solver="simplex",
             primal_feasibility_tolerance=feasibility_tolerance,
-            # As small as HiGHS allows: it decides how nearly optimal the multipliers are, and with that
-            # whether the sequence of bounds really never rises.
+            # As small as HiGHS allows: with inaccurate multipliers the sequence of bounds could rise.
             dual_feasibility_tolerance=SMALLEST_TOLERANCE,
             small_matrix_value=1e-12,
         )
@@ -90,7 +89,7 @@ class RangeProgram:
         least[n - n_free :] = -highspy.kHighsInf
         self._do("addVars", n, least, np.where(np.isinf(most), highspy.kHighsInf, most))
         self._do("changeColsCost", n, np.arange(n, dtype=np.int32), cost)
-        self._append(fixed_rows, lower, upper)
+        self.add_rows(fixed_rows, lower, upper)
         self._highs.setCallback(_asks_for(self._interrupt), None)
         self._highs.startCallback(highspy.cb.HighsCallbackType.kCallbackSimplexInterrupt)
 
@@ -100,7 +99,21 @@ class RangeProgram:
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         """Append range rows; a basis that was optimal stays dual feasible."""
-        self._append(rows, lower, upper)
+        if rows.nnz > np.iinfo(np.int32).max:
+            raise SolverError(
+                f"a linear program with {rows.nnz} entries is too large for HiGHS; use "
+                "solver='constraint-generation'."
+            )
+        self._do(
+            "addRows",
+            rows.shape[0],
+            lower,
+            upper,
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data,
+        )
 
     def delete_rows(self, positions: IntArray) -> None:
         """Delete added rows by position. They must be basic: HiGHS drops the whole basis otherwise."""
@@ -125,7 +138,7 @@ class RangeProgram:
         self._do("setBasis", basis)
 
     def limit_pivots(self, n_pivots: int) -> None:
-        """Let ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
+        """Make ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
         self._pivots_left = n_pivots
 
     def solve(self) -> LinearProgramSolution:
@@ -186,23 +199,6 @@ class RangeProgram:
         """Pivots of the last run."""
         return int(self._highs.getInfo().simplex_iteration_count)
 
-    def _append(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
-        if rows.nnz > np.iinfo(np.int32).max:
-            raise SolverError(
-                f"a linear program with {rows.nnz} entries is too large for HiGHS; use "
-                "solver='constraint-generation'."
-            )
-        self._do(
-            "addRows",
-            rows.shape[0],
-            lower,
-            upper,
-            rows.nnz,
-            rows.indptr[:-1].astype(np.int32),
-            rows.indices.astype(np.int32),
-            rows.data,
-        )
-
     def _set_options(self, **options: object) -> None:
         for name, value in options.items():
             self._do("setOptionValue", name, value)
@@ -216,8 +212,8 @@ class RangeProgram:
 def _asks_for(interrupt: Event) -> Callable[..., None]:
     """A callback between pivots that stops HiGHS once ``interrupt`` is set.
 
-    It must know nothing of the program: HiGHS holds it, and a circle through C++ is one that Python's
-    collector cannot see, so that every fit would stay in memory.
+    It holds no reference to the program: HiGHS holds the callback, and Python's garbage collector does not
+    see a circle through C++, so that every fit would stay in memory.
     """
 
     def between_pivots(kind: Any, message: str, out: Any, into: Any, data: Any) -> None:

@@ -1,6 +1,8 @@
 """The restricted master problem: the worst-case-distribution program with some of its moment constraints.
 
-MRC-LP of the paper: the whole linear program at once, as the reference the faster engines must meet.
+Its columns are w (K n of them), r (n) where the objective needs the largest mass of every instance, and t
+(B). The rows that do not depend on the features come first, then one range row per component of Phi that
+takes part.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from minimaxrisk.problem.objective import (
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
-# Multipliers up to this size are taken for zero; the certified bound is that of what remains.
+# Multipliers up to this size count as zero; the certified bound is that of the others.
 NEGLIGIBLE_MULTIPLIER = 1e-10
-# How much a thin constraint is magnified, at most, and the mass besides.
+# By how much a thin constraint is magnified at most, and the mass with it.
 LARGEST_FACTOR = 1e2
 
 
@@ -56,7 +58,7 @@ class Master:
         self._objective = objective
         self.components = np.empty(0, dtype=np.intp)
         # Thin constraints, and the mass of all distributions with them, are magnified, so that HiGHS's
-        # absolute tolerances are small beside them.
+        # absolute tolerances are small compared to them.
         self._factor = np.clip(THIN_RADIUS / problem.lam.ravel(), 1.0, LARGEST_FACTOR)
         self._unit = float(problem.n_instances)
         if (self._factor > 1.0).any():
@@ -102,12 +104,12 @@ class Master:
         side[guess.components] = guess.side
         n_blocks = self.problem.coding.n_blocks
         columns = (guess.is_positive & ~guess.is_full).ravel()
-        fixed = np.zeros(guess.n_masses_known + n_blocks)  # columns w and t; known masses and what t is
+        # Columns are w, perhaps r, and t; fixed rows perhaps w <= r, known masses and the sums t.
+        fixed = np.zeros(guess.n_masses_known + n_blocks)
         if self.problem.coding.name == "one-hot" and isinstance(self._objective, BayesError):
-            # w, r and t; w <= r, known masses and what t is
             columns = np.concatenate([columns, guess.is_positive.any(axis=0)])
             largest = (guess.is_positive & guess.is_largest).ravel()
-            fixed = np.concatenate([~largest, np.zeros(guess.n_masses_known + n_blocks)])
+            fixed = np.concatenate([~largest, fixed])
         full = np.zeros(len(columns) + n_blocks, dtype=np.bool_)
         full[: guess.is_positive.size] = (guess.is_positive & guess.is_full).ravel()
         self._program.set_basis(
@@ -129,14 +131,13 @@ class Master:
         # returns rounding errors there, which would count as selected features.
         multipliers = self._factor[self.components] * found.added_row_duals
         is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
-        values = np.where(is_zero, 0.0, multipliers)
-        stage = Stage(self.components.copy(), values)
+        stage = Stage(self.components.copy(), np.where(is_zero, 0.0, multipliers))
         distribution = self._objective.repaired(w, centre)
         return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
 
 
 def feasibility_tolerance(violation_tolerance: float) -> float:
-    """HiGHS must be more exact than the violations that are to be told apart from zero."""
+    """HiGHS must be more accurate than the violations that count."""
     return max(SMALLEST_TOLERANCE, min(1e-7, violation_tolerance / 10.0))
 
 
@@ -144,7 +145,7 @@ def feasibility_tolerance(violation_tolerance: float) -> float:
 class _Entries:
     """Rows that do not depend on the features, by their entries.
 
-    Blocks put together by SciPy took as long as HiGHS takes for a small program.
+    Joining blocks with SciPy took as long as HiGHS takes for a small program.
     """
 
     n_rows: int
@@ -163,7 +164,7 @@ class _Entries:
 
 @dataclass(frozen=True)
 class _FixedPart:
-    """Columns w (K n of them), perhaps r (n), and t (B); rows that do not depend on the features."""
+    """The columns, and the rows that do not depend on the features."""
 
     cost: FloatArray
     entries: _Entries
@@ -189,22 +190,21 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
         # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
         balance, zero = nothing, np.zeros(int(objective.has_intercept))
         if objective.has_intercept:
-            balance = _Entries(
-                1, np.zeros(n_w, dtype=np.intp), np.arange(n_w), np.repeat(coding.matrix[0], n)
-            )
+            signs = np.repeat(coding.matrix[0], n)
+            balance = _Entries(1, np.zeros(n_w, dtype=np.intp), np.arange(n_w), signs)
         part = _FixedPart(-np.ones(n_w), balance, zero, zero, unit * objective.mass.ravel())
     elif not isinstance(objective, BayesError):
         raise TypeError(f"no linear program is known for {type(objective).__name__}")
     elif coding.name == "signed":
         # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
         # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
-        # row: mass that is left over carries both labels alike. A known mass of the instance bounds |u|.
+        # row: the rest of the mass carries both labels alike. A known mass of the instance bounds |u|.
         most = no_bound
         if isinstance(objective.marginal, KnownMarginal):
             most = unit * np.tile(objective.marginal.masses, 2)
         part = _FixedPart(np.full(n_w, 0.5), nothing, np.empty(0), np.empty(0), most)
     else:
-        # max 1 - sum r  with  w_yi - r_i <= 0  and masses of whichever unit
+        # max 1 - sum r  with  w_yi - r_i <= 0  and known masses
         total, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
         each = np.arange(n_w)
         linking = _Entries(

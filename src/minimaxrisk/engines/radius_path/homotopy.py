@@ -1,8 +1,6 @@
-"""What solved radii prove about R* at every radius between them.
+"""The optimal vertex, followed while the radii shrink: a parametric dual simplex method.
 
-The optimal vertex, followed while the radii shrink: a parametric dual simplex method.
-
-An atom is an instance i with a set C of labels; mass a on it spreads alike over the labels of C. Every
+An atom is an instance i with a set C of labels; its mass is shared equally by the labels of C. Every
 distribution is a mixture of atoms that attains its Bayes error, so that the adversary's program is
 
     min sum a_iC / |C|   s.t.   a >= 0,  sum a = 1,  |moments of the mixture - tau| <= lambda
@@ -11,9 +9,9 @@ with n (2^K - 1) columns and no other row. Its multipliers are mu and -phi, and 
 constraints has k + 1 atoms: one small inverse, updated from pivot to pivot.
 
 While lambda moves along a segment the masses of a vertex move linearly, until an atom loses its mass or a
-further constraint is met. One pivot gives the vertex beyond. Nothing is solved from scratch, and every vertex
-on the way is optimal for the radii at which it was met. Costs and radii are changed by random parts in 1e11
-while pivots are chosen, so that ties are no ties; what is returned is computed without them.
+further constraint is met. One pivot gives the next vertex. Nothing is solved from scratch, and every vertex
+on the way is optimal for the radii at which it was met. To break ties, costs and radii are changed by random
+parts in 1e11 while pivots are chosen; what is returned is computed without them.
 """
 
 from __future__ import annotations
@@ -29,75 +27,13 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.solution import Stage
 from minimaxrisk.problem.problem import Problem
 
-# Tangents whose slopes differ by less than this fraction of the steepest one are the same, and so are
-# breakpoints nearer to each other than this fraction of the way.
-SAME_SLOPE = 1e-7
-SAME_PLACE = 1e-9
-
-
-@dataclass(frozen=True)
-class Envelope:
-    """Lower bounds at solved radii, ascending, and the tangents found there.
-
-    A tangent is known by its values at the smallest and at the largest radius. Where R* is not ``is_concave``
-    to the last digit, lower bounds are those of the next smaller radius: R* never falls.
-    """
-
-    radii: FloatArray
-    lower: FloatArray
-    at_smallest: FloatArray
-    at_largest: FloatArray
-    is_concave: bool
-
-    def bounds(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Certified bounds on R* at any radii between the smallest and the largest solved one."""
-        share = self._share(radius)
-        upper = np.array([self._tangents(x).min() for x in share])
-        if self.is_concave:
-            lower = np.interp(radius, self.radii, self.lower)
-        else:
-            lower = self.lower[np.searchsorted(self.radii, radius, side="right") - 1]
-        return np.minimum(lower, upper), upper
-
-    def breakpoints(self) -> tuple[FloatArray, FloatArray]:
-        """Radii at which the least of all tangents changes its slope, ascending, and its values there."""
-        slope = self.at_largest - self.at_smallest
-        same = SAME_SLOPE * float(np.abs(slope).max())
-        current, place = int(np.lexsort((-slope, self.at_largest))[0]), 1.0
-        places: list[float] = []
-        while True:
-            steeper = np.flatnonzero(slope > slope[current] + same)
-            crossing = (self.at_smallest[current] - self.at_smallest[steeper]) / (
-                slope[steeper] - slope[current]
-            )
-            if not (crossing > 0.0).any():
-                break
-            # Of those that cross at the same place the steepest is the least one beyond.
-            best = int(np.lexsort((-slope[steeper], -crossing))[0])
-            current, crossed = int(steeper[best]), min(float(crossing[best]), place)
-            if place - crossed > SAME_PLACE:
-                places.append(crossed)
-                place = crossed
-        share = np.array(places[::-1])
-        span = self.radii[-1] - self.radii[0]
-        return self.radii[0] + share * span, np.array([self._tangents(x).min() for x in share])
-
-    def _share(self, radius: FloatArray) -> FloatArray:
-        span = self.radii[-1] - self.radii[0]
-        return (radius - self.radii[0]) / span if span > 0.0 else np.zeros_like(radius)
-
-    def _tangents(self, share: float) -> FloatArray:
-        return self.at_smallest + share * (self.at_largest - self.at_smallest)
-
-
 # Relative size of the random changes that break ties.
 JITTER = 1e-11
-# Rates up to this size are rounding errors.
-NEGLIGIBLE_RATE = 1e-13
-NEGLIGIBLE_PIVOT = 1e-11
+# Rates and pivots up to this size are rounding errors.
+NEGLIGIBLE_RATE, NEGLIGIBLE_PIVOT = 1e-13, 1e-11
 # Pivots after which the inverse is computed afresh.
 REFRESH_EVERY = 100
-# Slack, and negative mass, that are taken for rounding errors of a vertex that another engine found.
+# Slack, and negative mass, that count as rounding errors of a vertex that another engine found.
 TIGHT = 1e-9
 # Sets of labels are enumerated; with more classes than this there are too many.
 MOST_CLASSES = 6
@@ -123,7 +59,7 @@ class Vertex:
 
 @dataclass(frozen=True)
 class Stop:
-    """The optimal pair at a point of the way, ``fraction`` of it done."""
+    """The optimal pair at a ``fraction`` of the way."""
 
     fraction: float
     stage: Stage
@@ -131,7 +67,7 @@ class Stop:
 
 
 class NearComponents:
-    """The components of Phi that may become active soon, with their columns at hand."""
+    """The components of Phi that may become active soon, and their columns."""
 
     def __init__(self, problem: Problem, components: IntArray) -> None:
         self.components = np.sort(components)
@@ -144,7 +80,7 @@ class NearComponents:
         return np.searchsorted(self.components, components)
 
     def moments(self, block_weights: FloatArray) -> FloatArray:
-        """Their products with weights on blocks x instances."""
+        """Their moments, from weights on blocks x instances."""
         if len(block_weights) == 1:
             return self.rows @ block_weights[0]
         parts = [self.rows[part] @ v for part, v in zip(self._slices, block_weights, strict=True)]
@@ -169,14 +105,14 @@ class Homotopy:
         self._jitter = 1.0 + JITTER * rng.random(self.tau.size)
 
     def start(self) -> Vertex:
-        """The optimum for radii without limit: one instance with all labels alike."""
+        """The optimum for infinite radii: one instance with all labels alike."""
         first = self._cost.size - self._n
         atom = first + int(np.argmin(self._cost[first:]))
         nothing = np.empty(0, dtype=np.intp)
         return Vertex(nothing, np.empty(0), np.array([atom]), np.ones((1, 1)))
 
     def vertex_with(self, stage: Stage, lam: FloatArray) -> Vertex:
-        """The vertex at these radii whose coefficients are known, if they determine it.
+        """The vertex at these radii with these coefficients; ``HomotopyError`` if they do not determine it.
 
         The atoms that may carry mass are those without slack. At a vertex that is not degenerate there is one
         more of them than coefficients.
@@ -194,7 +130,7 @@ class Homotopy:
         return vertex
 
     def _without_copies(self, atoms: IntArray) -> IntArray:
-        """Where the set of all labels has no moments, as in the signed coding, one such atom is as all."""
+        """Atoms of all labels have no moments in the signed coding, and so are copies of each other."""
         if self._code[:, -1].any():
             return atoms
         is_copy = atoms >= self._cost.size - self._n
@@ -214,9 +150,9 @@ class Homotopy:
         max_pivots: int,
         keep_all: bool = False,
     ) -> tuple[Vertex, list[Stop]]:
-        """Go from the optimum at the first radii to that at the second ones, of near components alone.
+        """Go from the optimum at the first radii to that at the second ones, with the near components alone.
 
-        Returns the vertex there, and the stop at the end; with ``keep_all`` one per pivot before it.
+        Returns the vertex and the stop at the end; with ``keep_all`` also one stop per pivot before it.
         """
         walk = _Walk(self, vertex, near, (radii[0] * self._jitter, radii[1] * self._jitter))
         stops: list[Stop] = []
@@ -267,13 +203,13 @@ class Homotopy:
         per_label = self._spread[:, label_set] * (mass / mass.sum())
         w: FloatArray = np.stack([np.bincount(instance, part, minlength=self._n) for part in per_label])
         mu = self._true_cost[vertex.atoms] @ vertex.inverse[:, :-1]
-        # On the wrong side there is nothing but rounding, at ties.
+        # Coefficients of the wrong sign are rounding errors, at ties.
         right_side = vertex.side * mu < 0.0
         return Stop(fraction, Stage(vertex.active[right_side], mu[right_side]), w)
 
 
 class _Walk:
-    """The state between pivots: a vertex, its masses and multipliers, and how much room is left elsewhere."""
+    """The state between pivots: a vertex, its masses and multipliers, moments, and slacks of other atoms."""
 
     _mass: FloatArray
     _mu: FloatArray  # of the active constraints, then minus phi
@@ -281,11 +217,7 @@ class _Walk:
     _slack_of_atoms: FloatArray  # reduced costs, zero on the atoms of the vertex
 
     def __init__(
-        self,
-        program: Homotopy,
-        vertex: Vertex,
-        near: NearComponents,
-        radii: tuple[FloatArray, FloatArray],
+        self, program: Homotopy, vertex: Vertex, near: NearComponents, radii: tuple[FloatArray, FloatArray]
     ) -> None:
         self.program, self.vertex, self.near = program, vertex, near
         self.fraction = 0.0
@@ -297,7 +229,7 @@ class _Walk:
         self._refresh()
 
     def advance(self) -> bool:
-        """Go to the next event; False if the end of the way comes first."""
+        """Go to the next event, an atom without mass or a constraint that is met; False at the end."""
         vertex, position = self.vertex, self._position
         mass_rate = vertex.inverse[:, :-1] @ (vertex.side * self._change[position])
         rate = self.near.moments(self.program.block_weights(vertex.atoms, mass_rate))
@@ -331,7 +263,7 @@ class _Walk:
             self._refresh()
 
     def _remove_atom(self, r: int) -> None:
-        """The atom's dual constraint gets slack: mu moves along minus its row of the inverse."""
+        """Atom r leaves: its dual constraint gets slack, and mu moves along minus its row of the inverse."""
         vertex = self.vertex
         row = vertex.inverse[r]
         rate = self._price(row)
@@ -361,7 +293,7 @@ class _Walk:
         )
 
     def _add_constraint(self, j: int, side: float) -> None:
-        """The multiplier of component j of the near ones leaves zero, and the other ones make room."""
+        """Near component j enters: its multiplier leaves zero, and the other multipliers adapt."""
         vertex, component = self.vertex, self.near.components[j]
         block, rows = self.near.block[[j]], self.near.rows[[j]]
         on_atoms = self.program.entries(block, rows, vertex.atoms)[0]
@@ -397,7 +329,7 @@ class _Walk:
     def _dual_step(self, direction: FloatArray, rate: FloatArray) -> tuple[int | None, int]:
         """Move mu and phi until an atom has no slack left, which enters, or a multiplier becomes zero.
 
-        Returns the atom, or None and the position of the constraint that ceases to be active.
+        Returns the atom, or None and the position of the constraint that leaves.
         """
         side = self.vertex.side
         to_atom, atom = _first(_steps(self._slack_of_atoms, -rate, NEGLIGIBLE_PIVOT))
@@ -427,7 +359,7 @@ class _Walk:
         return self.program.entries(self._block, self._rows, np.array([atom]))[:, 0]
 
     def _refresh(self) -> None:
-        """Compute everything afresh from the sets of atoms and constraints."""
+        """Compute everything from the sets of atoms and constraints alone."""
         vertex, program = self.vertex, self.program
         self._move(vertex)
         entries = program.entries(self._block, self._rows, vertex.atoms)
@@ -448,7 +380,7 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 
 
 def _steps(room: FloatArray, speed: FloatArray, negligible: float = NEGLIGIBLE_RATE) -> FloatArray:
-    """How long each amount of room lasts; infinitely where it does not shrink."""
+    """How long each amount of room lasts; infinity where it does not shrink."""
     lasts = np.full_like(room, np.inf)
     return np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > negligible)
 
@@ -467,10 +399,7 @@ def _add_outer(matrix: FloatArray, column: FloatArray, row: FloatArray) -> None:
 
 
 def _bordered(inverse: FloatArray, column: FloatArray, row: FloatArray, corner: float) -> FloatArray:
-    """The inverse after a further column, the last one, and a further row, the last but one.
-
-    The given one is used up.
-    """
+    """The inverse with a new last column and a new last but one row; the given one is overwritten."""
     k = len(inverse)
     left, below = inverse @ column, row @ inverse
     complement = corner - row @ left

@@ -4,17 +4,17 @@ The optimal vertex is followed from the largest radius down to the smallest (``h
 or takes more pivots than a solution from scratch is worth, the interior point solves a radius, and its vertex
 is followed from there. With a block of coefficients per class there are so many vertices between two radii
 that the interior point is faster, unless all of them are wanted. It solves the radii in ascending order, and
-begins each at an iterate of the one before (``relay``). Either way every pair is certified at its own radius.
+begins each at an iterate of the one before (``Relay``). Either way every pair is certified at its own radius.
 
-What a solved radius says about the other ones. For fixed coefficients the upper bound U(s; mu) is convex in
-s, since the radii max(s sigma/sqrt(n), 1e-9) are: its chord between the ends of the path bounds R* from above
-there, a tangent. And R* is concave, so that chords between lower bounds are lower bounds.
+What a solved radius proves about the others (``Envelope``). For fixed coefficients the upper bound U(s; mu)
+is convex in s, since the radii max(s sigma/sqrt(n), 1e-9) are: its chord between the ends of the path bounds
+R* from above, a tangent. And R* is concave, so that chords between lower bounds are lower bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,42 +33,38 @@ from minimaxrisk.engines.solution import EngineSettings, Stage
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
-# The largest gap with which a solved radius is content.
+# The largest gap of a solved radius.
 GAP = 1e-8
 # Violations up to this size are rounding errors.
 VIOLATION = 1e-10
-# Components that are at hand between two looks at all of them: those this near to their bounds, and at first
-# so many. The radii shrink by this factor in between, at most.
-NEAR = 0.75
-FIRST_COMPONENTS = 50
-SHRINKAGE = 0.88
-# Breakpoints nearer to each other than this fraction of the largest radius are one.
+# Components that the homotopy sees between two passes over all of them: those this near to their bounds, and
+# so many at first. The radii shrink by at most this factor between two passes.
+NEAR, FIRST_COMPONENTS, SHRINKAGE = 0.75, 50, 0.88
+# Breakpoints nearer to each other than this fraction of the largest radius count as one.
 SEPARATION = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
-# Times that following may fail before every radius is solved afresh.
+# How often following may fail before every radius is solved from scratch.
 MOST_FAILURES = 2
-# More than any path takes whose pivots make progress.
+# More than any path takes.
 MOST_PIVOTS = 1_000_000
 
 
 @dataclass(frozen=True)
 class RadiusFamily:
-    """The problems of all radii between two: that of the largest one, from which the others follow."""
+    """The problems of all radii between two, given by that of the largest one."""
 
     problem: Problem
     smallest: float
     largest: float
 
     def at(self, radius: float) -> Problem:
-        return replace(
-            self.problem,
-            lam=np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS),
-        )
+        lam = np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS)
+        return self.problem.with_radii(lam)
 
     @property
     def is_concave(self) -> bool:
-        """Whether R* is exactly concave: the radii of no component meet their smallest value on the way."""
+        """Whether R* is exactly concave: no component's radius reaches its smallest value on the way."""
         smallest, largest = self.at(self.smallest).lam, self.problem.lam
         return not ((smallest == SMALLEST_RADIUS) & (largest > SMALLEST_RADIUS)).any()
 
@@ -86,7 +82,7 @@ class RadiusFamily:
 
 @dataclass(frozen=True)
 class SolvedRadius:
-    """Coefficients, certified bounds on R*, and what the coefficients prove at both ends of the path."""
+    """Coefficients, certified bounds on R*, and the bounds of the coefficients at both ends of the path."""
 
     radius: float
     stage: Stage
@@ -95,16 +91,16 @@ class SolvedRadius:
     upper_at_ends: tuple[float, float]  # at the smallest and at the largest radius
 
 
-# Called with every radius of the caller's once it is solved.
+# Called with every requested radius once it is solved.
 Report = Callable[[SolvedRadius], object]
 
 
 def radius_path(
     family: RadiusFamily, radii: FloatArray, *, everywhere: bool, report: Report = lambda solved: None
 ) -> list[SolvedRadius]:
-    """Solve for the radii, which descend strictly; further ones in between where they were met.
+    """Solve for the radii, which descend strictly; the result may hold further ones between them.
 
-    ``everywhere`` asks for all breakpoints: afterwards the bounds agree between the radii too.
+    ``everywhere`` asks for all breakpoints, so that the bounds agree between the radii too.
     """
     refuse_too_large(
         family.problem, "the path over the radius", "fit with solver='first-order' at the radii one by one"
@@ -117,7 +113,7 @@ def radius_path(
 
 
 def can_follow(problem: Problem, *, everywhere: bool) -> bool:
-    """Whether there is a vertex to follow, and few enough of them on the way."""
+    """Whether there is a vertex to follow, and not too many on the way."""
     return (
         not problem.marginal.is_known
         and len(problem.centre) <= MOST_CLASSES
@@ -155,7 +151,7 @@ def _is_accurate(solved: SolvedRadius) -> bool:
 
 
 def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
-    """From the beginning, by the interior point."""
+    """Solve from scratch, by the interior point."""
     return _by_interior_point(family, radius, None)
 
 
@@ -173,14 +169,14 @@ class _Follower:
     def __init__(self, family: RadiusFamily, *, keep_all: bool) -> None:
         self._family, self._keep_all = family, keep_all
         self._n_failures = 0
-        # Before the first radius, and where it got lost, there is no vertex to go on from.
+        # None before the first radius, and where following failed.
         self._radius: float | None = None
-        n = family.problem.centre.shape[1]
+        n = family.problem.n_instances
         self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
         self._homotopy = Homotopy(family.problem)
 
     def go_to(self, radius: float) -> list[SolvedRadius]:
-        """The pairs met on the way, if all are to be kept, and that at its end."""
+        """The pair at ``radius``, after those met on the way if all are to be kept."""
         if self._radius is not None or self._starts_from_nothing():
             try:
                 return self._follow(radius)
@@ -192,7 +188,7 @@ class _Follower:
         return [solved]
 
     def _starts_from_nothing(self) -> bool:
-        """Before anything failed: from radii so large that the first vertex is optimal."""
+        """Start at radii so large that the first vertex is optimal, unless following has failed before."""
         problem = self._family.problem
         if self._n_failures:
             return False
@@ -203,7 +199,7 @@ class _Follower:
         return True
 
     def _take_up(self, solved: SolvedRadius) -> None:
-        """Go on from the vertex of a radius that was solved afresh, if it is one."""
+        """Go on from a radius that was solved from scratch, if its solution is a vertex."""
         self._radius = None
         lam = self._family.at(solved.radius).lam.ravel()
         try:
@@ -216,6 +212,7 @@ class _Follower:
             self._arrive(vertex, solved.radius, lam, deviation)
 
     def _arrive(self, vertex: Vertex, radius: float, lam: FloatArray, deviation: FloatArray) -> None:
+        """Take the vertex, and the components near to their bounds there."""
         self._components = np.union1d(np.flatnonzero(deviation > NEAR * lam), vertex.active)
         self._vertex, self._lam, self._radius = vertex, lam, radius
 
@@ -225,16 +222,20 @@ class _Follower:
         last_pivot = self._homotopy.n_pivots + self._budget
         kept: list[SolvedRadius] = []
         for part in [*np.geomspace(start, radius, n_parts + 1)[1:-1], radius]:
-            stops, moments = self._advance(part, last_pivot)
+            met = self._advance(part, last_pivot)
             if self._keep_all or part == radius:
-                kept += [self._certified(*pair) for pair in zip(stops, moments, strict=True)]
+                kept += [self._certified(*one) for one in met]
         return kept
 
-    def _advance(self, radius: float, last_pivot: int) -> tuple[list[_Met], FloatArray]:
-        """On to ``radius``, from the same place again with more components as long as others are violated."""
+    def _advance(self, radius: float, last_pivot: int) -> list[tuple[float, Stop, FloatArray]]:
+        """Radii, stops and their moments on the way to ``radius``.
+
+        Follow the vertex; again with more components as long as others are violated.
+        """
         problem, lam = self._family.problem, self._family.at(radius).lam.ravel()
         start = radius if self._radius is None else self._radius
         while True:
+            # 1) Follow the vertex with the near components alone.
             near = NearComponents(problem, self._components)
             vertex, stops = self._homotopy.follow(
                 self._vertex,
@@ -243,23 +244,24 @@ class _Follower:
                 max_pivots=last_pivot - self._homotopy.n_pivots,
                 keep_all=self._keep_all and self._radius is not None,
             )
+            # 2) Look at all components, and go back if one of the others is violated.
             moments = self._moments_of(stops)
             violated = self._violated(stops, moments, lam)
             if len(violated) == 0:
                 break
             self._components = np.union1d(self._components, violated)
         self._arrive(vertex, radius, lam, np.abs(moments[-1] - problem.tau).ravel())
-        met = [_Met(start + stop.fraction * (radius - start), stop) for stop in stops[:-1]]
-        return [*met, _Met(radius, stops[-1])], moments
+        met = [start + stop.fraction * (radius - start) for stop in stops[:-1]]
+        return list(zip([*met, radius], stops, moments, strict=True))
 
     def _moments_of(self, stops: list[Stop]) -> FloatArray:
-        """Of all distributions at once, in one pass over the features (stops x B x d)."""
+        """Moments of all distributions, in one pass over the features (stops x B x d)."""
         problem = self._family.problem
         weights = np.concatenate([problem.coding.encode(stop.distribution) for stop in stops])
         return problem.features.correlate(weights).reshape(len(stops), *problem.tau.shape)
 
     def _violated(self, stops: list[Stop], moments: FloatArray, lam: FloatArray) -> IntArray:
-        """Components that were not looked at and should have been."""
+        """Components that the homotopy did not see and that are violated at a stop."""
         excess = np.full(lam.shape, -np.inf)
         for stop, at_stop in zip(stops, moments, strict=True):
             deviation = np.abs(at_stop - self._family.problem.tau).ravel()
@@ -267,24 +269,18 @@ class _Follower:
         excess[self._components] = 0.0
         return np.flatnonzero(excess > VIOLATION)
 
-    def _certified(self, met: _Met, moments: FloatArray) -> SolvedRadius:
-        problem = self._family.at(met.radius)
-        upper = upper_bound(problem, problem.objective, met.stop.stage.expand(*problem.tau.shape))
-        inside = lower_bound(problem, problem.objective, met.stop.distribution, moments)
-        return self._family.solved(met.radius, met.stop.stage, upper, inside.bound)
-
-
-@dataclass(frozen=True)
-class _Met:
-    radius: float
-    stop: Stop
+    def _certified(self, radius: float, stop: Stop, moments: FloatArray) -> SolvedRadius:
+        problem = self._family.at(radius)
+        upper = upper_bound(problem, problem.objective, stop.stage.expand(*problem.tau.shape))
+        inside = lower_bound(problem, problem.objective, stop.distribution, moments)
+        return self._family.solved(radius, stop.stage, upper, inside.bound)
 
 
 def _refined(family: RadiusFamily, solved: list[SolvedRadius]) -> list[SolvedRadius]:
-    """Solve where neighbouring tangents intersect, until nothing is left between tangents and chords.
+    """Solve where neighbouring tangents intersect, until tangents and chords agree.
 
     The scheme of Eisner and Severance (1976) for breakpoints of a concave function. Where all vertices were
-    followed nothing is left to do.
+    followed they agree already.
     """
     finished, pending = solved[:1], solved[:0:-1]
     while pending:
@@ -298,7 +294,7 @@ def _refined(family: RadiusFamily, solved: list[SolvedRadius]) -> list[SolvedRad
 
 
 def _worst_radius(family: RadiusFamily, left: SolvedRadius, right: SolvedRadius) -> float | None:
-    """Where two tangents intersect, if their bound there is not the chord's and the place is a new one."""
+    """Where two tangents intersect, if that is above the chord and between the two radii; else None."""
     slopes = [(high - low) for low, high in (left.upper_at_ends, right.upper_at_ends)]
     ahead = right.upper_at_ends[0] - left.upper_at_ends[0]
     if not slopes[0] > slopes[1]:
@@ -312,3 +308,63 @@ def _worst_radius(family: RadiusFamily, left: SolvedRadius, right: SolvedRadius)
     chord = left.lower + along * (right.lower - left.lower)
     tangent = left.upper_at_ends[0] + share * slopes[0]
     return radius if tangent - chord > GAP else None
+
+
+# Tangents whose slopes differ by less than this fraction of the steepest one count as one, and so do
+# breakpoints nearer to each other than this fraction of the way.
+SAME_SLOPE, SAME_PLACE = 1e-7, 1e-9
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What solved radii prove about R* at every radius between them: lower bounds, ascending, and tangents.
+
+    A tangent is given by its values at the smallest and at the largest radius. Where R* is not exactly
+    concave (``is_concave``), lower bounds are those of the next smaller radius: R* never falls.
+    """
+
+    radii: FloatArray
+    lower: FloatArray
+    at_smallest: FloatArray
+    at_largest: FloatArray
+    is_concave: bool
+
+    def bounds(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Certified bounds on R* at any radii between the smallest and the largest solved one."""
+        share = self._share(radius)
+        upper = np.array([self._tangents(x).min() for x in share])
+        if self.is_concave:
+            lower = np.interp(radius, self.radii, self.lower)
+        else:
+            lower = self.lower[np.searchsorted(self.radii, radius, side="right") - 1]
+        return np.minimum(lower, upper), upper
+
+    def breakpoints(self) -> tuple[FloatArray, FloatArray]:
+        """Radii at which the least of all tangents changes its slope, ascending, and its values there."""
+        slope = self.at_largest - self.at_smallest
+        same = SAME_SLOPE * float(np.abs(slope).max())
+        current, place = int(np.lexsort((-slope, self.at_largest))[0]), 1.0
+        places: list[float] = []
+        while True:
+            steeper = np.flatnonzero(slope > slope[current] + same)
+            crossing = (self.at_smallest[current] - self.at_smallest[steeper]) / (
+                slope[steeper] - slope[current]
+            )
+            if not (crossing > 0.0).any():
+                break
+            # Of tangents that cross at the same place the steepest is the least one beyond it.
+            best = int(np.lexsort((-slope[steeper], -crossing))[0])
+            current, crossed = int(steeper[best]), min(float(crossing[best]), place)
+            if place - crossed > SAME_PLACE:
+                places.append(crossed)
+                place = crossed
+        share = np.array(places[::-1])
+        span = self.radii[-1] - self.radii[0]
+        return self.radii[0] + share * span, np.array([self._tangents(x).min() for x in share])
+
+    def _share(self, radius: FloatArray) -> FloatArray:
+        span = self.radii[-1] - self.radii[0]
+        return (radius - self.radii[0]) / span if span > 0.0 else np.zeros_like(radius)
+
+    def _tangents(self, share: float) -> FloatArray:
+        return self.at_smallest + share * (self.at_largest - self.at_smallest)

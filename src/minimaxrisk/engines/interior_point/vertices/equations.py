@@ -1,34 +1,15 @@
-"""The linear equations that the vertex of a face satisfies.
+"""The linear equations of a face, the vertex of a square face, and the square faces next to a guess.
 
 The masses v that are not zero satisfy the active constraints with equality, ``M v = right``; the
-coefficients satisfy complementary slackness at those masses, ``M' mu = cost``. Nothing here says that a
-solution is optimal: certificates do.
-
-The vertex of a square face of the one-hot coding, class by class.
-
-Free masses v_k of class k, strictly between 0 and r, meet the active constraints of that class alone, whose
-rows on them are F_k; with C_k those on r, the equations of a face (``equations.py``) are
-
-    F_k v_k + C_k r = b_k  for every k,      sum_k 1'v_k + c'r = 1.
-
-With ``F_k = Q_k [R_k; 0]`` the first part of ``Q_k' b_k`` gives ``v_k = R_k^-1 (...)`` once r is known, and
-the rest does not contain v_k. So r alone solves the square system
-
-    Q_k2' C_k r = Q_k2' b_k,   (c' - sum_k h_k' Q_k1' C_k) r = 1 - sum_k h_k' Q_k1' b_k,   h_k = R_k^-T 1.
-
-Its transposed system, with ones on the right, gives multipliers beta_k and -phi, and ``M' mu = cost``
-becomes ``mu_k = Q_k [-phi h_k; beta_k]``: K factors of the size of a class and one of that of r, instead of
-one of the size of all active constraints.
-
-The vertex of a face from one square linear system.
-
-Square faces next to a guess that is not square: what is most in doubt changes sides.
+coefficients satisfy complementary slackness at those masses, ``M'mu = cost``. Where the optimum is one vertex
+there are as many masses as equations, and one factor of M gives both (``square_vertex``). For the one-hot
+coding smaller factors do (``vertex_by_blocks``). Nothing here says that a solution is optimal: certificates
+do.
 
 A face divides pairs (x, z) of a mass and its multiplier, and pairs (s, y) of a slack and its multiplier, by
-which of the two is the larger one. Where the optimum is one vertex there are as many masses as equations. A
-guess with one mass too many has put a pair on the wrong side, most likely the one whose two numbers are
-nearest to each other: ``|log x/z|`` is its certainty, and those that would mend the guess are tried in its
-order.
+which of the two is the larger one. A guess with one mass too many has put a pair on the wrong side, most
+likely the one whose two numbers are nearest to each other: ``|log x/z|`` is its certainty, and the least
+certain pairs change sides first (``square_faces_near``).
 """
 
 from __future__ import annotations
@@ -49,19 +30,19 @@ from minimaxrisk.problem.problem import Problem
 
 
 @dataclass(frozen=True)
-class Vertex:
+class Candidate:
     """Coefficients and a distribution that may be the optimal pair."""
 
     stage: Stage
     distribution: FloatArray
-    n_pivots: int = 0  # that it took to get there
+    n_pivots: int = 0  # that it took to find them
 
 
 @dataclass(frozen=True)
 class FaceEquations:
-    """``M v = right`` for masses v, with their cost, and what they mean as a distribution.
+    """``M v = right`` for masses v, with their cost, and the distribution that they stand for.
 
-    The first rows are those of the face's components; those that may follow are the known sums of masses.
+    The first rows are those of the face's components; rows of known sums of masses may follow.
     """
 
     components: IntArray
@@ -69,14 +50,14 @@ class FaceEquations:
     cost: FloatArray
     right: FloatArray
     distribution: Callable[[FloatArray], FloatArray]
-    masses_at: Callable[[FloatArray], FloatArray]  # v where the interior point has the numbers x
+    masses_at: Callable[[FloatArray], FloatArray]  # v from the numbers x of the interior point
 
-    def vertex(self, coefficients: FloatArray, masses: FloatArray, n_pivots: int = 0) -> Vertex | None:
-        """A solution as a pair; None if it has no finite one."""
+    def vertex(self, coefficients: FloatArray, masses: FloatArray, n_pivots: int = 0) -> Candidate | None:
+        """A solution as a pair; None if it is not finite."""
         if not (np.isfinite(coefficients).all() and np.isfinite(masses).all()):
             return None
         stage = stage_of(self.components, coefficients[: len(self.components)])
-        return Vertex(stage, self.distribution(masses), n_pivots)
+        return Candidate(stage, self.distribution(masses), n_pivots)
 
 
 def equations_of(problem: Problem, working: WorkingSet, face: Face) -> FaceEquations:
@@ -85,13 +66,13 @@ def equations_of(problem: Problem, working: WorkingSet, face: Face) -> FaceEquat
 
 
 def active_rows(working: WorkingSet, face: Face) -> tuple[FloatArray, FloatArray]:
-    """The features of the active constraints, a row each, and what the constraints hold their moments at."""
+    """The features of the active constraints, a row each, and the moments at which they hold."""
     active = np.searchsorted(working.components, face.components)
     return working.rows_of(active), (working.target[active] + face.side) * working.radius[active]
 
 
 def stage_of(components: IntArray, coefficients: FloatArray) -> Stage:
-    """Coefficients without those that only rounding keeps from zero, where the vertex is degenerate."""
+    """The coefficients that are not zero up to rounding; some are zero where the vertex is degenerate."""
     used = np.flatnonzero(np.abs(coefficients) > NEGLIGIBLE_MULTIPLIER)
     return Stage(components[used], coefficients[used])
 
@@ -124,12 +105,20 @@ def _signed_equations(problem: Problem, working: WorkingSet, face: Face) -> Face
     )
 
 
-def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> FaceEquations:
-    """The masses are those strictly between 0 and r, then r itself; the last rows are their known sums."""
+def _largest_and_free(face: Face) -> tuple[BoolArray, BoolArray, IntArray]:
+    """Masses that equal r, free ones strictly between 0 and r (K x n each), and the instances of both.
+
+    A positive mass at an instance where none is the largest does not enter the equations.
+    """
     largest = face.is_positive & face.is_largest
-    instances = np.flatnonzero(largest.any(axis=0))
-    # A positive mass where none is the largest has no place in the equations.
-    free = np.nonzero(face.is_positive & ~largest & largest.any(axis=0))
+    has_largest = largest.any(axis=0)
+    return largest, face.is_positive & ~largest & has_largest, np.flatnonzero(has_largest)
+
+
+def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> FaceEquations:
+    """The masses are the free ones, then r itself; the last rows are their known sums."""
+    largest, is_free, instances = _largest_and_free(face)
+    free = np.nonzero(is_free)
     n_moments, n_free = len(face.components), len(free[0])
     block = face.components // problem.tau.shape[1]
     rows, right = active_rows(working, face)
@@ -164,14 +153,15 @@ def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> Fac
     )
 
 
-def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Vertex | None:
-    """The vertex of a square face; None where some class alone, or r alone, does not determine itself."""
-    largest = face.is_positive & face.is_largest
-    has_largest = largest.any(axis=0)
-    instances = np.flatnonzero(has_largest)
-    free = face.is_positive & ~largest & has_largest
+def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Candidate | None:
+    """The vertex of a square face of the one-hot coding; None where a class, or r, is not determined.
+
+    ``_Class`` says how.
+    """
+    largest, free, instances = _largest_and_free(face)
     rows, right = active_rows(working, face)
     ends = np.searchsorted(face.components, problem.tau.shape[1] * np.arange(len(largest) + 1)).tolist()
+    # 1) Eliminate the free masses of each class.
     classes: list[_Class] = []
     for k, part in enumerate(map(slice, ends[:-1], ends[1:])):
         mine = np.flatnonzero(free[k])
@@ -182,18 +172,20 @@ def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Verte
         if own is None:
             return None
         classes.append(own)
+    # 2) Solve for r and its multipliers.
     count = largest[:, instances].sum(axis=0)
     matrix = np.vstack(
         [*(c.on_r[c.n_free :] for c in classes), count - sum(c.unit @ c.on_r[: c.n_free] for c in classes)]
     )
-    if matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+    if matrix.shape[0] != matrix.shape[1]:
         return None
     total = 1.0 - sum(float(c.unit @ c.right[: c.n_free]) for c in classes)
-    factor, pivots, info = dgetrf(matrix)
-    if info != 0:
+    reduced = np.append(np.concatenate([c.right[c.n_free :] for c in classes]), total)
+    solved = solve_both_ways(matrix, reduced, np.ones(len(instances)))
+    if solved is None:
         return None
-    r = dgetrs(factor, pivots, np.append(np.concatenate([c.right[c.n_free :] for c in classes]), total))[0]
-    beta = dgetrs(factor, pivots, np.ones(len(instances)), trans=1)[0]
+    r, beta = solved
+    # 3) The masses and coefficients of each class follow.
     coefficients, start = np.empty(len(rows)), 0
     w = np.zeros_like(problem.centre)
     w[:, instances] = largest[:, instances] * r
@@ -204,12 +196,27 @@ def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Verte
         start += rest
     if not (np.isfinite(coefficients).all() and np.isfinite(w).all()):
         return None
-    return Vertex(stage_of(face.components, coefficients), normalised(np.maximum(w, 0.0)))
+    return Candidate(stage_of(face.components, coefficients), normalised(np.maximum(w, 0.0)))
 
 
 @dataclass(frozen=True)
 class _Class:
-    """One class after its free masses were eliminated: Q' C and Q' b, and R^-T 1."""
+    """One class after its free masses were eliminated: Q'C and Q'b, and R^-T 1.
+
+    Free masses v_k of class k, strictly between 0 and r, meet the active constraints of that class alone,
+    whose rows on them are F_k; with C_k those on r, the equations of the face are
+
+        F_k v_k + C_k r = b_k  for every k,      sum_k 1'v_k + c'r = 1.
+
+    With ``F_k = Q_k [R_k; 0]`` the first part of ``Q_k'b_k`` gives ``v_k = R_k^-1 (...)`` once r is known,
+    and the rest does not contain v_k. So r alone solves the square system
+
+        Q_k2'C_k r = Q_k2'b_k,   (c' - sum_k h_k'Q_k1'C_k) r = 1 - sum_k h_k'Q_k1'b_k,   h_k = R_k^-T 1.
+
+    Its transposed system, with ones on the right, gives multipliers beta_k and -phi, and ``M'mu = cost``
+    becomes ``mu_k = Q_k [-phi h_k; beta_k]``: K factors of the size of a class and one of that of r, instead
+    of one of the size of all active constraints.
+    """
 
     free: IntArray
     factor: FloatArray
@@ -253,16 +260,23 @@ def _apply_q(factor: FloatArray, scales: FloatArray, columns: FloatArray, trans:
     return product
 
 
-def square_vertex(problem: Problem, working: WorkingSet, face: Face) -> Vertex | None:
-    """The masses and coefficients of a face that has as many of them as equations; None if it is singular."""
+def square_vertex(problem: Problem, working: WorkingSet, face: Face) -> Candidate | None:
+    """The masses and coefficients of a face with as many masses as equations; None if it is singular."""
     equations = equations_of(problem, working, face)
-    if len(equations.right) == 0:
+    solved = solve_both_ways(equations.matrix, equations.right, equations.cost)
+    return None if solved is None else equations.vertex(solved[1], solved[0])
+
+
+def solve_both_ways(
+    matrix: FloatArray, right: FloatArray, cost: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """``M^-1 right`` and ``M^-T cost`` by one factor; None where M is singular or empty."""
+    if len(right) == 0:
         return None
-    factor, pivots, info = dgetrf(equations.matrix)
+    factor, pivots, info = dgetrf(matrix)
     if info != 0:
         return None
-    coefficients = dgetrs(factor, pivots, equations.cost, trans=1)[0]
-    return equations.vertex(coefficients, dgetrs(factor, pivots, equations.right)[0])
+    return dgetrs(factor, pivots, right)[0], dgetrs(factor, pivots, cost, trans=1)[0]
 
 
 class DependentColumnsError(ArithmeticError):
@@ -280,9 +294,9 @@ def independent_rows(matrix: FloatArray) -> IntArray:
     return np.sort(order[: matrix.shape[1]])
 
 
-# Faces tried if few pairs are on the wrong side; if more, one. With still more of them the guess is no guess.
-TRIES, FEW_CHANGES = 3, 2
-MOST_CHANGES = 8
+# Faces tried if at most ``FEW_CHANGES`` pairs are on the wrong side. With more, one is tried; with more than
+# ``MOST_CHANGES`` the guess is too poor.
+TRIES, FEW_CHANGES, MOST_CHANGES = 3, 2, 8
 
 
 def square_faces_near(point: InteriorPoint, face: Face) -> Iterator[Face]:
@@ -294,7 +308,7 @@ def square_faces_near(point: InteriorPoint, face: Face) -> Iterator[Face]:
     order = moves.by_doubt()[: needed + (TRIES if needed <= FEW_CHANGES else 1) - 1]
     if len(order) < needed:
         return
-    # All but the last place go to the most doubtful ones; the last goes round.
+    # The most doubtful pairs change sides in all tries; the last pair differs from try to try.
     for last in order[needed - 1 :]:
         moved = moves.after(np.append(order[: needed - 1], last))
         if moved.is_square:
@@ -334,16 +348,15 @@ class _Moves:
         self._is_active: BoolArray = is_active
 
     def by_doubt(self) -> IntArray:
+        """Pairs that may change sides, the least certain ones first."""
         order = np.argsort(self._certainty, kind="stable")
         return order[np.isfinite(self._certainty[order])]
 
     def after(self, moves: IntArray) -> Face:
+        """The face after these pairs changed sides."""
         face, n = self._face, self._n
-        is_positive, is_largest, is_full = (
-            face.is_positive.copy(),
-            face.is_largest.copy(),
-            face.is_full.copy(),
-        )
+        is_positive, is_largest = face.is_positive.copy(), face.is_largest.copy()
+        is_full = face.is_full.copy()
         for move in moves[moves < n]:
             is_positive.flat[move] ^= True
         for move in moves[(moves >= n) & (moves < 2 * n)]:
@@ -369,7 +382,7 @@ class _Moves:
 def _certainty_of_masses(point: InteriorPoint) -> tuple[FloatArray, FloatArray]:
     """``log x/z`` of the masses and of the room that they leave (K x n each), on the scale of the guess.
 
-    That room is r - w, or what is left of a known mass; the signed coding with free masses has none.
+    That room is r - w, or the rest of a known mass; the signed coding with free masses has none.
     """
     problem, system = point.problem, point.system
     n_classes, n = problem.centre.shape

@@ -6,10 +6,10 @@ signs of the masses and of the bounds:
     A_TF u_F = b_T + sigma_T,      A_TF' v_T = sigma_F.
 
 It is optimal if ``sigma_F u_F >= 0``, ``-sigma_T v_T >= 0``, ``|A u - b| <= 1`` and ``|A' v| <= 1``.
-Whatever a guess violates is forgiven at first, by moving bounds and costs just as far as it takes. These
-moves are multiplied by t, which goes from 1 to 0. Everything is linear in t, so that the next violation is
-known; the pivot that mends it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter
-7). A guess with few mistakes takes few pivots, of two products with A each.
+At first bounds and costs are moved just as far as the guess violates them. These moves are multiplied by t,
+which goes from 1 to 0. Everything is linear in t, so that the next violation is known; the pivot that removes
+it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter 7). A guess with few mistakes
+takes few pivots, of two products with A each.
 
 Rows and columns are treated alike. On either side members have a value, u or v, and all indices an
 activity, ``s = A' v`` of columns and ``p = A u - b`` of rows. A pivot lets a member leave whose value has
@@ -25,17 +25,16 @@ from scipy.linalg.lapack import dgetrf, dgetri
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 
-# Violations up to this size are none.
-TOLERATED = 1e-10
-NEGLIGIBLE_PIVOT = 1e-11
-# Random moves of all bounds, so that ties are no ties; they vanish with t.
+# Violations, and pivots, up to this size are rounding errors.
+TOLERATED, NEGLIGIBLE_PIVOT = 1e-10, 1e-11
+# Size of random moves of all bounds, which break ties; they vanish with t.
 JITTER = 1e-7
-# Values that a guess has on the wrong side begin at this fraction of the median of the others.
+# Values of the wrong sign in the guess begin at this fraction of the median of the others.
 FIRST_VALUE = 0.05
 
 
 class ParametricSimplexError(ArithmeticError):
-    """No pivot can be found: the basis is singular to rounding, or takes too many."""
+    """The basis is singular to rounding, no pivot is possible, or too many are needed."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ def optimal_basis(
     for n_pivots in range(most_pivots + 1):
         event = walk.next_event()
         if event is None:
-            rows, columns = walk.rows, walk.columns
-            k = walk.k
+            rows, columns, k = walk.rows, walk.columns, walk.k
             found = Basis(rows.members[:k], rows.sign[:k], columns.members[:k], columns.sign[:k])
             return found, n_pivots
         if n_pivots < most_pivots:
@@ -66,7 +64,7 @@ def optimal_basis(
 
 
 class _Side:
-    """All rows, or all columns: who is a member, with which values, and what activity every index has.
+    """All rows, or all columns: the members of the basis, their values, and the activity of every index.
 
     Pairs of numbers (a, b) stand for a + t b.
     """
@@ -94,7 +92,7 @@ class _Side:
         return np.array([sign, self.above[index] if sign > 0.0 else -self.below[index]])
 
     def first_move(self, k: int) -> FloatArray:
-        """What brings all values to their side at t = 1."""
+        """The move that gives all values the right sign at t = 1."""
         side = self.skew * self.sign[:k]
         signed = side * self.value[0, :k]
         right = signed[signed > 0.0]
@@ -102,7 +100,7 @@ class _Side:
         move: FloatArray = side * (np.maximum(signed, least) - signed)
         return move
 
-    def forgive(self, k: int) -> None:
+    def widen(self, k: int) -> None:
         """Move the bounds so that members are at them and no index is beyond one."""
         members, up = self.members[:k], self.sign[:k] > 0.0
         moved = self.activity[1, members]
@@ -114,7 +112,7 @@ class _Side:
         self.below += np.where(at_lower, 0.0, np.maximum(-now - 1.0, 0.0))
 
     def worst(self, k: int) -> tuple[float, str, int]:
-        """The t, going down, at which the first value or activity goes wrong; negative if none does."""
+        """The largest t at which a value or an activity becomes wrong; negative if none does."""
         side = self.skew * self.sign[:k]
         values = _last_good(side * self.value[0, :k], side * self.value[1, :k])
         upper = self.activity[0] > 0.0
@@ -126,14 +124,14 @@ class _Side:
         return activities[0], "activity", activities[1]
 
     def first_met(self, t: float, rate: FloatArray) -> tuple[float, int]:
-        """How far activities of others may move at these rates, and which one meets its bound then."""
+        """How far activities of non-members may move at these rates, and which one meets its bound first."""
         now = self.activity[0] + t * self.activity[1]
         up = rate > 0.0
         room = np.where(up, 1.0 + t * self.above - now, 1.0 + t * self.below + now)
         return _first(room, np.where(self.is_member, 0.0, np.abs(rate)))
 
     def first_vanishing(self, t: float, rate: FloatArray) -> tuple[float, int]:
-        """The same for values of members, which become zero."""
+        """How far values of members may move at these rates, and which one becomes zero first."""
         k = len(rate)
         side = self.skew * self.sign[:k]
         return _first(side * (self.value[0, :k] + t * self.value[1, :k]), -side * rate)
@@ -166,11 +164,11 @@ class _Walk:
             side.value[1, :k] = side.first_move(k)
             other.activity[:] = side.value[:, :k] @ self._lines_of(side)
         rows.activity[0] -= target
-        rows.forgive(k)
-        columns.forgive(k)
+        rows.widen(k)
+        columns.widen(k)
 
     def next_event(self) -> tuple[_Side, str, int] | None:
-        """What goes wrong next, as t goes to zero; None if nothing does."""
+        """The next violation as t goes to zero; None if there is none."""
         at_rows, at_columns = self.rows.worst(self.k), self.columns.worst(self.k)
         side, (t, kind, index) = max(
             (self.rows, at_rows), (self.columns, at_columns), key=lambda found: found[1][0]
@@ -184,7 +182,7 @@ class _Walk:
         (self._let_leave if kind == "value" else self._let_enter)(side, index)
 
     def _let_leave(self, side: _Side, place: int) -> None:
-        """A member's activity leaves its bound, and the other side's values with it."""
+        """A member's activity leaves its bound, which changes the other side's values."""
         other, t = self._other(side), self._t
         sign, member = side.sign[place], side.members[place]
         answer, moved = self._leaving(side, place)
@@ -204,7 +202,7 @@ class _Walk:
             raise ParametricSimplexError("nothing limits a step")
 
     def _let_enter(self, side: _Side, index: int) -> None:
-        """An index at its bound gets a value, and the other values of its side make room."""
+        """An index at its bound gets a value, which changes the other values of its side."""
         other, t = self._other(side), self._t
         sign = _sign(side.activity[0, index])
         answer, moved = self._entering(side, index)
@@ -281,12 +279,12 @@ class _Walk:
         self.k -= 1
 
     def _leaving(self, side: _Side, place: int) -> tuple[FloatArray, FloatArray]:
-        """What a unit of a member's activity does to the other side's values and to all activities here."""
+        """How a unit of a member's activity changes the other side's values and this side's activities."""
         answer = self._inverse_of(side)[place].copy()
         return answer, answer @ self._lines_of(self._other(side))
 
     def _entering(self, side: _Side, index: int) -> tuple[FloatArray, FloatArray]:
-        """What a unit of an index's value takes from values here and does to the other side's activities."""
+        """How a unit of an index's value changes this side's values and the other side's activities."""
         line = self._line(side, index)
         combined = self._inverse_of(side) @ line[self._other(side).members[: self.k]]
         return combined, line - combined @ self._lines_of(side)
@@ -322,6 +320,7 @@ def _last_good(now: FloatArray, change: FloatArray) -> tuple[float, int]:
 
 
 def _first(room: FloatArray, speed: FloatArray) -> tuple[float, int]:
+    """How long the room lasts that is used up first, and its place."""
     lasts = np.full_like(room, np.inf)
     np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > NEGLIGIBLE_PIVOT)
     if len(lasts) == 0:

@@ -1,21 +1,13 @@
-"""From a point inside a degenerate optimal face to one of its vertices: a dual push.
+"""From iterates near the optimum to the optimal vertex: which ways are tried, in which order, and when.
 
-With ties more constraints are active than there are masses, and the coefficients satisfy ``M' mu = cost``
-in many ways, all of them optimal as long as no sign changes (Megiddo 1991). With ``nu = -side mu >= 0`` the
-equations are ``A x = cost`` for x = (nu, phi). A basis is chosen by pivoting on columns weighted with nu,
-so that large coefficients stay. The other ones go to zero one at a time and the basis moves along; where
-one of its coefficients becomes zero first, the two change places. What remains is a vertex of the face: at
-most as many non-zero coefficients as there are independent masses. The masses need not be those of a
-vertex: the ones nearest to the iterate that satisfy the equations prove the lower bound.
+1. The guessed face is square: its equations have one solution (``equations``).
+2. It is nearly square: the least certain pairs change sides (``equations.square_faces_near``).
+3. It is degenerate: a push (``pushed_vertex``). With ties more constraints are active than there are masses,
+   and the coefficients satisfy ``M'mu = cost`` in many ways, all of them optimal as long as no sign changes
+   (Megiddo 1991).
+4. Signed coding with free masses: the parametric simplex method from the guess (``crossed_vertex``).
 
-From an iterate of the signed coding to the vertex, by the parametric simplex method.
-
-With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A = Psi'/lambda
-and b = tau/lambda. Masses that are larger than their multipliers are the columns of a first basis; as many
-rows are chosen by pivoting, those whose multipliers are large beside their slacks preferred. From a gap of
-1e-5 that basis has few mistakes.
-
-Which ways to a vertex are tried, in which order, and when.
+Certificates decide which candidate is the optimum. Where none is, HiGHS goes on (``engine``).
 """
 
 from __future__ import annotations
@@ -31,12 +23,13 @@ from minimaxrisk.engines.interior_point.factors import FactorisationError, chole
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.interior_point.vertices.equations import (
+    Candidate,
     DependentColumnsError,
     FaceEquations,
-    Vertex,
     equations_of,
     independent_rows,
     normalised,
+    solve_both_ways,
     square_faces_near,
     square_vertex,
     stage_of,
@@ -49,23 +42,33 @@ from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
 )
 from minimaxrisk.engines.solution import Face
 
-# Squared distance of a row of unit length from the span of others that is taken for none.
+# A row of unit length whose squared distance from the span of others is smaller depends on them.
 DEPENDENT = 1e-12
-# Entries of M with which a push is worth its time; at 6500 x 6500 it took longer than all iterations.
+# The largest matrix M for a push, in entries; at 6500 x 6500 it took longer than all iterations.
 MOST_ENTRIES = 4_000_000
 # Rates of change up to this size are rounding errors.
 NEGLIGIBLE_RATE = 1e-12
-# A coefficient of zero still may enter the basis, after all others.
-SMALLEST_SHARE = 1e-9
+# The smallest weight of a coefficient in the choice of the first basis of a push, as a fraction of the
+# largest: a coefficient of zero may enter after all others.
+SMALLEST_PUSH_WEIGHT = 1e-9
 
 
-def pushed_vertex(point: InteriorPoint, face: Face) -> Vertex | None:
-    """A vertex of the face next to the iterate's coefficients; None where its equations have no basis."""
+def pushed_vertex(point: InteriorPoint, face: Face) -> Candidate | None:
+    """A vertex of the face next to the iterate's coefficients; None where its equations have no basis.
+
+    With ``nu = -side mu >= 0`` the equations of the coefficients are ``A x = cost`` for x = (nu, phi). A
+    basis is chosen by pivoting on columns weighted with nu, so that large coefficients stay. The others go to
+    zero one at a time and the basis moves along; where one of its coefficients becomes zero first, the two
+    change places. That leaves a vertex of the face: at most as many non-zero coefficients as there are
+    independent masses. The masses need not be those of a vertex: the ones nearest to the iterate that satisfy
+    the equations prove the lower bound.
+    """
     n_active = len(face.components)
     n_equations = n_active + face.n_masses_known
     n_masses = n_equations + face.surplus
     if n_active == 0 or n_masses == 0 or n_equations * n_masses > MOST_ENTRIES:
         return None
+    # 1) The coefficients of the iterate, with the signs that the face gives them.
     equations = equations_of(point.problem, point.working, face)
     n_known = face.n_masses_known
     sign = np.append(-face.side, np.ones(n_known))
@@ -75,28 +78,30 @@ def pushed_vertex(point: InteriorPoint, face: Face) -> Vertex | None:
         np.maximum(-face.side * point.coefficients[active] / point.working.radius[active], 0.0),
         np.zeros(n_known),
     )
-    # The multipliers of known sums may have any sign: they are basic first and leave last.
+    # 2) A first basis. The multipliers of known sums may have any sign: they enter first and never leave.
     is_free = np.arange(len(start)) >= n_active
     largest = float(start.max())
     if not largest > 0.0:
         return None
-    weights = np.where(is_free, 10.0 * largest, np.maximum(start, SMALLEST_SHARE * largest))
+    weights = np.where(is_free, 10.0 * largest, np.maximum(start, SMALLEST_PUSH_WEIGHT * largest))
     masses, basis = _bases(columns, weights)
     if len(masses) == 0 or not np.isin(np.flatnonzero(is_free), basis).all():
         return None
+    # 3) Push the other coefficients to zero.
     basis, n_pivots = _push(columns[masses], equations.cost[masses], start, is_free, basis)
     factor, pivots, info = dgetrf(columns[np.ix_(masses, basis)])
     if info != 0:
         return None
     coefficients = np.zeros(len(start))
     coefficients[basis] = dgetrs(factor, pivots, equations.cost[masses])[0]
-    # On the wrong side there is nothing but rounding.
+    # Those of the wrong sign are rounding errors.
     coefficients = np.where(is_free, coefficients, np.maximum(coefficients, 0.0))
+    # 4) The masses nearest to those of the iterate.
     try:
-        masses_there = _nearest_masses(equations, basis, equations.masses_at(point.system.x))
+        nearest = _nearest_masses(equations, basis, equations.masses_at(point.system.x))
     except FactorisationError:
         return None
-    return equations.vertex(sign * coefficients, masses_there, n_pivots)
+    return equations.vertex(sign * coefficients, nearest, n_pivots)
 
 
 def _nearest_masses(equations: FaceEquations, basis: IntArray, v: FloatArray) -> FloatArray:
@@ -164,19 +169,26 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
 # Constraints that take part: those with less room than this, or multipliers above this fraction of the
 # largest beside their slacks.
 NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
-# Rows from which the basis is chosen, per column and at least, and the least weight of one.
-SPARE_ROWS, FEWEST_SPARE, SMALLEST_WEIGHT = 0.125, 5, 1e-8
-# Entries of a dense matrix that may be made of them: 160 MB. Working sets of sparse data can be larger.
+# Rows beyond the number of columns from which the first basis is chosen, per column and at least, and the
+# smallest weight of a row in that choice.
+SPARE_ROWS, FEWEST_SPARE, SMALLEST_CROSSOVER_WEIGHT = 0.125, 5, 1e-8
+# The largest dense matrix that may be made of them, in entries: 160 MB. Working sets of sparse data can be
+# larger.
 LARGEST_MATRIX = 20_000_000
-# Pivots that are worth it: more take longer than to iterate.
+# More pivots per mass, and besides, take longer than iterations.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
 
-def crossed_vertex(point: InteriorPoint) -> Vertex | None:
+def crossed_vertex(point: InteriorPoint) -> Candidate | None:
     """The optimum of the constraints near the iterate; None where the first basis is too far from it.
 
-    Where the masses leave no basis at all, the optimum is degenerate, and ``DependentColumnsError`` says so.
+    With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A =
+    Psi'/lambda and b = tau/lambda. Masses that are larger than their multipliers are the columns of a first
+    basis. As many rows are chosen by pivoting, with a preference for multipliers that are large compared to
+    their slacks. From a gap of 1e-5 on that basis has few mistakes. ``DependentColumnsError`` says that no
+    rows make a basis with these columns: the optimum is degenerate.
     """
+    # 1) The columns, and the constraints that take part.
     working = point.working
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
     is_positive = x > x.max() * z
@@ -190,9 +202,10 @@ def crossed_vertex(point: InteriorPoint) -> Vertex | None:
     near = near[np.argsort(-ratio[near], kind="stable")]
     matrix = working.rows_of(near) / working.radius[near, None]
     target = working.target[near]
+    # 2) The rows of the first basis.
     spare = k + max(FEWEST_SPARE, int(SPARE_ROWS * k))
     enough = ratio[near[k - 1]]
-    weights = np.maximum(np.minimum(ratio[near[:spare]], enough) / enough, SMALLEST_WEIGHT)
+    weights = np.maximum(np.minimum(ratio[near[:spare]], enough) / enough, SMALLEST_CROSSOVER_WEIGHT)
     rows = independent_rows(matrix[:spare][:, columns] * weights[:, None])
     guess = Basis(
         rows,
@@ -200,31 +213,32 @@ def crossed_vertex(point: InteriorPoint) -> Vertex | None:
         columns,
         np.where(is_positive[0, columns], 1.0, -1.0),
     )
+    # 3) Pivots to the optimal basis, and its pair. Scores are at most one half.
     try:
         basis, n_pivots = optimal_basis(matrix, target, guess, int(PIVOTS_PER_MASS * k) + FEW_PIVOTS)
     except ParametricSimplexError:
         return None
-    factor, pivots, info = dgetrf(matrix[np.ix_(basis.rows, basis.columns)])
-    if info != 0 or len(basis.rows) == 0:
+    solved = solve_both_ways(
+        matrix[np.ix_(basis.rows, basis.columns)], target[basis.rows] + basis.row_signs, basis.column_signs
+    )
+    if solved is None:
         return None
     u = np.zeros(matrix.shape[1])
-    u[basis.columns] = dgetrs(factor, pivots, target[basis.rows] + basis.row_signs)[0]
-    # Scores are at most one half.
-    values = 0.5 * dgetrs(factor, pivots, basis.column_signs, trans=1)[0]
+    u[basis.columns], values = solved[0], 0.5 * solved[1]
     chosen = near[basis.rows]
     order = np.argsort(chosen)
     stage = stage_of(working.components[chosen[order]], (values / working.radius[chosen])[order])
-    return Vertex(stage, normalised(distribution_with_difference(u)), n_pivots)
+    return Candidate(stage, normalised(distribution_with_difference(u)), n_pivots)
 
 
-# Iterations within the tolerance after which the optimum is taken for degenerate: a guess that is right but
-# for a few pairs has been found out by then.
+# Iterations within the tolerance after which the optimum is assumed to be degenerate: by then the other ways
+# have found the vertex of a guess with few mistakes.
 PUSH_AFTER = 3
 # Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
-# much smaller the gap has to be for another try. At 1600 instances 14 pivots take it there from 1e-5, 39
+# much smaller the gap has to be for another try. At 1600 instances 14 pivots reach the optimum from 1e-5, 39
 # from 3e-5 and 112 from 1e-4.
 CROSSOVER_GAP, CROSSOVER_AGAIN = 2e-5, 0.25
-# Tries: where two fail, the optimum is degenerate and so would be the next.
+# Where two tries fail, the optimum is degenerate, and the next would fail too.
 MOST_CROSSINGS = 2
 
 
@@ -239,18 +253,18 @@ class VertexSearch:
         self._crossed_at, self._n_crossings = np.inf, 0
         self._is_degenerate = False
 
-    def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Vertex]]:
-        """What may be the vertex, with the name of the way that led there, the cheapest one first.
+    def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Candidate]]:
+        """What may be the vertex, with the name of the way that found it, the cheapest one first.
 
-        ``is_near`` says that the tolerance is met, so that the vertex is all that is missing.
+        ``is_near`` says that the tolerance is met, so that only the vertex is missing.
         """
         self._n_near += is_near
         # An iteration within the tolerance then takes less time than an attempt that may fail.
-        if self._point.problem.iterations_are_cheap and self._n_near < 2:
+        if self._point.problem.features.has_cheap_passes and self._n_near < 2:
             return
         face = self._point.face()
         seen, self._seen = face.is_same_as(self._seen), face
-        # Not worth its time while the guess still changes and cannot be right.
+        # Not worth the time while the guess still changes and is not square.
         if not face.is_same_as(self._tried) and (seen or is_near or face.is_square):
             self._tried = face
             yield from self._near_face(face, pushes=seen or self._n_near >= PUSH_AFTER or self._is_degenerate)
@@ -263,15 +277,16 @@ class VertexSearch:
             if vertex is not None:
                 yield "parametric simplex", vertex
 
-    def pushed(self) -> Iterator[tuple[str, Vertex]]:
-        """A vertex of the face as it is, which the coefficients at hand lead to."""
+    def pushed(self) -> Iterator[tuple[str, Candidate]]:
+        """A vertex of the current face, next to the current coefficients."""
         vertex = pushed_vertex(self._point, self._point.face())
         if vertex is not None:
             yield "push", vertex
 
     def _crosses(self, gap: float, *, is_near: bool) -> bool:
         problem = self._point.problem
-        # Pivots need dense rows. Beside iterations with sparse ones they are dear, and the nearer the fewer.
+        # Pivots need dense rows, which is slow compared to iterations with sparse ones; near the optimum
+        # there are fewer of them.
         if problem.features.is_sparse and not is_near:
             return False
         return (
@@ -282,7 +297,7 @@ class VertexSearch:
             and gap <= min(CROSSOVER_GAP, CROSSOVER_AGAIN * self._crossed_at)
         )
 
-    def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Vertex]]:
+    def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Candidate]]:
         if face.is_square:
             vertices = list(self._of_square(face))
             yield from vertices
@@ -294,7 +309,7 @@ class VertexSearch:
         if pushes:
             yield from self.pushed()
 
-    def _of_square(self, face: Face) -> Iterator[tuple[str, Vertex]]:
+    def _of_square(self, face: Face) -> Iterator[tuple[str, Candidate]]:
         problem, working = self._point.problem, self._point.working
         if problem.coding.name == "one-hot" and not problem.marginal.is_known:
             way, vertex = "blocks", vertex_by_blocks(problem, working, face)

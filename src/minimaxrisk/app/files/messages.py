@@ -1,4 +1,4 @@
-"""Messages about files: lists of names, near misses, and what parsers raise at damaged ones."""
+"""Words for messages about files: lists of names, near misses, options as the caller writes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,26 @@ from typing import Any
 
 from minimaxrisk._utils.environment import require
 
-MERGE = "or pass --duplicates mean (or max, or suffix) if they are measurements of one gene"
+PYTHON, COMMAND_LINE = "python", "command line"
+
+
+def spelled(spelling: str, name: str, *values: str | bool | int) -> str:
+    """An option with its values as the caller writes it: ``--skip-lines 3`` or ``skip_lines=3``."""
+    if spelling == PYTHON:
+        shown = list(values) if name == "ignore" and values else next(iter(values), None)
+        return f"{name}=" if shown is None else f"{name}={shown!r}"
+    option = name.replace("_", "-")
+    if not values or values[0] is True:
+        return f"--{option}"
+    if values[0] is False:
+        return f"--no-{option}"
+    return " ".join(f"--{option} {quoted(str(value))}" for value in values)
+
+
+def quoted(text: str) -> str:
+    """For a shell; in double quotes where they do, since cmd.exe knows no others."""
+    is_plain = shlex.quote(text) == text or not set(text).isdisjoint("\"$`\\!'")
+    return shlex.quote(text) if is_plain else f'"{text}"'
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
@@ -19,12 +38,6 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(str(name)) for name in names[:most]) + more
-
-
-def ignoring(names: Sequence[str], most: int | None = None) -> str:
-    """The options that leave columns out, all or the first few, for a shell."""
-    options = " ".join(f"--ignore {shlex.quote(name)}" for name in names[:most])
-    return options if most is None or len(names) <= most else f"{options} ..."
 
 
 def counted(n: int, thing: str) -> str:
@@ -66,10 +79,13 @@ def require_unique(names: Sequence[str], where: object, *, what: str, remedy: st
 
 @contextmanager
 def parsing(where: object, what: str) -> Iterator[None]:
-    """Whatever a parser raises at a damaged file becomes one message that a user can act on."""
+    """Turn what a parser raises at a damaged file into one message that a user can act on.
+
+    A missing package and a lack of memory are not the file's fault and pass through.
+    """
     try:
         yield
-    except ImportError:
+    except (ImportError, MemoryError):
         raise
     except Exception as error:
         raise ValueError(

@@ -1,0 +1,261 @@
+"""What the iteration for many problems does in one way with NumPy and in another on a device.
+
+``Kernels`` use the array API standard, and where it lacks a function, that of PyTorch or CuPy. A step of all
+problems is a few calls to the device, and nothing but the bounds comes back from it.
+
+``NumPyKernels`` do the same problem by problem where that keeps a row in cache. What they compute for one
+problem depends on no other one, to the last bit: no sum runs over several problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+from minimaxrisk.engines.interior_point.constraints import places_of_largest
+from minimaxrisk.features.batched import columns_together
+from minimaxrisk.features.dense import TILE
+from minimaxrisk.problem.problem import Problem, upper_bound_of_some
+
+# Constraints in a working set, per instance.
+NEAREST_PER_INSTANCE = 2.0
+
+
+def kernels_for(problem: Problem) -> type[Kernels]:
+    return Kernels if problem.features.location == "device" else NumPyKernels
+
+
+def working_set_size(n: int, d: int) -> int:
+    """How many of d constraints the Newton matrix of n instances uses."""
+    return min(d, max(1, int(NEAREST_PER_INSTANCE * n)))
+
+
+class Kernels:
+    """Arrays have the problem as first index."""
+
+    # Bytes of the device's memory that the problems of a batch may take together, and vectors that each has.
+    BATCH_BYTES, VECTORS = 8 << 30, 12
+    LARGEST_BATCH = 2048
+    # The share of problems that are done at which the others go on without them.
+    TIDY_UP: ClassVar[float] = 0.5
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.xp = namespace_of(problems[0].lam_there)
+        self.tau = self.concat([problem.tau_there for problem in problems], axis=0)
+        lam = self.concat([problem.lam_there for problem in problems], axis=0)
+        self.columns = columns_together([problem.features for problem in problems], lam)
+
+    @classmethod
+    def batch_size(cls, n: int, d: int) -> int:
+        """How many problems with n instances and d columns go through the loop at a time."""
+        each = 8 * (cls.VECTORS * d + 4 * working_set_size(n, d) * n + 3 * n**2)
+        return int(np.clip(cls.BATCH_BYTES // each, 1, cls.LARGEST_BATCH))
+
+    def concat(self, arrays: Sequence[Any], axis: int) -> Any:
+        return self.xp.concat(arrays, axis=axis)
+
+    def cumulative_sum(self, values: Any) -> Any:
+        """Along each row."""
+        return self.xp.cumulative_sum(values, axis=1)
+
+    def keep(self, places: IntArray) -> None:
+        """Forget the other problems."""
+        there = asarray_like(self.tau, places)
+        self.tau = self.xp.take(self.tau, there, axis=0)
+        self.columns.keep(there)
+
+    def may_be_any(self, mask: Any) -> bool:
+        """False if the mask is known to be false everywhere. To ask a device would be to wait for it."""
+        return True
+
+    def unsorted(self, values: Any, order: Any) -> Any:
+        """Values of sorted rows in the order that the rows had before; ``order`` sorted them."""
+        if hasattr(values, "scatter"):  # PyTorch
+            return values.scatter(1, order, values)
+        return self.xp.take_along_axis(values, self.xp.argsort(order, axis=1), axis=1)
+
+    def _scattered(self, values: Any, places: Any, entries: Any) -> Any:
+        """The values, which may be overwritten, with other entries at some places of each row."""
+        if hasattr(values, "scatter"):  # PyTorch
+            return values.scatter(1, places, entries)
+        if hasattr(self.xp, "put_along_axis"):  # CuPy
+            self.xp.put_along_axis(values, places, entries, axis=1)
+            return values
+        here = to_numpy(values)
+        np.put_along_axis(here, to_numpy(places), to_numpy(entries), axis=1)
+        return asarray_like(values, here)
+
+    def nearest(self, position: Any, q: int, old: Any | None, pulls: Any | None) -> Any:
+        """The q constraints nearest to their bounds, after those of the old working sets that pull."""
+        xp = self.xp
+        key = xp.abs(position)
+        if old is not None:
+            own = xp.take_along_axis(key, old, axis=1)
+            key = self._scattered(key, old, xp.where(pulls, 2.0, own))
+        return places_of_largest(key, q)
+
+    def carried_over(self, values: Any, old: Any, chosen: Any, of_newcomers: Any) -> Any:
+        """Values of the old working sets (problems x 2 x q) in the order of the new ones."""
+        xp = self.xp
+        same = xp.astype(chosen[:, None, :] == old[:, :, None], xp.float64)
+        stays = xp.sum(same, axis=1)[:, None, :] > 0.0
+        return xp.where(stays, values @ same, of_newcomers)
+
+    def fastest(self, movement: Any, position: Any) -> Any:
+        """How fast each problem comes to a bound: one over the steps that it may go; NaN is passed on.
+
+        Of the two bounds, -1 and 1, a movement can only meet the one it points to.
+        """
+        xp = self.xp
+        return xp.max(movement / xp.where(movement < 0.0, -1.0 - position, 1.0 - position), axis=1)
+
+    def factorise(self, rows: Any, diagonal: Any) -> Any:
+        """Keep Cholesky factors of ``rows' rows`` with something added to the diagonal; tell which failed."""
+        xp = self.xp
+        unit = xp.eye(rows.shape[2], dtype=xp.float64, device=rows.device)
+        self._matrices = xp.matrix_transpose(rows) @ rows + diagonal[:, :, None] * unit
+        if hasattr(xp.linalg, "cholesky_ex"):  # PyTorch
+            self._factors, info = xp.linalg.cholesky_ex(self._matrices)
+            return info != 0
+        try:
+            return xp.isnan(xp.linalg.cholesky(self._matrices)[:, -1, -1])
+        except Exception:  # some libraries raise an error of their own if one problem fails
+            failed = [self._is_indefinite(self._matrices[i, :, :]) for i in range(rows.shape[0])]
+        there = asarray_like(rows, np.array(failed))
+        self._matrices = xp.where(there[:, None, None], unit, self._matrices)
+        return there
+
+    def _is_indefinite(self, matrix: Any) -> bool:
+        try:
+            return bool(self.xp.isnan(self.xp.linalg.cholesky(matrix)[-1, -1]))
+        except Exception:
+            return True
+
+    def solve(self, right: Any) -> Any:
+        """The solutions of the systems factorised last, for one right-hand side each."""
+        if hasattr(self.xp, "cholesky_solve"):  # PyTorch; the standard has no triangular systems
+            return self.xp.cholesky_solve(right[:, :, None], self._factors)[:, :, 0]
+        return self.xp.linalg.solve(self._matrices, right[:, :, None])[:, :, 0]
+
+    def upper_bounds(self, components: Any, values: Any, places: IntArray) -> FloatArray:
+        """What coefficients prove for the problems at some places, by the formula of the certificate.
+
+        It is ``1 + lambda'|mu| - tau'mu``, and the largest of ``|score| - 1`` and ``-1/2``.
+        """
+        xp = self.xp
+        lam, tau = (xp.take_along_axis(each, components, axis=1) for each in (self.columns.lam, self.tau))
+        scores = ((lam * values)[:, None, :] @ self.columns.columns(components))[:, 0, :]
+        penalty = xp.sum(lam * xp.abs(values) - tau * values, axis=1)
+        excess = xp.max(xp.abs(scores), axis=1) - 1.0
+        return to_numpy(1.0 + penalty + xp.where(excess > -0.5, excess, -0.5))[places]
+
+
+class NumPyKernels(Kernels):
+    """The same in plain NumPy and LAPACK."""
+
+    # Numbers held at a time for all problems of a batch; at least one tile of problems goes through, though.
+    BATCH_ELEMENTS = 1 << 22
+    LARGEST_BATCH = 32
+    TIDY_UP = 0.0
+    # The working set is looked for among the constraints that are this near, relative to the furthest of the
+    # last one.
+    LOWER_CUT = 0.8
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
+        self._problems = list(problems)
+        self._cut = np.full(len(problems), np.inf)
+        self._place = np.zeros(self.tau.size, dtype=np.intp)
+        self._factors: list[FloatArray] = []
+
+    @classmethod
+    def batch_size(cls, n: int, d: int) -> int:
+        each = 2 * working_set_size(n, d) * n + n**2 + 8 * d
+        return int(np.clip(cls.BATCH_ELEMENTS // each // TILE * TILE, TILE, cls.LARGEST_BATCH))
+
+    def concat(self, arrays: Sequence[FloatArray], axis: int) -> FloatArray:
+        return np.concatenate(arrays, axis=axis)
+
+    def cumulative_sum(self, values: FloatArray) -> FloatArray:
+        return np.cumsum(values, axis=1)
+
+    def keep(self, places: IntArray) -> None:
+        super().keep(places)
+        self._problems, self._cut = [self._problems[i] for i in places], self._cut[places]
+
+    def may_be_any(self, mask: BoolArray) -> bool:
+        return bool(mask.any())
+
+    def unsorted(self, values: BoolArray, order: IntArray) -> BoolArray:
+        found = np.empty_like(values)
+        np.put_along_axis(found, order, values, axis=1)
+        return found
+
+    def nearest(
+        self, position: FloatArray, q: int, old: IntArray | None, pulls: BoolArray | None
+    ) -> IntArray:
+        """Row by row, which keeps each in cache; the cut of the last time leaves few to choose from."""
+        chosen, key = np.empty((len(position), q), dtype=np.intp), np.empty(position.shape[1])
+        for i, row in enumerate(position):
+            np.abs(row, out=key)
+            if old is not None and pulls is not None:
+                key[old[i, pulls[i]]] = 2.0
+            near = np.flatnonzero(key > self.LOWER_CUT * self._cut[i])
+            if len(near) < q:
+                near = np.arange(len(key))
+            size = key[near]
+            place = np.argpartition(size, len(near) - q)[len(near) - q :]
+            self._cut[i] = size[place[0]]
+            chosen[i] = near[place]
+        chosen.sort(axis=1)
+        return chosen
+
+    def carried_over(
+        self, values: FloatArray, old: IntArray, chosen: IntArray, of_newcomers: FloatArray
+    ) -> FloatArray:
+        first = self.tau.shape[1] * np.arange(len(old))[:, None]
+        now, place = first + chosen, self._place
+        place[now] = -1
+        place[first + old] = np.arange(old.shape[1])
+        before = place[now][:, None, :]
+        return np.where(before >= 0, np.take_along_axis(values, before, axis=2), of_newcomers)
+
+    def fastest(self, movement: FloatArray, position: FloatArray) -> FloatArray:
+        found, speed = np.empty(len(movement)), np.empty(movement.shape[1])
+        for i, row in enumerate(movement):
+            np.copysign(1.0, row, out=speed)
+            speed -= position[i]
+            np.divide(row, speed, out=speed)
+            found[i] = speed.max()
+        return found
+
+    def factorise(self, rows: FloatArray, diagonal: FloatArray) -> BoolArray:
+        matrices = rows.transpose(0, 2, 1) @ rows
+        in_place = matrices.reshape(len(rows), -1)[:, :: rows.shape[2] + 1]
+        in_place += diagonal
+        failed = np.zeros(len(rows), dtype=np.bool_)
+        self._factors = []
+        for i, matrix in enumerate(matrices):
+            factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+            self._factors.append(factor)
+            failed[i] = info != 0
+        return failed
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        found = np.empty_like(right)
+        for i, factor in enumerate(self._factors):
+            found[i] = dpotrs(factor, right[i], lower=1)[0]
+        return found
+
+    def upper_bounds(self, components: IntArray, values: FloatArray, places: IntArray) -> FloatArray:
+        problems = [self._problems[i] for i in places]
+        return np.array(
+            [
+                upper_bound_of_some(problem, problem.objective, components[i], values[i])
+                for i, problem in zip(places, problems, strict=True)
+            ]
+        )
