@@ -34,10 +34,13 @@ from threadpoolctl import threadpool_limits
 
 import minimaxrisk as library
 from experiments.harness.record_file import Item, compare_records, write_record
+from experiments.paper.scalability import random_fourier_features
 from minimaxrisk.app.cli import main as command_line
 from minimaxrisk.datasets import make_expression, make_text
 
 # Calls whose names or arguments may change. The names in what they return belong to the record.
+
+RULES = {"randomized": "randomized", "argmax": "predict"}  # as the record calls them
 
 
 def picked(result: Any, names: str) -> dict[str, Any]:
@@ -47,28 +50,38 @@ def picked(result: Any, names: str) -> dict[str, Any]:
 def permutation_test(
     model: Any, X: Any, y: Any, *, strata: Any = None, groups: Any = None, **more: Any
 ) -> Any:
-    result = library.permutation_test(model, X, y, groups=strata, replicates=groups, random_state=0, **more)
+    result = library.permutation_test(model, X, y, strata=strata, groups=groups, random_state=0, **more)
     return picked(result, "statistic pvalue null_distribution gap_tol")
 
 
 def worst_case(model: Any, X: Any, y: Any, rule: str) -> Any:
-    return picked(library.error_bounds(model, X, y, rule), "lower upper lower_gap upper_gap")
+    return picked(library.worst_case(model, X, y, rule=RULES[rule]), "lower upper lower_gap upper_gap")
 
 
-def best_guarantee(model: Any, X: Any, y: Any, **more: Any) -> Any:
-    result = library.best_guarantee(model, X, y, random_state=0, **more)
-    names = "value kind rule marginal n_train confidence valid"
-    statements = [picked(statement, names) for statement in result.statements]
-    return {"value": float(result), "statements": statements, "left_out": sorted(result.left_out)}
+def best_bound(model: Any, X: Any, y: Any, **more: Any) -> Any:
+    result = library.error_bound(model, X, y, random_state=0, **more)
+    kinds = {"holdout": "hold-out", "majority": "majority class"}
+    rules = {rule: name for name, rule in RULES.items()}
+    statements = [
+        picked(one, "value marginal n_train")
+        | {
+            "kind": kinds.get(one.method, one.method),
+            "rule": rules.get(one.rule, one.rule),
+            "valid": one.has_probability,
+        }
+        for one in result.side_by_side
+    ]
+    left_out = sorted(kinds.get(method, method) for method in result.left_out)
+    return {"value": float(result), "statements": statements, "left_out": left_out}
 
 
 def holdout_bound(model: Any, X: Any, y: Any, **more: Any) -> Any:
-    result = library.holdout_bound(model, X, y, random_state=0, **more)
+    result = library.error_bound(model, X, y, method="holdout", random_state=0, **more)
     return picked(result, "value n_errors n_test n_train confidence")
 
 
-def guaranteed_error(model: Any, X: Any, y: Any, rule: str, X_new: Any = None) -> Any:
-    result = model.guaranteed_error(X_new, rule=rule, training_data=(X, y))
+def bound_by_radii(model: Any, X: Any, y: Any, rule: str, X_new: Any = None) -> Any:
+    result = library.error_bound(model, X, y, method="radii", rule=RULES[rule], X_new=X_new)
     excess = picked(result.exceedance, "mean standard_error upper n_instances n_exceeding")
     return picked(result, "value worst_case_error confidence") | excess
 
@@ -288,8 +301,7 @@ def estimator_items() -> Iterator[Item]:
             yield f"svm/{name}/{solver}", partial(support_vectors, X, y, solver)
         for container in ("dense", "float32", "sparse"):
             yield f"scaler/{name}/{container}", partial(scale, as_container(X, container))
-        fourier = library.RandomFourierFeatures(20, random_state=0)
-        yield f"fourier/{name}", partial(fourier.fit_transform, X)
+        yield f"fourier/{name}", partial(random_fourier_features, X, 20, 0)
 
 
 def choose_radius(X: Any, y: Any, **parameters: Any) -> Any:
@@ -333,8 +345,6 @@ def scale(X: Any) -> Any:
 
 # Functions.
 
-RULES = ("randomized", "argmax")
-
 
 def analysis_items() -> Iterator[Item]:
     for name in ("two-wide", "three-wide", "two-discrete"):
@@ -362,10 +372,10 @@ def _guarantees(where: str, X: Any, y: Any, parameters: dict[str, Any]) -> Itera
     on_model = partial(partial, _of_model)
     for rule in RULES:
         yield f"worst case/{where}/{rule}", on_model(worst_case, X, y, parameters, rule)
-        yield f"guaranteed/{where}/{rule}", on_model(guaranteed_error, X, y, parameters, rule)
-        yield f"guaranteed/{where}/{rule}/new", on_model(guaranteed_error, X, y, parameters, rule, new)
-    yield f"best/{where}", on_model(best_guarantee, X, y, parameters)
-    yield f"best/{where}/new", on_model(best_guarantee, X, y, parameters, X_new=new, n_folds=4)
+        yield f"guaranteed/{where}/{rule}", on_model(bound_by_radii, X, y, parameters, rule)
+        yield f"guaranteed/{where}/{rule}/new", on_model(bound_by_radii, X, y, parameters, rule, new)
+    yield f"best/{where}", on_model(best_bound, X, y, parameters)
+    yield f"best/{where}/new", on_model(best_bound, X, y, parameters, X_new=new, n_folds=4)
 
 
 def _of_model(call: Any, X: Any, y: Any, parameters: dict[str, Any], *more: Any, **named: Any) -> Any:

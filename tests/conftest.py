@@ -27,7 +27,7 @@ def pytest_configure(config):
     runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
     if runs_tests:
         # Most tests are about other things than what a radius is worth; those that are about it ask for it.
-        config.addinivalue_line("filterwarnings", "ignore::minimaxrisk.UninformativeRadiusWarning")
+        config.addinivalue_line("filterwarnings", "ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
 
 # Their tests share what takes seconds to set up: a browser, a cluster, processes, runs of experiments.

@@ -1,13 +1,16 @@
-"""Pose a problem from plain arrays, the way that the estimators do after validation."""
+"""Pose a problem from plain arrays, the way that the estimators do after validation; bounds by radii."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from minimaxrisk import error_bound
 from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
+from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem.problem import build_features, build_problem
 from minimaxrisk.samples import instances as samples
-from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.samples.validation import TrainingData, check_new_data
 from minimaxrisk.uncertainty.rules import Multiple
 
 
@@ -34,3 +37,14 @@ def problem_of(
         marginal_is_known=marginal_is_known,
     )
     return problem, instances
+
+
+def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):
+    """``error_bound`` by the model's own radii; ``data`` is what was passed to ``fit``, in its order."""
+    given = dict(zip(("X", "y", "sample_weight", "X_unlabeled", "groups"), data, strict=False))
+    return error_bound(model, method="radii", rule=rule, X_new=X_new, **given, **options)
+
+
+def excess_on(model, X):
+    """Mean of ``(d_x - 1)_+`` over instances: what the proof of R* misses there."""
+    return float(excess_of_randomized_rule(linear_rule_of(model), check_new_data(model, X)).mean())

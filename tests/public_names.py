@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from functools import cached_property
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import minimaxrisk
 
-PACKAGES = [name for name in minimaxrisk.__all__ if isinstance(getattr(minimaxrisk, name), ModuleType)]
+# Of the library, and of the program that stands on it.
+LIBRARY = [name for name in minimaxrisk.__all__ if isinstance(getattr(minimaxrisk, name), ModuleType)]
+PACKAGES = [*LIBRARY, "app.files", "app.report", "app.storage"]
 
 
 def public_objects() -> dict[str, Any]:
@@ -17,10 +20,10 @@ def public_objects() -> dict[str, Any]:
     found = {
         f"minimaxrisk.{name}": getattr(minimaxrisk, name)
         for name in minimaxrisk.__all__
-        if name not in PACKAGES
+        if name not in LIBRARY
     }
     for package in PACKAGES:
-        module = getattr(minimaxrisk, package)
+        module = import_module(f"minimaxrisk.{package}")
         found |= {f"minimaxrisk.{package}.{name}": getattr(module, name) for name in module.__all__}
     return found
 

@@ -17,8 +17,8 @@ from experiments.paper.fitting import fit_quietly
 from minimaxrisk.analysis.comparison import l1_logistic_regression
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.counting import holdout_bound
-from minimaxrisk.guarantees.statement import clopper_pearson_limit
+from minimaxrisk.guarantees.counting import clopper_pearson_limit
+from minimaxrisk.guarantees.error_bound import error_bound
 
 NAME = "bounds"
 HOLDOUT_PREFIX = "hold-out"
@@ -52,7 +52,7 @@ def _of_radii(marginal: str, rule: str) -> Callable[..., dict[str, Any]]:
         level = 1.0 - 0.5 * (1.0 - confidence)
         estimator = MinimaxRiskClassifier(marginal=marginal, radius="bootstrap", confidence=level)
         model, warned = fit_quietly(estimator, X, y)
-        found = model.guaranteed_error(rule=rule, training_data=(X, y))
+        found = error_bound(model, X, y, method="radii", rule=rule, confidence=level)
         return {"value": found.value, "warned": warned, "n_features": model.n_features_selected_}
 
     return bound
@@ -61,7 +61,7 @@ def _of_radii(marginal: str, rule: str) -> Callable[..., dict[str, Any]]:
 def _of_holdout(make: Callable[[int], Any]) -> Callable[..., dict[str, Any]]:
     def bound(X: Any, y: np.ndarray, confidence: float, seed: int) -> dict[str, Any]:
         estimator = make(len(np.unique(y)))
-        found = holdout_bound(estimator, X, y, confidence=confidence, random_state=seed)
+        found = error_bound(estimator, X, y, method="holdout", confidence=confidence, random_state=seed)
         return {"value": found.value, "n_errors": found.n_errors, "n_test": found.n_test}
 
     return bound
@@ -84,8 +84,8 @@ def _majority(X: Any, y: np.ndarray, confidence: float, seed: int) -> dict[str, 
 BOUNDS: dict[str, Callable[..., dict[str, Any]]] = {
     "randomized, free": _of_radii("free", "randomized"),
     "randomized, empirical": _of_radii("empirical", "randomized"),
-    "predict, free": _of_radii("free", "argmax"),
-    "predict, empirical": _of_radii("empirical", "argmax"),
+    "predict, free": _of_radii("free", "predict"),
+    "predict, empirical": _of_radii("empirical", "predict"),
     f"{HOLDOUT_PREFIX}, minimax risk": _of_holdout(lambda n_classes: MinimaxRiskClassifier()),
     f"{HOLDOUT_PREFIX}, L1 logistic": _of_holdout(_logistic),
     "majority class": _majority,

@@ -44,7 +44,8 @@ from experiments.paper.fitting import fit_quietly
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.guarantees.verification import linear_rule_of, rule_probabilities
+from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.posed_fit import linear_rule_of, rule_probabilities
 
 NAME = "coverage"
 BOOTSTRAP, BONFERRONI = "bootstrap", "bonferroni"
@@ -107,8 +108,12 @@ def _one_data_set(
     new, _ = law.sample(N_NEW, _seed(settings, NEW, repetition))
     estimator = MinimaxRiskClassifier(coding=coding, radius=rule, confidence=settings["confidence"])
     model, warned = fit_quietly(estimator, X, y)
-    randomized = model.guaranteed_error(new)
-    argmax = model.guaranteed_error(new, rule="argmax", training_data=(X, y))
+    by_radii = {"method": "radii", "confidence": settings["confidence"]}
+    randomized = error_bound(model, rule="randomized", X_new=new, **by_radii)
+    of_predict = error_bound(model, X, y, rule="predict", X_new=new, **by_radii)
+    assert randomized.exceedance is not None
+    assert of_predict.exceedance is not None
+    assert of_predict.worst_case_error is not None
     row = {
         "factor": model.radius_,
         **_deviation(model, true_moments(law, X, coding)),
@@ -117,14 +122,15 @@ def _one_data_set(
         "n_features": model.n_features_selected_,
         "guaranteed_error": randomized.value,
         "exceedance": randomized.exceedance.mean,
-        # The upper one of error_bounds(rule="argmax").
-        "argmax_worst_case_error": min(1.0, argmax.worst_case_error),
-        "argmax_guaranteed_error": argmax.value,
-        "argmax_exceedance": argmax.exceedance.mean,
+        # As worst_case(rule="predict") has it.
+        "argmax_worst_case_error": min(1.0, of_predict.worst_case_error),
+        "argmax_guaranteed_error": of_predict.value,
+        "argmax_exceedance": of_predict.exceedance.mean,
         **_true_errors(model, settings),
     }
     if cross_fit:
-        again = model.guaranteed_error(training_data=(X, y))
+        again = error_bound(model, X, y, rule="randomized", **by_radii)
+        assert again.exceedance is not None
         row["cross_fitted_exceedance"] = again.exceedance.mean
         row["cross_fitted_guaranteed_error"] = again.value
     return row
@@ -159,9 +165,9 @@ def _true_errors(model: MinimaxRiskClassifier, settings: Mapping[str, Any]) -> d
     fitted, everyone = linear_rule_of(model), np.arange(len(y))
     errors = {
         rule: 1.0 - float(rule_probabilities(fitted, X, rule)[y, everyone].mean())
-        for rule in ("randomized", "argmax")
+        for rule in ("randomized", "predict")
     }
-    return {"true_error": errors["randomized"], "argmax_true_error": errors["argmax"]}
+    return {"true_error": errors["randomized"], "argmax_true_error": errors["predict"]}
 
 
 @lru_cache(maxsize=1)

@@ -28,6 +28,7 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from experiments.paper.fitting import fit_quietly, fold_of, randomized_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.guarantees.error_bound import error_bound
 
 NAME = "radius-rules"
 WITH_COVERAGE = ("bootstrap", "bonferroni")
@@ -77,7 +78,8 @@ def _whole(estimator: MinimaxRiskClassifier, X: Any, y: np.ndarray) -> dict[str,
         start = time.perf_counter()
         model, warned = fit_quietly(estimator, X, y)
         seconds.append(time.perf_counter() - start)
-    guaranteed = model.guaranteed_error(training_data=(X, y))
+    guaranteed = error_bound(model, X, y, method="radii", rule="randomized", confidence=model.confidence)
+    assert guaranteed.exceedance is not None
     return {
         "n_classes": len(model.classes_),
         "factor": model.radius_,

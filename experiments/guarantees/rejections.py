@@ -40,7 +40,7 @@ def _batches(random: Random) -> Study:
     for name, n_cases in enumerate((2, 5, 8)):
         y[random.permutation(np.flatnonzero(batch == name))[:n_cases]] = 1
     X = random.standard_normal((N_SAMPLES, N_FEATURES)) + batch[:, None]
-    return X, y, {"groups": batch}
+    return X, y, {"strata": batch}
 
 
 def _replicates(random: Random) -> Study:
@@ -48,7 +48,7 @@ def _replicates(random: Random) -> Study:
     patient = np.repeat(np.arange(20), random.integers(1, 5, 20))
     X = random.standard_normal((20, N_FEATURES))[patient]
     X += 0.2 * random.standard_normal(X.shape)
-    return X, _labels(random, 20)[patient], {"replicates": patient}
+    return X, _labels(random, 20)[patient], {"groups": patient}
 
 
 def _weights(random: Random) -> Study:

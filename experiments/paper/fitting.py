@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.harness.memory import peak_memory, reset_peak, resident_memory
-from minimaxrisk._utils.notices import CoverageWarning, quiet_fits
+from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.l1_svm import L1SVMClassifier
+from minimaxrisk.exceptions import CoverageWarning
 
 MRC_CG, MRC_LP, MRC_IP, SVM_CG = "MRC-CG", "MRC-LP", "MRC-IP", "SVM-CG"
 

@@ -4,120 +4,71 @@ Names are imported when they are first used: scikit-learn takes a second, in whi
 able to stop without a traceback.
 """
 
-from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from typing import Any
+from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
-    from minimaxrisk import datasets, inspection
-    from minimaxrisk._utils.notices import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
-    from minimaxrisk.analysis.comparison import Comparison, compare
-    from minimaxrisk.analysis.data_checks import BatchCheck, check_batches
-    from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath, minimax_risk_path
-    from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+if TYPE_CHECKING:
+    from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection
+    from minimaxrisk.analysis.comparison import compare
+    from minimaxrisk.analysis.data_checks import check_batches
+    from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
+    from minimaxrisk.analysis.permutation_test import permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
-    from minimaxrisk.guarantees.counting import HoldoutBound, holdout_bound
-    from minimaxrisk.guarantees.covering_radii import Exceedance, GuaranteedError
-    from minimaxrisk.guarantees.error_bound import best_guarantee
-    from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
-    from minimaxrisk.guarantees.statement import BestGuarantee, ErrorStatement
-    from minimaxrisk.guarantees.training_scale import ScaleComparison, TrainingScale, training_scale
-    from minimaxrisk.guarantees.verification import Certificate, verify
-    from minimaxrisk.guarantees.worst_case import ErrorBounds, error_bounds
+    from minimaxrisk.guarantees.error_bound import error_bound
+    from minimaxrisk.guarantees.training_scale import training_scale
+    from minimaxrisk.guarantees.verification import verify
+    from minimaxrisk.guarantees.worst_case import worst_case
 
 __version__ = _version("minimaxrisk")
 
-_MODULE_OF = {
-    "BatchCheck": "analysis.data_checks",
-    "BestGuarantee": "guarantees.error_bound",
-    "Certificate": "guarantees.verification",
-    "ClippedScaler": "estimators.clipped_scaler",
-    "Comparison": "analysis.comparison",
-    "CoverageWarning": "_utils.notices",
-    "ErrorBounds": "guarantees.worst_case",
-    "ErrorStatement": "guarantees.error_bound",
-    "Exceedance": "guarantees.covering_radii",
-    "FalseSelectionBounds": "guarantees.false_selections",
-    "GuaranteedError": "guarantees.covering_radii",
-    "L1SVMClassifier": "estimators.l1_svm",
-    "HoldoutBound": "guarantees.counting",
-    "LargeFitWarning": "_utils.notices",
-    "MinimaxRiskClassifier": "estimators.classifier",
-    "MinimaxRiskClassifierCV": "estimators.classifier_cv",
-    "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
-    "MinimaxRiskPath": "analysis.minimax_risk_path",
-    "MinimaxRiskSelector": "estimators.selector",
-    "PermutationTestResult": "analysis.permutation_test",
-    "ScaleComparison": "guarantees.training_scale",
-    "TrainingScale": "guarantees.training_scale",
-    "UninformativeRadiusWarning": "_utils.notices",
-    "best_guarantee": "guarantees.error_bound",
-    "check_batches": "analysis.data_checks",
-    "compare": "analysis.comparison",
-    "error_bounds": "guarantees.worst_case",
-    "minimax_risk_path": "analysis.minimax_risk_path",
-    "permutation_test": "analysis.permutation_test",
-    "holdout_bound": "guarantees.counting",
-    "training_scale": "guarantees.training_scale",
-    "verify": "guarantees.verification",
-}
-
 __all__ = [
-    "BatchCheck",
-    "BestGuarantee",
-    "Certificate",
     "ClippedScaler",
-    "Comparison",
-    "CoverageWarning",
-    "ErrorBounds",
-    "ErrorStatement",
-    "Exceedance",
-    "FalseSelectionBounds",
-    "GuaranteedError",
-    "HoldoutBound",
     "L1SVMClassifier",
-    "LargeFitWarning",
     "MinimaxRiskClassifier",
     "MinimaxRiskClassifierCV",
     "MinimaxRiskEnsembleClassifier",
-    "MinimaxRiskPath",
     "MinimaxRiskSelector",
-    "PermutationTestResult",
-    "ScaleComparison",
-    "TrainingScale",
-    "UninformativeRadiusWarning",
-    "app.files",
-    "app.report",
-    "app.storage",
-    "best_guarantee",
+    "analysis",
     "check_batches",
     "compare",
     "datasets",
-    "error_bounds",
-    "holdout_bound",
+    "error_bound",
+    "exceptions",
+    "guarantees",
     "inspection",
     "minimax_risk_path",
     "permutation_test",
     "training_scale",
     "verify",
+    "worst_case",
 ]
 
-
-def __getattr__(name: str) -> "Any":
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name not in _MODULE_OF:  # one of the public packages
-        return _import_module(f"{__name__}.{name}")
-    value = globals()[name] = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    return value
+_PACKAGES = ("analysis", "datasets", "exceptions", "guarantees", "inspection")
+_MODULE_OF = {
+    "ClippedScaler": "estimators.clipped_scaler",
+    "L1SVMClassifier": "estimators.l1_svm",
+    "MinimaxRiskClassifier": "estimators.classifier",
+    "MinimaxRiskClassifierCV": "estimators.classifier_cv",
+    "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
+    "MinimaxRiskSelector": "estimators.selector",
+    "check_batches": "analysis.data_checks",
+    "compare": "analysis.comparison",
+    "error_bound": "guarantees.error_bound",
+    "minimax_risk_path": "analysis.minimax_risk_path",
+    "permutation_test": "analysis.permutation_test",
+    "training_scale": "guarantees.training_scale",
+    "verify": "guarantees.verification",
+    "worst_case": "guarantees.worst_case",
+}
+__getattr__, _names = _lazy_names(__name__, {**_MODULE_OF, **dict.fromkeys(_PACKAGES)})
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_names(), "__version__"]

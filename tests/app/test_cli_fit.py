@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, best_guarantee, compare, permutation_test
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, compare, error_bound, permutation_test
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import app as command_line
@@ -147,17 +147,17 @@ class TestFit:
         assert found["permutation_test"]["noise_floor"]["0.05"] == test.noise_floor[0.05]
         assert any("names of the samples" in note for note in found["notes"])
 
-    def test_the_best_guarantee_is_that_of_python(self, table, fitted, capsys, tmp_path):
-        own = best_guarantee(fitted, values(), labels(), n_folds=None, random_state=5)
+    def test_the_guarantee_is_that_of_python(self, table, fitted, capsys, tmp_path):
+        own = error_bound(fitted, values(), labels(), n_folds=None, random_state=5)
         found = fit_json(capsys, table, "--target", "diagnosis", "--seed", 5)["guarantee"]
         assert (found["value"], found["confidence"]) == (own.value, 0.95)
-        assert found["sentence"] == own.sentence
-        assert [one["value"] for one in found["statements"]] == [one.value for one in own.statements]
+        assert found["statement"] == own.statement
+        assert [one["value"] for one in found["bounds"]] == [one.value for one in own.side_by_side]
         assert set(found["left_out"]) == {"radii"}
         arguments = ["fit", table, "--target", "diagnosis", "--seed", 5]
         _, out, _ = run(capsys, *arguments)
         assert f"error at most {own.value:.4f} with 95% confidence" in out
-        assert own.best.evidence in out
+        assert own.evidence in out
         _, out, _ = run(capsys, *arguments, "--no-guarantee")
         assert "new samples" not in out
         assert fit_json(capsys, table, "--target", "diagnosis", "--no-guarantee")["guarantee"] is None
@@ -166,7 +166,7 @@ class TestFit:
         page = tmp_path / "report.html"
         few = ["--permutations", 0, "--folds", 2, "--radii", 0, "--confidence", "0.9", "--report", page]
         found = fit_json(capsys, table, "--target", "diagnosis", *few)["guarantee"]
-        assert {one["kind"] for one in found["statements"]} == {"hold-out", "majority class"}
+        assert {one["method"] for one in found["bounds"]} == {"holdout", "majority"}
         text = page.read_text(encoding="utf-8")
         # Bounds by radii could not be smaller here, which both tell with their worst case.
         assert "the worst case of every rule is" in found["left_out"]["radii"]
@@ -564,20 +564,22 @@ class TestPredict:
         assert status == 2
         assert "fitted without --impute" in err
 
-    def test_guaranteed_error_of_a_model_with_coverage(self, table, tmp_path, capsys):
+    def test_bound_on_the_error_of_a_model_with_coverage(self, table, tmp_path, capsys):
         path = tmp_path / "b.skops"
         rule = ["--radius", "bonferroni", "--confidence", "0.2"]
         found = fit_json(capsys, table, "--target", "diagnosis", *rule, "--out", path)
         assert found["selected_features"]
         new = write_rows(tmp_path / "new.csv", sample_rows(values() + 0.5))
         _, out, _ = run(capsys, "predict", path, new, "--json")
-        expected = load_model(path).classifier.guaranteed_error(values() + 0.5)
-        assert json.loads(out)["guaranteed_error"] == expected.value
+        classifier = load_model(path).classifier
+        options = {"method": "radii", "rule": "randomized", "confidence": 0.2}
+        expected = error_bound(classifier, X_new=values() + 0.5, **options)
+        assert json.loads(out)["error_bound"] == expected.value
         _, _, err = run(capsys, "predict", path, new)
-        assert f"randomized rule: {expected.statement}" in err
+        assert expected.statement in err
         # Those that were fitted on say nothing about samples to come.
         _, out, _ = run(capsys, "predict", path, table, "--json")
-        assert json.loads(out)["guaranteed_error"] is None
+        assert json.loads(out)["error_bound"] is None
 
     def test_results_do_not_overwrite_the_model(self, model, table, capsys):
         before = model.read_bytes()

@@ -26,8 +26,7 @@ from scipy import sparse
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
-    UninformativeRadiusWarning,
-    best_guarantee,
+    error_bound,
     minimax_risk_path,
     permutation_test,
     training_scale,
@@ -40,6 +39,7 @@ from minimaxrisk.app.cli.console import Console, Stage
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.features import without_duplicates
 from minimaxrisk.app.storage import load_model, save_model
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from terminal import unwrapped
 from tests.study_files import write_rows
 
@@ -111,7 +111,7 @@ class TestNewSamplesOnAnotherScale:
         rows = list(csv.DictReader(out.splitlines()))
         assert {row["on_training_scale"] for row in rows} == {"no"}
         found = json.loads(run(capsys, "predict", folder / "bootstrap.skops", new, "--json")[1])
-        assert found["guaranteed_error"] is None
+        assert found["error_bound"] is None
         assert not any(row["on_training_scale"] for row in found["predictions"])
 
     @pytest.mark.parametrize("name", ["logarithms", "units"])
@@ -135,7 +135,7 @@ class TestNewSamplesOnAnotherScale:
         status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--strict")
         assert status == 0
         assert "WARNING" not in err
-        assert "randomized rule: " in err
+        assert "the error of labels drawn from predict_proba of this model is at most" in err
         assert all(line.endswith(",yes") for line in out.splitlines()[1:])
 
     def test_one_of_many_is_named_and_left_out_of_the_bound(self, folder, tmp_path, capsys):
@@ -205,13 +205,13 @@ class TestSamplesThatBelongTogether:
         own = MinimaxRiskClassifier(random_state=0).fit(X, y, groups=patient)
         assert found["n_features"] == N_GENES  # patients are no feature
         assert found["worst_case_error"] == own.worst_case_error_
-        null = permutation_test(own, X, y, 19, replicates=patient, random_state=0)
+        null = permutation_test(own, X, y, 19, groups=patient, random_state=0)
         assert found["permutation_test"]["pvalue"] == null.pvalue
         assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
         left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
-        assert found["cross_validation"]["argmax_error"] == left_out.errors[1]
+        assert found["cross_validation"]["predict_error"] == left_out.errors[1]
         assert found["guarantee"]["value"] == (
-            best_guarantee(own, X, y, groups=patient, n_folds=3, random_state=0).value
+            error_bound(own, X, y, groups=patient, n_folds=3, random_state=0).value
         )
         assert "16 groups of 48 samples by 'patient' stay together" in err
         assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
@@ -258,7 +258,7 @@ class TestSamplesThatBelongTogether:
         _, out, err = run(capsys, *command)
         assert "2 batches (A: ill 15, well 15; B: ill 15, well 15)" in err
         assert ("The selected columns predict the batch" in err) == is_visible
-        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, plate, random_state=0)
+        null = permutation_test(MinimaxRiskClassifier(random_state=0), X, y, 19, strata=plate, random_state=0)
         assert json.loads(out)["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
 
     def test_a_batch_of_one_patient(self, measured, tmp_path, capsys):
@@ -822,7 +822,7 @@ class TestReadingAndWaiting:
             stage.begin("path")
             minimax_risk_path(X, y, [1.0, 2.0])
             stage.begin("guarantee")
-            best_guarantee(model, X, y, n_folds=2, random_state=0)
+            error_bound(model, X, y, n_folds=2, random_state=0)
         for line in (
             "cross-validation  1 of 3, ",
             "path  2 of 2, less than a second left",

@@ -16,15 +16,14 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import (
-    BestGuarantee,
     ClippedScaler,
     MinimaxRiskClassifier,
-    best_guarantee,
     compare,
-    error_bounds,
+    error_bound,
     minimax_risk_path,
     permutation_test,
     verify,
+    worst_case,
 )
 from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
@@ -44,6 +43,7 @@ from minimaxrisk.app.report.tables import (
     suspect_table,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.statement import NONE, ErrorBound
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -116,7 +116,7 @@ def test_numbers_are_those_of_the_library(study, findings):
     assert findings.fit.certificate_valid == verify(model, X, y).valid
     assert findings.fit.upper == model.worst_case_error_
     assert findings.fit.lower == model.worst_case_error_lower_
-    assert findings.fit.argmax_bound == pytest.approx(error_bounds(model, X, y, rule="argmax").upper)
+    assert findings.fit.predict_bound == pytest.approx(worst_case(model, X, y, rule="predict").upper)
     test = permutation_test(model, X, y, 19, random_state=0)
     np.testing.assert_array_equal(findings.permutation.null_distribution, test.null_distribution)
     assert findings.permutation.pvalue == test.pvalue
@@ -343,26 +343,26 @@ def test_known_instances_are_told_of_wherever_the_set_is(study):
 def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, findings):
     X, y = study
     model = MinimaxRiskClassifier().fit(X, y)
-    own = best_guarantee(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
+    own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
     page = text_of(render_report(findings, PROVENANCE))
-    best = own.best
     said = (
-        f"For new samples: with 95% confidence, the error of the class named by a model like this one that "
-        f"learned from {best.n_train} of the samples is at most {best.value:.3f}: {best.evidence}."
+        "For new samples: with 95% confidence, the error of the class predicted by a model like this one "
+        f"that learned from {own.n_train} of the samples is at most {own.value:.3f}: {own.evidence}."
     )
     assert page.index(said) < page.index("What the numbers mean Worst-case")
     rows = guarantee_table(findings).rows
-    assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.statements]
+    assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.side_by_side]
     assert [row[2] for row in rows] == ["95%"] * 2
-    assert f"instances to come would add to it; a bound of {best.value:.4f} is known already" in page
-    everything = best_guarantee(model, X, y, n_folds=3, random_state=0)
+    assert f"instances to come would add to it; a bound of {own.value:.4f} is known already" in page
+    everything = error_bound(model, X, y, n_folds=3, random_state=0)
     compared = replace(findings, guarantee=everything)
     assert [row[2] for row in guarantee_table(compared).rows] == ["95%"] * 2 + ["not stated"] * 4
-    said = "Without a confidence, to compare: cross-fitting takes for granted"
+    said = "Without a confidence, to compare: cross-fitting assumes that"
     assert said in text_of(render_report(compared, PROVENANCE))
     given = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=own)
-    assert given.guarantee.statements == own.statements
-    assert given.to_dict()["guarantee"]["statements"][0]["value"] == best.value
+    assert given.guarantee.side_by_side == own.side_by_side
+    assert given.to_dict()["guarantee"]["value"] == own.value
+    assert given.to_dict()["guarantee"]["alternatives"][0]["value"] == own.alternatives[0].value
 
 
 def test_a_guarantee_that_says_nothing_says_so(noise_findings):
@@ -380,10 +380,11 @@ def test_without_a_guarantee(study):
     assert found.guarantee is None
     assert "For new samples:" not in (page := text_of(render_report(found, PROVENANCE)))
     assert "Not computed: leave out the option --no-guarantee to add it." in page
-    none = replace(found, guarantee=BestGuarantee((), {"hold-out": "too few samples."}, 0.95, 2))
+    no_bound = ErrorBound(1.0, NONE, "constant", 0.95, None, 2, left_out={"holdout": "too few samples."})
+    none = replace(found, guarantee=no_bound)
     page = text_of(render_report(none, PROVENANCE))
     assert "No bound on the error for new samples comes with a confidence." in page
-    assert "Left out, hold-out: too few samples." in page
+    assert "Left out, holdout: too few samples." in page
 
 
 def test_a_confidence_keeps_its_digits(study):
@@ -576,7 +577,7 @@ def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
 
 def test_words_are_those_of_people_and_not_of_python(findings):
     page = text_of(render_report(findings, PROVENANCE))
-    assert not re.search(r"adversar|predict_proba|guaranteed_error|(?<!minimaxrisk )\bpredict\b", page)
+    assert not re.search(r"adversar|predict_proba|error_bound|(?<!minimaxrisk )\bpredict\b", page)
     assert page.count("the class that it names is the most probable one") == 1
     assert page.count("randomized rule draws the label with these probabilities") == 1
 

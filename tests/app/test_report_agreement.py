@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
-from minimaxrisk.app.cli.results import named_class_bound
+from minimaxrisk.app.cli.results import predict_bound
 from minimaxrisk.app.report import claims, gather_findings
 from minimaxrisk.app.report.claims import meaning
 from minimaxrisk.app.report.findings import direction
@@ -117,10 +117,10 @@ def test_terminal_and_page_give_the_same_bound_for_predict(study, tmp_path):
     found = json.loads(run(*options, "--json"))
     model = MinimaxRiskClassifier(radius="bootstrap", random_state=0).fit(X, y)
     page = gather_findings(model, X, y, **NOTHING)
-    assert page.fit.argmax_bound < model.deterministic_error_bound_ - 1e-3
-    assert found["argmax_error_bound"] == pytest.approx(page.fit.argmax_bound, abs=1e-6)
-    assert f"{page.fit.argmax_bound:.4f} bounds that of predict" in run(*options)
-    assert named_class_bound(None, page) == page.fit.argmax_bound
+    assert page.fit.predict_bound < 2.0 * model.worst_case_error_ - 1e-3
+    assert found["predict_error_bound"] == pytest.approx(page.fit.predict_bound, abs=1e-6)
+    assert f"{page.fit.predict_bound:.4f} bounds that of predict" in run(*options)
+    assert predict_bound(None, page) == page.fit.predict_bound
 
 
 # ---- what nothing learned means
@@ -237,7 +237,7 @@ def test_a_pipeline_is_a_scaler_and_a_model(study):
     np.testing.assert_array_equal(one.permutation.null_distribution, two.permutation.null_distribution)
     np.testing.assert_array_equal(one.path.upper, two.path.upper)
     np.testing.assert_array_equal(one.features.frequency, two.features.frequency)
-    assert [s.value for s in one.guarantee.statements] == [s.value for s in two.guarantee.statements]
+    assert [s.value for s in one.guarantee.side_by_side] == [s.value for s in two.guarantee.side_by_side]
     assert one.fit.preparation == two.fit.preparation
     for display in (SelectedValuesDisplay, ErrorComparisonDisplay):
         display.from_estimator(pipeline, pandas_frame(X), y)

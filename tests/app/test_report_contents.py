@@ -20,7 +20,7 @@ from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
-from minimaxrisk.app.report import Provenance, gather_findings, page, render_report, report_of
+from minimaxrisk.app.report import Provenance, gather_findings, page, render_report, report
 from minimaxrisk.app.report.claims import plain_verdict
 from minimaxrisk.app.report.figures import more_colours
 from minimaxrisk.app.report.tables import gene_table, write_genes
@@ -195,7 +195,7 @@ def test_descriptions_of_a_gct_file_in_another_encoding(tmp_path):
 
 def test_an_unknown_site_is_refused_before_the_work():
     with pytest.raises(ValueError, match="links must be one of ncbi, genecards, got 'x'"):
-        report_of(None, None, None, links="x")
+        report(None, None, None, links="x")
 
 
 def test_links_only_where_asked_for(findings):
@@ -317,20 +317,20 @@ def test_the_scripts_are_kept_and_damage_is_noticed(tmp_path, monkeypatch):
 # ---- from Python
 
 
-def test_a_model_reports_on_itself(study, tmp_path):
+def test_a_report_in_one_call(study, tmp_path):
     X, y = study
     path = tmp_path / "r.html"
-    report = MinimaxRiskClassifier().fit(X, y).report(X, y, path, target="diagnosis", **FEW)
-    assert path.read_text(encoding="utf-8") == report.html
-    assert "diagnosis" in report.html
-    shown = report._repr_html_()
+    made = report(MinimaxRiskClassifier().fit(X, y), X, y, path, target="diagnosis", **FEW)
+    assert path.read_text(encoding="utf-8") == made.html
+    assert "diagnosis" in made.html
+    shown = made._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "<script" not in shown
-    assert repr(report) == "Report()"
+    assert repr(made) == "Report()"
     pipeline = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, y)
-    assert "robust standard deviations" in report_of(pipeline, X, y, **FEW).html
+    assert "robust standard deviations" in report(pipeline, X, y, **FEW).html
     with pytest.raises(ValueError, match="there is no folder"):
-        report_of(pipeline, X, y, tmp_path / "no" / "r.html", n_permutations=10**9)
+        report(pipeline, X, y, tmp_path / "no" / "r.html", n_permutations=10**9)
 
 
 # ---- speed without another answer

@@ -13,28 +13,26 @@ from scipy.optimize import linprog
 from sklearn.pipeline import make_pipeline
 
 import reference
-from minimaxrisk import (
-    ClippedScaler,
-    MinimaxRiskClassifier,
-    UninformativeRadiusWarning,
-    best_guarantee,
-    holdout_bound,
-)
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, error_bound, verify, worst_case
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.guarantees import posed_fit
+from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.covering_radii import judged_by_program
 from minimaxrisk.guarantees.error_bound import EXCESS, SHARES, _levels
-from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RADII, clopper_pearson_limit
-from minimaxrisk.guarantees.verification import pose_with, training_data_of
+from minimaxrisk.guarantees.posed_fit import PosedFit, pose_with, training_data_of
+from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
+from problems import by_radii
 
-RULES, MARGINALS = ("randomized", "argmax"), ("free", "empirical")
+RULES, MARGINALS = ("randomized", "predict"), ("free", "empirical")
 
 
 def loss_of(model, X, rule):
     """1 - h(y|x), with a row for every instance."""
     h = model.predict_proba(X)
-    if rule == "argmax":
+    if rule == "predict":
         h = np.eye(len(model.classes_))[np.searchsorted(model.classes_, model.predict(X))]
     return 1.0 - h
 
@@ -122,19 +120,19 @@ def X_new(study):
 
 @pytest.fixture(scope="module")
 def found(study, fitted, X_new):
-    return best_guarantee(fitted, study.data, study.target, X_new=X_new, random_state=0)
+    return error_bound(fitted, study.data, study.target, X_new=X_new, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def crossed(study, fitted):
-    return best_guarantee(fitted, study.data, study.target, n_folds=3, random_state=0)
+    return error_bound(fitted, study.data, study.target, n_folds=3, random_state=0)
 
 
-def pick(found, kind, rule=None, marginal=None):
+def pick(found, method, rule=None, marginal=None):
     (one,) = [
         one
-        for one in found.statements
-        if one.kind == kind and rule in (None, one.rule) and marginal in (None, one.marginal)
+        for one in found.side_by_side
+        if one.method == method and rule in (None, one.rule) and marginal in (None, one.marginal)
     ]
     return one
 
@@ -154,10 +152,10 @@ def test_the_shares_are_all_there_is():
 def test_each_statement_has_its_share(study, fitted, found):
     X, y = study.data, study.target
     level = 1.0 - 0.05 * SHARES[HOLDOUT]
-    alone = holdout_bound(MinimaxRiskClassifier(), X, y, confidence=level, random_state=0)
+    alone = error_bound(MinimaxRiskClassifier(), X, y, method="holdout", confidence=level, random_state=0)
     held_out = pick(found, HOLDOUT)
     assert (held_out.value, held_out.n_train) == (alone.value, 40)
-    assert held_out.confidence == pytest.approx(level)
+    assert alone.confidence == level
     np.testing.assert_array_equal(held_out.model.coef_, alone.model.coef_)
 
     n_others = int(min(np.bincount(y)))
@@ -185,27 +183,28 @@ def test_radii_are_those_of_a_bootstrap_at_their_level(study, fitted, found, X_n
     shown = float(one.evidence.split()[0])
     assert shown == pytest.approx(worst, abs=2e-4)
     assert one.value > shown
-    assert one.valid
+    assert one.has_probability
     assert one.model is fitted
     assert one.n_train == 80
-    assert one.confidence == pytest.approx(1.0 - 0.05 * (SHARES[RADII] + SHARES[EXCESS] / 4))
+    assert one.exceedance.confidence == pytest.approx(1.0 - 0.05 * SHARES[EXCESS] / 4)
+    assert one.confidence == found.confidence == 0.95
 
 
 @pytest.mark.parametrize("marginal", MARGINALS)
-def test_a_model_of_the_same_radii_has_the_guaranteed_error(study, X_new, marginal):
+def test_a_model_of_the_same_radii_has_the_bound_of_its_own_radii(study, X_new, marginal):
     X, y = study.data, study.target
     level, limit = 1.0 - 0.05 * SHARES[RADII], 1.0 - 0.05 * SHARES[EXCESS] / 4
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=level, marginal=marginal).fit(X, y)
-    found = best_guarantee(model, X, y, X_new=X_new, random_state=0)
-    alone = model.guaranteed_error(X_new, rule="argmax", training_data=(X, y), confidence=limit)
-    assert pick(found, RADII, "argmax", marginal).value == pytest.approx(alone.value, abs=1e-12)
+    found = error_bound(model, X, y, X_new=X_new, random_state=0)
+    alone = by_radii(model, X_new, rule="predict", data=(X, y), confidence=limit)
+    assert pick(found, RADII, "predict", marginal).value == pytest.approx(alone.value, abs=1e-12)
     randomized = pick(found, RADII, "randomized", marginal)
     assert float(randomized.evidence.split()[0]) == pytest.approx(model.worst_case_error_, abs=2e-4)
 
 
 @pytest.mark.parametrize("marginal", MARGINALS)
 @pytest.mark.parametrize("weights", [None, "counts"])
-def test_cross_fitting_is_that_of_the_guaranteed_error(study, marginal, weights):
+def test_cross_fitting_is_that_of_the_model_s_own_radii(study, marginal, weights):
     """Where the model has the factor that covers, and there is no intercept with limits of its own."""
     X, y = study.data, study.target
     sample_weight = None if weights is None else 1.0 + np.arange(80) % 2
@@ -216,52 +215,56 @@ def test_cross_fitting_is_that_of_the_guaranteed_error(study, marginal, weights)
     rule = MultiplierBootstrap(1.0 - delta * SHARES[RADII], model.n_bootstrap, model.radius_seed_)
     factor = pose_with(model, data, rule).radii.factor
     model = MinimaxRiskClassifier(radius=factor, **options).fit(X, y, sample_weight=sample_weight)
-    found = best_guarantee(model, X, y, sample_weight=sample_weight, n_folds=2, random_state=0)
-    alone = model.guaranteed_error(
-        rule="argmax",
-        training_data=(X, y, sample_weight),
+    found = error_bound(model, X, y, sample_weight=sample_weight, n_folds=2, random_state=0)
+    alone = by_radii(
+        model,
+        rule="predict",
+        data=(X, y, sample_weight),
         n_folds=2,
         confidence=1.0 - delta * SHARES[EXCESS] / 4,
     )
-    assert pick(found, RADII, "argmax", marginal).value == pytest.approx(alone.value, abs=1e-9)
+    assert pick(found, RADII, "predict", marginal).value == pytest.approx(alone.value, abs=1e-9)
 
 
 def test_the_best_is_the_smallest_with_a_probability(found, crossed):
     for one in (found, crossed):
-        valid = [statement.valid for statement in one.statements]
+        valid = [statement.has_probability for statement in one.side_by_side]
         assert valid == sorted(valid, reverse=True)
-        assert one.best.value == one.value == float(one) == min(s.value for s in one.statements if s.valid)
+        assert one.value == float(one) == min(s.value for s in one.side_by_side if s.has_probability)
+        assert one.side_by_side[0] is one
         for group in (True, False):
-            values = [s.value for s in one.statements if s.valid is group]
+            values = [s.value for s in one.side_by_side if s.has_probability is group]
             assert values == sorted(values)
-    assert sum(s.valid for s in found.statements) == 6
+    assert sum(s.has_probability for s in found.side_by_side) == 6
     # Models on parts of the data tell of such models, not of this one.
-    assert {s.kind for s in crossed.statements if not s.valid} == {RADII}
-    assert all("models fitted on parts of the data" in s.reason for s in crossed.statements if not s.valid)
+    assert {s.method for s in crossed.side_by_side if not s.has_probability} == {RADII}
+    assert all(
+        "models fitted on parts of the data" in s.reason
+        for s in crossed.side_by_side
+        if not s.has_probability
+    )
 
 
 def test_nothing_without_a_probability_is_called_the_best(study):
     """Noise: a bound by radii for comparison may be smaller, and stays behind."""
     X, y = study.data[:30], np.arange(30) % 2
     model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
-    found = best_guarantee(model, X, y, n_folds=2, random_state=3)
-    smallest = min(found.statements, key=lambda one: one.value)
-    assert not smallest.valid
-    assert found.best.valid
+    found = error_bound(model, X, y, n_folds=2, random_state=3)
+    smallest = min(found.side_by_side, key=lambda one: one.value)
+    assert not smallest.has_probability
+    assert found.has_probability
     assert found.value > smallest.value
-    assert "That says nothing: guessing one of 2 classes does as well." in found.sentence
+    assert "That says nothing: guessing one of 2 classes does as well." in found.statement
 
 
 def test_in_words(found, crossed):
-    best = found.best
-    assert best.kind == HOLDOUT
+    assert found.method == HOLDOUT
     assert str(found).startswith(
-        "With probability at least 0.95, the error of predict of a model fitted like this one on 40 of the "
-        f"samples is at most {best.value:.4f}: it erred on "
+        "With probability at least 0.95, the error of predict of the same method trained on 40 of the "
+        f"samples is at most {found.value:.4f}: it erred on "
     )
-    assert str(best) == f"The{best.statement[3:]}."
-    assert "That holds for every distribution if the samples are independent." in found.sentence
-    assert str(found).count("of this model of all 80 samples") == 4
+    assert "That holds for every distribution if the samples are independent." in found.statement
+    assert str(found).count("of this model: ") == 4
     assert "judged by 200 new ones" in str(found)
     assert "To compare" not in str(found)
     assert str(crossed).count("judged by 80 left out in cross-fitting") == 4
@@ -275,16 +278,16 @@ def test_broken_assumptions_leave_no_probability(study, X_new):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is told in words
         new = np.exp(2.0 * (X_new - study.data.mean(axis=0)))
-        found = best_guarantee(model, X, y, X_new=new, random_state=0)
-    assert not any(one.valid for one in found.statements if one.kind == RADII)
+        found = error_bound(model, X, y, X_new=new, random_state=0)
+    assert not any(one.has_probability for one in found.side_by_side if one.method == RADII)
     assert "the sample breaks what the radii assume: the features" in str(found)
 
 
 def test_instances_of_the_fit_show_no_excess(study, fitted):
-    found = best_guarantee(fitted, study.data, study.target, X_new=study.data, random_state=0)
-    free = [one for one in found.statements if one.marginal == "free"]
+    found = error_bound(fitted, study.data, study.target, X_new=study.data, random_state=0)
+    free = [one for one in found.side_by_side if one.marginal == "free"]
     assert len(free) == 2
-    assert not any(one.valid for one in free)
+    assert not any(one.has_probability for one in free)
     assert "the proof covers all of the 80 new instances" in free[0].reason
 
 
@@ -293,20 +296,20 @@ def test_class_weights_of_the_fit_do_not_weigh(study, X_new):
     rows = np.concatenate([np.flatnonzero(study.target == 0), np.flatnonzero(study.target == 1)[:12]])
     X, y = study.data[rows], study.target[rows]
     model = MinimaxRiskClassifier(class_weight="balanced").fit(X, y)
-    found = best_guarantee(model, X, y, X_new=X_new, random_state=0)
+    found = error_bound(model, X, y, X_new=X_new, random_state=0)
     plain = MinimaxRiskClassifier(radius="bootstrap", confidence=1.0 - 0.05 * SHARES[RADII]).fit(X, y)
     Phi = reference.phi_vectors(reference.scaled_columns(X), 2, "signed")
-    worst = largest_loss(loss_of(model, X, "argmax"), Phi, plain.tau_[0], plain.lambda_[0])
-    one = pick(found, RADII, "argmax", "free")
+    worst = largest_loss(loss_of(model, X, "predict"), Phi, plain.tau_[0], plain.lambda_[0])
+    one = pick(found, RADII, "predict", "free")
     assert float(one.evidence.split()[0]) == pytest.approx(worst, abs=2e-4)
-    assert best_guarantee(model, X, y, n_folds=2, random_state=0).best.kind == found.best.kind
+    assert error_bound(model, X, y, n_folds=2, random_state=0).method == found.method
 
 
 def test_counts_and_other_weights(study, X_new):
     X, y = study.data, study.target
     counts = 1.0 + np.arange(80) % 2
     model = MinimaxRiskClassifier().fit(X, y, sample_weight=counts)
-    found = best_guarantee(model, X, y, X_new=X_new, sample_weight=counts, random_state=0)
+    found = error_bound(model, X, y, X_new=X_new, sample_weight=counts, random_state=0)
     assert list(found.left_out) == [HOLDOUT]
     assert "repeat the rows" in found.left_out[HOLDOUT]
     sizes = np.bincount(y, counts)
@@ -315,29 +318,29 @@ def test_counts_and_other_weights(study, X_new):
 
     survey = np.linspace(0.5, 1.5, 80)
     model.fit(X, y, sample_weight=survey)
-    found = best_guarantee(model, X, y, X_new=X_new, sample_weight=survey, random_state=0)
+    found = error_bound(model, X, y, X_new=X_new, sample_weight=survey, random_state=0)
     assert set(found.left_out) == {HOLDOUT, MAJORITY}
-    assert found.best.kind == RADII
-    assert "as they are weighted" in found.sentence
-    nothing = best_guarantee(model, X, y, sample_weight=survey, n_folds=2, random_state=0)
-    assert (nothing.best, nothing.value) == (None, 1.0)
-    assert nothing.sentence == "No bound with a probability can be given for these data."
+    assert found.method == RADII
+    assert "as they are weighted" in found.statement
+    nothing = error_bound(model, X, y, sample_weight=survey, n_folds=2, random_state=0)
+    assert (nothing.method, nothing.value) == (NONE, 1.0)
+    assert nothing.statement == "No bound with a probability can be given for these data."
 
 
 def test_rows_of_weight_zero_and_equal_weights_are_no_weights(study, X_new):
     X, y = study.data, study.target
     weights = np.where(np.arange(80) < 60, 1.0, 0.0)
     part = MinimaxRiskClassifier().fit(X[:60], y[:60])
-    alone = best_guarantee(part, X[:60], y[:60], X_new=X_new, random_state=0)
+    alone = error_bound(part, X[:60], y[:60], X_new=X_new, random_state=0)
     model = MinimaxRiskClassifier().fit(X, y, sample_weight=weights)
-    masked = best_guarantee(model, X, y, X_new=X_new, sample_weight=weights, random_state=0)
-    assert [one.kind for one in masked.statements] == [one.kind for one in alone.statements]
+    masked = error_bound(model, X, y, X_new=X_new, sample_weight=weights, random_state=0)
+    assert [one.method for one in masked.side_by_side] == [one.method for one in alone.side_by_side]
     np.testing.assert_allclose(
-        [one.value for one in masked.statements], [one.value for one in alone.statements], atol=1e-9
+        [one.value for one in masked.side_by_side], [one.value for one in alone.side_by_side], atol=1e-9
     )
     half = np.full(80, 0.5)
     model.fit(X, y, sample_weight=half)
-    assert not best_guarantee(model, X, y, sample_weight=half, X_new=X_new, random_state=0).left_out
+    assert not error_bound(model, X, y, sample_weight=half, X_new=X_new, random_state=0).left_out
 
 
 def test_radii_of_a_model_that_was_fitted_with_groups(study):
@@ -347,55 +350,62 @@ def test_radii_of_a_model_that_was_fitted_with_groups(study):
     copies = [np.repeat(values, 3, axis=0) for values in (X, y, np.arange(40))]
     together = MinimaxRiskClassifier(radius=1.0).fit(*copies[:2], groups=copies[2])
     for more in ({"X_new": X[:20] + 0.5}, {"n_folds": 2}):
-        apart = best_guarantee(alone, X, y, random_state=0, **more)
-        found = best_guarantee(together, *copies[:2], groups=copies[2], random_state=0, **more)
+        apart = error_bound(alone, X, y, random_state=0, **more)
+        found = error_bound(together, *copies[:2], groups=copies[2], random_state=0, **more)
         assert RADII not in found.left_out
-        one, other = ([s.value for s in each.statements if s.kind == RADII] for each in (apart, found))
+        one, other = ([s.value for s in each.side_by_side if s.method == RADII] for each in (apart, found))
         assert other == pytest.approx(one, abs=1e-5)
-    assert "takes the groups for independent" in pick(found, RADII, "argmax", "free").assumption
+    assert "takes the groups for independent" in pick(found, RADII, "predict", "free").assumption
 
 
 def test_a_transformer_is_fitted_anew_by_the_hold_out(study):
     X, y = study.data, study.target
     scaler = ClippedScaler().fit(X)
     model = MinimaxRiskClassifier(radius=1.0).fit(scaler.transform(X), y)
-    found = best_guarantee(model, X, y, transformer=scaler, n_folds=None, random_state=0)
+    found = error_bound(model, X, y, transformer=scaler, n_folds=None, random_state=0)
     learned = pick(found, HOLDOUT).model
     assert not np.array_equal(learned[0].centre_, scaler.centre_)
-    bound = holdout_bound(
+    bound = error_bound(
         make_pipeline(ClippedScaler(), MinimaxRiskClassifier(radius=1.0)),
         X,
         y,
-        confidence=pick(found, HOLDOUT).confidence,
+        method="holdout",
+        confidence=1.0 - 0.05 * SHARES[HOLDOUT] / (SHARES[HOLDOUT] + SHARES[MAJORITY]),
         random_state=np.random.RandomState(0),
     )
-    assert pick(found, HOLDOUT).value == bound.value
-    with_new = best_guarantee(model, X, y, transformer=scaler, X_new=X + 1.0, random_state=0)
-    by_hand = best_guarantee(model, scaler.transform(X), y, X_new=scaler.transform(X + 1.0), random_state=0)
-    of_radii = [[s.value for s in each.statements if s.kind == RADII] for each in (with_new, by_hand)]
+    assert pick(found, HOLDOUT).value == pytest.approx(bound.value, abs=1e-12)
+    with_new = error_bound(model, X, y, transformer=scaler, X_new=X + 1.0, random_state=0)
+    by_hand = error_bound(model, scaler.transform(X), y, X_new=scaler.transform(X + 1.0), random_state=0)
+    of_radii = [[s.value for s in each.side_by_side if s.method == RADII] for each in (with_new, by_hand)]
     assert of_radii[0] == of_radii[1]
 
 
 def test_groups(study, fitted):
     X, y = study.data, study.target
     groups = np.arange(80) // 4
-    found = best_guarantee(fitted, X, y, groups=groups, random_state=0)
+    found = error_bound(fitted, X, y, groups=groups, random_state=0)
     assert list(found.left_out) == [RADII]
     assert "fitted without these groups" in found.left_out[RADII]
     level = 1.0 - 0.05 * SHARES[HOLDOUT] / (SHARES[HOLDOUT] + SHARES[MAJORITY])
-    alone = holdout_bound(
-        MinimaxRiskClassifier(), X, y, groups=groups, confidence=level, random_state=np.random.RandomState(0)
+    alone = error_bound(
+        MinimaxRiskClassifier(),
+        X,
+        y,
+        method="holdout",
+        groups=groups,
+        confidence=level,
+        random_state=np.random.RandomState(0),
     )
     assert pick(found, HOLDOUT).value == pytest.approx(alone.value, abs=1e-12)
     assert "of 10 groups held out" in pick(found, HOLDOUT).evidence
     assert "of 20 samples, one of each group, are of another one" in pick(found, MAJORITY).evidence
-    assert "drawn from a new group" in found.sentence
+    assert "drawn from a new group" in found.statement
 
 
 def test_no_folds_and_no_new_instances_leave_the_radii_out(study, fitted, crossed):
-    found = best_guarantee(fitted, study.data, study.target, n_folds=None, random_state=0)
+    found = error_bound(fitted, study.data, study.target, n_folds=None, random_state=0)
     assert "there are no new instances, and no folds" in found.left_out[RADII]
-    assert found.statements == tuple(one for one in crossed.statements if one.kind != RADII)
+    assert found.side_by_side == tuple(one for one in crossed.side_by_side if one.method != RADII)
 
 
 def test_what_the_data_do_not_allow_is_left_out(study):
@@ -407,33 +417,58 @@ def test_what_the_data_do_not_allow_is_left_out(study):
         for seed in range(100)
         if len(rows) - 1 in np.random.RandomState(seed).permutation(len(rows))[: round(len(rows) / 2)]
     )
-    found = best_guarantee(model, X, y, random_state=seed)
+    found = error_bound(model, X, y, random_state=seed)
     assert "the part to fit on holds no sample of class 1" in found.left_out[HOLDOUT]
     assert "cross-fitting needs at least 2 samples of every class, got 1 of 1" in found.left_out[RADII]
-    assert found.best.kind == MAJORITY
-    assert "Left out:\n  hold-out: the part to fit on" in str(found)
+    assert found.method == MAJORITY
+    assert "Left out:\n  holdout: the part to fit on" in str(found)
 
 
 def test_labels_of_any_kind_and_containers(study, X_new):
     X, y = study.data, np.array(["ill", "well"])[study.target]
     model = MinimaxRiskClassifier().fit(X, y)
-    dense = best_guarantee(model, X, y, X_new=X_new, random_state=0)
+    dense = error_bound(model, X, y, X_new=X_new, random_state=0)
     assert dense.n_classes == 2
     named = max(("ill", "well"), key=lambda label: (y == label).sum())
-    assert f"always naming {named!r}, the most common class" in str(dense)
-    as_sparse = best_guarantee(model, sparse.coo_array(X), y, X_new=sparse.csr_array(X_new), random_state=0)
+    assert f"always naming the most common class ({named!r})" in str(dense)
+    as_sparse = error_bound(model, sparse.coo_array(X), y, X_new=sparse.csr_array(X_new), random_state=0)
     np.testing.assert_allclose(
-        [one.value for one in as_sparse.statements], [one.value for one in dense.statements], atol=1e-4
+        [one.value for one in as_sparse.side_by_side], [one.value for one in dense.side_by_side], atol=1e-4
     )
 
 
 def test_unlabelled_instances_and_draws(study, X_new):
     X, y = study.data, study.target
     model = MinimaxRiskClassifier(deterministic=False, random_state=0).fit(X, y, X_unlabeled=X_new[:20])
-    found = best_guarantee(model, X, y, X_unlabeled=X_new[:20], X_new=X_new[20:], random_state=0)
+    found = error_bound(model, X, y, X_unlabeled=X_new[:20], X_new=X_new[20:], random_state=0)
     assert pick(found, HOLDOUT).rule == "randomized"
-    with pytest.raises(ValueError, match="with sample_weight and X_unlabeled if fit was given them"):
-        best_guarantee(model, X, y)
+    with pytest.raises(ValueError, match="with sample_weight, X_unlabeled and groups if fit was given them"):
+        error_bound(model, X, y)
+
+
+def test_a_posed_fit_serves_all_questions(study, fitted, found, X_new, monkeypatch):
+    """The data are checked, the problem posed and the certificate computed once."""
+    X, y = study.data, study.target
+    posed = PosedFit(fitted, X, y)
+    calls = []
+    original = posed_fit._pose
+    monkeypatch.setattr(
+        posed_fit, "_pose", lambda *some, **more: (calls.append(some[1]), original(*some, **more))[1]
+    )
+    certificate = verify(posed)
+    assert certificate.valid
+    assert verify(posed) is certificate is posed.certificate
+    assert worst_case(posed) == worst_case(fitted, X, y)
+    assert error_bound(posed, method="radii", X_new=X_new) == by_radii(
+        fitted, X_new, rule="predict", data=(X, y)
+    )
+    of_posed = [data for data in calls if data is posed.data]
+    assert len(of_posed) == 1
+    assert error_bound(posed, X_new=X_new, random_state=0).side_by_side == found.side_by_side
+    alone = error_bound(posed, method="holdout", random_state=0)
+    assert alone == error_bound(fitted, X, y, method="holdout", random_state=0)
+    with pytest.raises(ValueError, match="a PosedFit holds its data already; leave out X, y"):
+        verify(posed, X, y)
 
 
 @pytest.mark.parametrize(
@@ -453,13 +488,13 @@ def test_unlabelled_instances_and_draws(study, X_new):
         ({"y": np.arange(80) % 3}, "the labels are"),
         ({"sample_weight": 1.0 + np.arange(80) % 2}, "X and y must be the data"),
         ({"model": MinimaxRiskClassifier()}, "not fitted"),
+        ({"rule": "predict"}, "rule must be None with method='best'"),
+        ({"y": None}, "X and y must be passed"),
     ],
 )
 def test_bad_input(study, fitted, arguments, message):
     with pytest.raises(ValueError, match=message):
-        best_guarantee(
-            arguments.pop("model", fitted), study.data, arguments.pop("y", study.target), **arguments
-        )
+        error_bound(arguments.pop("model", fitted), study.data, arguments.pop("y", study.target), **arguments)
 
 
 @pytest.mark.parametrize("by_radii", [True, False])
@@ -471,7 +506,7 @@ def test_the_smallest_holds_as_often_as_it_says(by_radii):
         X, y = rng.standard_normal((24, 10)), rng.integers(0, 2, 24)
         model = MinimaxRiskClassifier(n_bootstrap=50).fit(X, y)
         others = {"X_new": rng.standard_normal((30, 10))} if by_radii else {"n_folds": None}
-        found = best_guarantee(model, X, y, confidence=1.0 - delta, random_state=seed, **others)
+        found = error_bound(model, X, y, confidence=1.0 - delta, random_state=seed, **others)
         n_wrong += found.value < 0.5
     assert n_wrong <= stats.binom.ppf(0.999, n_studies, delta)
 
@@ -479,11 +514,11 @@ def test_the_smallest_holds_as_often_as_it_says(by_radii):
 def test_bounds_that_cannot_be_the_smallest_are_left_out_if_wanted(study):
     """What is left out is no smaller than what is told, and the rest stays as it is."""
     model = MinimaxRiskClassifier().fit(study.data, study.target)
-    everything = best_guarantee(model, study.data, study.target, n_folds=2, random_state=0)
-    quick = best_guarantee(model, study.data, study.target, n_folds=2, only_if_smaller=True, random_state=0)
-    by_radii = [one.value for one in everything.statements if one.kind == RADII]
+    everything = error_bound(model, study.data, study.target, n_folds=2, random_state=0)
+    quick = error_bound(model, study.data, study.target, n_folds=2, only_if_smaller=True, random_state=0)
+    by_radii = [one.value for one in everything.side_by_side if one.method == RADII]
     assert by_radii
     told = float(re.search(r"the worst case of every rule is ([\d.]+) or more", quick.left_out[RADII])[1])
     assert quick.value <= told <= min(by_radii) + 1e-4
     assert quick.value == everything.value
-    assert [one for one in everything.statements if one.kind != RADII] == list(quick.statements)
+    assert [one for one in everything.side_by_side if one.method != RADII] == list(quick.side_by_side)

@@ -42,7 +42,6 @@ def test_attributes_hang_together(wide, solver, radius):
     assert model.tau_.shape == model.lambda_.shape == (3, 301)
     assert model.optimality_gap_ == model.worst_case_error_ - model.worst_case_error_lower_
     assert -1e-12 <= model.optimality_gap_ < 1e-7
-    assert model.deterministic_error_bound_ == min(1.0, 2 * model.worst_case_error_)
     np.testing.assert_array_equal(model.selected_features_, np.flatnonzero(model.coef_.any(axis=0)))
     assert model.n_features_selected_ == len(model.selected_features_) < 100
     assert model.radius_ == radius

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -21,20 +22,21 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
-    UninformativeRadiusWarning,
     minimax_risk_path,
     permutation_test,
     verify,
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
 RADII = [0.4, 1.7, 5.0]
 # Where it is not about the choice.
@@ -245,7 +247,7 @@ def test_noise_floor_with_weights(study):
 
 def test_groups_stay_together(study):
     X, y = study
-    groups = np.arange(60) // 4
+    y, groups = y[np.arange(60) // 4 * 4], np.arange(60) // 4
     names = [f"patient {g}" for g in groups]
     found = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, y, groups=names)
     for splitter in (StratifiedGroupKFold(3), list(StratifiedGroupKFold(3).split(X, y, groups))):
@@ -253,6 +255,46 @@ def test_groups_stay_together(study):
         assert np.array_equal(found.cv_results_["fold_losses"], same.cv_results_["fold_losses"])
     plain = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, y)
     assert not np.array_equal(found.cv_results_["fold_losses"], plain.cv_results_["fold_losses"])
+
+
+@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
+def test_the_radii_of_all_fits_count_groups(study, criterion):
+    """Copies of samples, as groups, are worth one each: on the way to the radius, and in the last fit."""
+    X, y = study
+    folds = list(StratifiedKFold(3).split(X, y))
+    of_copies = [
+        tuple(np.repeat(3 * rows, 3) + np.tile(np.arange(3), len(rows)) for rows in each) for each in folds
+    ]
+    options = {"criterion": criterion, "n_permutations": 3, "random_state": 0}
+    once = MinimaxRiskClassifierCV(cv=folds, **options).fit(X, y)
+    X_thrice, y_thrice, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(60), 3)
+    thrice = MinimaxRiskClassifierCV(cv=of_copies, **options).fit(X_thrice, y_thrice, groups=groups)
+    unaware = MinimaxRiskClassifierCV(cv=of_copies, **options).fit(X_thrice, y_thrice)
+    assert thrice.radius_ == pytest.approx(once.radius_)
+    np.testing.assert_allclose(thrice.estimator_.lambda_, once.estimator_.lambda_, atol=1e-12)
+    assert thrice.worst_case_error_ == pytest.approx(once.worst_case_error_, abs=1e-6)
+    assert verify(thrice.estimator_, X_thrice, y_thrice, groups=groups).valid
+    assert not verify(thrice.estimator_, X_thrice, y_thrice).valid
+    if criterion == "noise-floor":
+        found, expected = (each.noise_results_["permuted_worst_case_errors"] for each in (thrice, once))
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    else:
+        found, expected = (each.cv_results_["fold_losses"] for each in (thrice, once))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert (
+        unaware.estimator_.lambda_.max() < thrice.estimator_.lambda_.max() * unaware.radius_ / thrice.radius_
+    )
+
+
+def test_groups_are_routed(study):
+    X, y = study
+    y, groups = y[np.arange(60) // 4 * 4], np.arange(60) // 4
+    with config_context(enable_metadata_routing=True):
+        model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).set_fit_request(groups=True)
+        routed = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
+    scaled = StandardScaler().fit_transform(X)
+    plain = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(scaled, y, groups=groups)
+    np.testing.assert_array_equal(routed[-1].estimator_.lambda_, plain.estimator_.lambda_)
 
 
 def test_folds_of_any_kind(study):
@@ -290,7 +332,6 @@ def test_samples_of_no_weight_take_no_part(study):
     X, y = study
     more, labels = np.vstack([X, 50.0 + X[:7]]), np.append(y, y[:7])
     weights = np.append(np.ones(60), np.zeros(7))
-    groups = np.append(np.arange(60) // 4, np.full(7, 99))
     without = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(X, y, sample_weight=np.ones(60))
     with_them = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=3).fit(more, labels, sample_weight=weights)
     assert np.array_equal(without.cv_results_["fold_losses"], with_them.cv_results_["fold_losses"])
@@ -298,6 +339,8 @@ def test_samples_of_no_weight_take_no_part(study):
     folds = [(np.append(a, [60, 61]), np.append(b, 66)) for a, b in StratifiedKFold(3).split(X, y)]
     given = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=folds).fit(more, labels, sample_weight=weights)
     assert np.array_equal(without.cv_results_["fold_losses"], given.cv_results_["fold_losses"])
+    # Groups of weight zero may mix labels.
+    groups = np.append(np.arange(60), np.full(7, 99))
     grouped = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=GroupKFold(3)).fit(more, labels, weights, groups)
     assert grouped.cv_results_["fold_losses"].shape == (3, 2)
 
@@ -422,13 +465,13 @@ def test_bad_data(study):
     for cv in (3, StratifiedKFold(3)):
         with pytest.raises(ValueError, match=r"'rare' has a single sample, .* criterion='noise-floor'"):
             clone(model).set_params(cv=cv).fit(X, single)
-    groups = np.where(few == "rare", 0, 1 + np.arange(60) % 5)
+    groups = np.where(few == "rare", 0, 1 + np.arange(60) % 5 + 5 * (few == "well"))
     with pytest.raises(ValueError, match="those of class 'rare' are all in fold"):
         model.fit(X, few, groups=groups)
     with pytest.raises(ValueError, match="one entry for each of the 60 samples"):
         model.fit(X, y, groups=np.zeros(7))
-    with pytest.raises(ValueError, match="groups must be None with criterion='noise-floor'"):
-        clone(model).set_params(criterion="noise-floor").fit(X, y, groups=np.zeros(60))
+    with pytest.raises(ValueError, match="labels must be the same for all samples of a group"):
+        model.fit(X, y, groups=np.arange(60) // 4)
     with pytest.raises(ValueError, match="must not be negative"):
         model.fit(X, y, sample_weight=-np.ones(60))
     fitted = clone(model).fit(X, y)

@@ -13,19 +13,19 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import (
-    LargeFitWarning,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
-    error_bounds,
-    holdout_bound,
+    error_bound,
     minimax_risk_path,
     permutation_test,
     verify,
+    worst_case,
 )
 from minimaxrisk._utils.containers import StoredArray, Table, is_in_chunks, is_memory_map
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.estimators import fitting
+from minimaxrisk.exceptions import LargeFitWarning
 from minimaxrisk.features import implicit
 from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features
 from minimaxrisk.features.implicit import implicit_features
@@ -382,7 +382,7 @@ def test_what_takes_many_fits(container, study):
         permutation_test(one, data, y, 2, random_state=0) for one, data in ((model, X), (expected, plain))
     )
     np.testing.assert_allclose(found.null_distribution, wanted.null_distribution, atol=2e-3)
-    found, wanted = (error_bounds(expected, data, y) for data in (X, plain))
+    found, wanted = (worst_case(expected, data, y) for data in (X, plain))
     assert found.upper == pytest.approx(wanted.upper, abs=1e-6)
     options = {"n_estimators": 2, "complementary": True, "subsample": 0.5, "random_state": 0}
     ensemble = MinimaxRiskEnsembleClassifier(model, **options).fit(X, y)
@@ -400,7 +400,9 @@ def test_what_takes_many_fits(container, study):
 def test_what_reads_folds_into_memory(container, study, name):
     X, (plain, y) = container(name), study
     model = MinimaxRiskClassifier(copy=False, gap_tol=1e-2)
-    found, wanted = (holdout_bound(model, data, y, random_state=0, test_size=0.3) for data in (X, plain))
+    found, wanted = (
+        error_bound(model, data, y, method="holdout", random_state=0, test_size=0.3) for data in (X, plain)
+    )
     assert found.value == wanted.value
     found, wanted = (
         permutation_test(model, data, y, 1, sample_weight=np.arange(N) % 3, random_state=0)

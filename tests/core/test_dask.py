@@ -21,10 +21,10 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    error_bounds,
     minimax_risk_path,
     permutation_test,
     verify,
+    worst_case,
 )
 from minimaxrisk._utils import dask_arrays
 from minimaxrisk._utils.containers import as_table
@@ -35,6 +35,7 @@ from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
+from problems import excess_on
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -166,12 +167,10 @@ def test_what_is_asked_of_a_fitted_model_may_be_asked_with_chunks(in_memory):
     certificate = verify(in_memory, data, Y)
     assert certificate.valid
     assert certificate.upper == pytest.approx(in_memory.worst_case_error_, abs=1e-9)
-    assert error_bounds(in_memory, data, Y).upper == pytest.approx(
-        error_bounds(in_memory, X, Y).upper, abs=1e-9
-    )
+    assert worst_case(in_memory, data, Y).upper == pytest.approx(worst_case(in_memory, X, Y).upper, abs=1e-9)
     new = np.random.default_rng(0).normal(8, 3, X.shape)
-    assert in_memory.exceedance(da.from_array(new, chunks=FOUR)) == pytest.approx(
-        in_memory.exceedance(new), rel=1e-12
+    assert excess_on(in_memory, da.from_array(new, chunks=FOUR)) == pytest.approx(
+        excess_on(in_memory, new), rel=1e-12
     )
 
 

@@ -34,6 +34,7 @@ from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
+from problems import by_radii
 
 pytest.importorskip("array_api_compat")
 pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
@@ -354,10 +355,7 @@ def test_what_takes_parts_of_the_rows(study):
     here, there = (
         (
             MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(Z, y).radius_,
-            MinimaxRiskClassifier(radius="bonferroni")
-            .fit(Z, y)
-            .guaranteed_error(training_data=(Z, y), n_folds=3)
-            .value,
+            by_radii(MinimaxRiskClassifier(radius="bonferroni").fit(Z, y), data=(Z, y), n_folds=3).value,
             to_numpy(MinimaxRiskSelector().fit(Z, y).transform(Z)),
         )
         for Z in (X, strict(X))

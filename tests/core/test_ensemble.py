@@ -20,19 +20,18 @@ from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import (
-    CoverageWarning,
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    UninformativeRadiusWarning,
-    error_bounds,
     verify,
+    worst_case,
 )
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import dispatch
-from minimaxrisk.guarantees.verification import pose_as_fitted, training_data_of
+from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.guarantees.posed_fit import pose_as_fitted, training_data_of
 from minimaxrisk.guarantees.worst_case import features_to_start_with, largest_expected_loss
 from minimaxrisk.inspection import StabilityDisplay
 from minimaxrisk.problem.rule import AverageRule
@@ -211,16 +210,16 @@ def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radi
     largest = largest_error_by_full_program(Phi, tau, lam, 1.0 - model.predict_proba(X), masses)
     assert model.worst_case_error_ == pytest.approx(largest, abs=1e-7)
     assert model.worst_case_error_lower_ == pytest.approx(largest, abs=1e-7)
-    bounds = error_bounds(model, X, labels)
+    bounds = worst_case(model, X, labels, rule="randomized")
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
     smallest = -largest_error_by_full_program(Phi, tau, lam, model.predict_proba(X) - 1.0, masses)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
     wrong = (np.argmax(model.predict_proba(X), axis=1)[:, None] != np.arange(n_classes)).astype(float)
-    argmax = error_bounds(model, X, labels, rule="argmax")
-    assert argmax.upper == pytest.approx(
+    of_predict = worst_case(model, X, labels, rule="predict")
+    assert of_predict.upper == pytest.approx(
         largest_error_by_full_program(Phi, tau, lam, wrong, masses), abs=1e-7
     )
-    assert argmax.upper <= model.deterministic_error_bound_ + 1e-7
+    assert of_predict.upper <= 2.0 * model.worst_case_error_ + 1e-7
 
     members = [
         largest_error_by_full_program(Phi, tau, lam, 1.0 - member.probabilities(X).T, masses)
@@ -283,7 +282,7 @@ def test_no_certificate_unless_asked_for(wide):
     model.set_params(certify=False).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), probabilities)
     assert not [name for name in vars(model) if "worst_case" in name or name in ("lambda_", "coverage_")]
-    for function in (verify, error_bounds):
+    for function in (verify, worst_case):
         with pytest.raises(ValueError, match="fitted with certify=False: fit it with certify=True"):
             function(model, X, y)
 

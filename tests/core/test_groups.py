@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskSelector,
+    compare,
+    error_bound,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+    worst_case,
+)
+from problems import by_radii
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning"),
-    pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning"),
 ]
 
 
@@ -81,7 +95,7 @@ def test_what_was_fitted_with_groups_is_verified_with_them():
     model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=group)
     assert verify(model, X, y, groups=group).valid
     assert "lambda_" in str(verify(model, X, y).problems)
-    bounds = error_bounds(model, X, y, groups=group)
+    bounds = worst_case(model, X, y, rule="randomized", groups=group)
     assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
     path = minimax_risk_path(X, y, [0.5, 2.0], groups=group)
     for s, upper in zip(path.radii, path.worst_case_error, strict=True):
@@ -89,7 +103,7 @@ def test_what_was_fitted_with_groups_is_verified_with_them():
         assert upper == pytest.approx(fitted.worst_case_error_, abs=1e-7)
 
 
-@pytest.mark.parametrize("rule", ["randomized", "argmax"])
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
 def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
     """Every row repeated under its group: folds that tore groups apart would find no excess at all."""
@@ -99,25 +113,78 @@ def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
     together = MinimaxRiskClassifier(radius=0.2, marginal=marginal)
     copies = (np.repeat(X, 3, axis=0), np.repeat(y, 3), None, None, np.repeat(group, 3))
     together.fit(*copies)
-    expected = apart.guaranteed_error(rule=rule, training_data=(X, y), n_folds=4)
-    found = together.guaranteed_error(rule=rule, training_data=copies, n_folds=4)
+    expected = by_radii(apart, rule=rule, data=(X, y), n_folds=4)
+    found = by_radii(together, rule=rule, data=copies, n_folds=4)
     assert expected.exceedance.upper > 0.01
     assert found.exceedance.n_instances == 24
     assert found.value == pytest.approx(expected.value, abs=1e-5)
-    with pytest.raises(ValueError, match="training_data must be the data"):
-        together.guaranteed_error(rule=rule, training_data=copies[:2])
+    with pytest.raises(ValueError, match="X and y must be the data"):
+        by_radii(together, rule=rule, data=copies[:2])
 
 
-def test_the_permutation_test_knows_replicates_as_fit_does():
+def test_the_permutation_test_counts_groups_as_fit_does():
     rng = np.random.default_rng(4)
     X, y, group = patients(rng, 20, 5)
     estimator = MinimaxRiskClassifier(radius=1.0)
     expected = estimator.fit(X, y, groups=group).worst_case_error_
-    plain = permutation_test(estimator, X, y, 5, replicates=group, gap_tol=1e-7, random_state=0)
+    plain = permutation_test(estimator, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
     assert plain.statistic == pytest.approx(expected, abs=1e-6)
     piped = make_pipeline(StandardScaler(), estimator)
-    again = permutation_test(piped, X, y, 5, replicates=group, gap_tol=1e-7, random_state=0)
+    again = permutation_test(piped, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
     assert np.allclose(plain.null_distribution, again.null_distribution, atol=1e-6)
+
+
+class Spy(MinimaxRiskClassifier):
+    """Writes down the rows and the groups that each fit gets."""
+
+    fits: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None, X_unlabeled=None, groups=None):
+        Spy.fits.append((len(y), None if groups is None else len(np.unique(groups))))
+        return super().fit(X, y, sample_weight, X_unlabeled, groups)
+
+
+@pytest.mark.parametrize("is_routing", [False, True])
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
+    rng = np.random.default_rng(6)
+    X, y, group = patients(rng, 20, 5, sizes=3)
+    estimator = make_pipeline(StandardScaler(), Spy()) if is_piped else Spy()
+    with config_context(enable_metadata_routing=is_routing):
+        Spy.fits.clear()
+        compare({"spy": estimator}, X, y, cv=2, groups=group)
+        assert Spy.fits == [(30, 10), (30, 10)]
+        Spy.fits.clear()
+        error_bound(estimator, X, y, method="holdout", groups=group, random_state=0)
+        assert Spy.fits == [(30, 10)]
+    # A fit refuses groups with two labels; a hold-out can keep them together all the same.
+    Spy.fits.clear()
+    mixed = np.arange(60) % 20
+    assert error_bound(estimator, X, y, method="holdout", groups=mixed, random_state=0).n_test == 10
+    assert Spy.fits == [(30, None)]
+
+
+def test_a_search_that_requests_groups_gets_them():
+    rng = np.random.default_rng(6)
+    X, y, group = patients(rng, 20, 5, sizes=3)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(Spy().set_fit_request(groups=True), {"radius": [1.0]}, cv=GroupKFold(2))
+        Spy.fits.clear()
+        compare({"search": search}, X, y, cv=2, groups=group)
+    assert Spy.fits == [(15, 5), (15, 5), (30, 10)] * 2
+
+
+@pytest.mark.parametrize("is_stable", [False, True])
+def test_selectors_keep_groups_together(is_stable):
+    """Copies as groups select what the samples themselves do."""
+    rng = np.random.default_rng(7)
+    X, y, group = patients(rng, 30, 12, sizes=1)
+    selector = MinimaxRiskSelector(max_features=4, stability=is_stable, n_subsamples=6, random_state=0)
+    once = selector.fit(X, y).get_support()
+    copies = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    thrice = selector.fit(*copies, groups=np.repeat(group, 3)).get_support()
+    assert np.array_equal(once, thrice)
+    assert verify(selector.estimator_, *copies, groups=np.repeat(group, 3)).valid
 
 
 def test_radii_of_groups_hold_the_true_means():
@@ -136,7 +203,7 @@ def test_radii_of_groups_hold_the_true_means():
     assert hits[False] < 15
 
 
-@pytest.mark.filterwarnings("error::minimaxrisk.CoverageWarning")
+@pytest.mark.filterwarnings("error::minimaxrisk.exceptions.CoverageWarning")
 def test_groups_alone_are_no_reason_to_doubt():
     rng = np.random.default_rng(5)
     X, y, group = patients(rng, 100, 10, sizes=3)
@@ -148,7 +215,7 @@ def test_groups_alone_are_no_reason_to_doubt():
     [
         (np.arange(9), r"groups must be 1-D with one entry for each of the 10 samples, got shape \(9,\)"),
         (np.zeros((10, 1)), r"groups must be 1-D"),
-        (np.ones(10), "at least 2 groups, but all samples are in one"),
+        (np.ones(10), "groups must name at least 2 groups, but all samples are in one"),
         ([*range(9), None], "groups has no entry at position 9"),
         ([0, 1, 2, 3, 4, 5, 6, 7, 8, 0], "labels must be the same for all samples of a group, but those at "),
         (np.arange(10) % 2 * 2 // 3, "but all samples are in one"),

@@ -12,13 +12,14 @@ from scipy.stats import poisson, t
 from sklearn.model_selection import StratifiedKFold
 
 import reference
-from minimaxrisk import CoverageWarning, MinimaxRiskClassifier, error_bounds, verify
+from minimaxrisk import MinimaxRiskClassifier, verify, worst_case
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.covering_radii import mean_excess
-from minimaxrisk.guarantees.verification import training_data_of
+from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.problem.problem import build_features
-from problems import distinct_instances
+from problems import by_radii, distinct_instances, excess_on
 
 # Training pairs (1, "a") and (-1, "b"), but in truth x is 2 or 0 in class a and -2 or 0 in class b: the same
 # moments, and an error that R* = 0 knows nothing of.
@@ -45,8 +46,8 @@ def test_exceedance_is_what_the_bound_misses(two_points):
     error = randomized_error(two_points, BEYOND, BEYOND_LABELS)
     assert error == pytest.approx(0.25)
     assert two_points.worst_case_error_ < 1e-6
-    assert two_points.exceedance(TWO_POINTS) < 1e-9
-    assert error <= two_points.worst_case_error_ + two_points.exceedance(BEYOND) + 1e-9
+    assert excess_on(two_points, TWO_POINTS) < 1e-9
+    assert error <= two_points.worst_case_error_ + excess_on(two_points, BEYOND) + 1e-9
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
@@ -57,16 +58,16 @@ def test_exceedance_from_the_definition(cancer, coding):
     if coding == "signed":
         scores = np.hstack([-scores, scores])
     d_x = np.maximum(scores - model.threshold_, 0.0).sum(axis=1)
-    assert model.exceedance(X) == pytest.approx(np.maximum(d_x - 1.0, 0.0).mean(), rel=1e-9)
-    assert model.exceedance(X) > 0.0
-    assert model.exceedance(sparse.csr_array(X)) == pytest.approx(model.exceedance(X))
-    assert model.exceedance(X[:100]) < 1e-12
+    assert excess_on(model, X) == pytest.approx(np.maximum(d_x - 1.0, 0.0).mean(), rel=1e-9)
+    assert excess_on(model, X) > 0.0
+    assert excess_on(model, sparse.csr_array(X)) == pytest.approx(excess_on(model, X))
+    assert excess_on(model, X[:100]) < 1e-12
 
 
 def test_unlabelled_instances_close_the_gap_for_them(two_points):
     model = MinimaxRiskClassifier(radius=0.01, standardize=False, fit_intercept=False)
     model.fit(TWO_POINTS, TWO_LABELS, X_unlabeled=BEYOND)
-    assert model.exceedance(BEYOND) < 1e-12
+    assert excess_on(model, BEYOND) < 1e-12
     assert model.worst_case_error_ >= randomized_error(model, BEYOND, BEYOND_LABELS) - 1e-9
     assert model.worst_case_distribution_.shape == (24, 2)
     assert model.worst_case_distribution_[20:].sum() > 0.4
@@ -95,7 +96,7 @@ def test_unlabelled_instances_against_the_full_program(coding, solver, container
         model.worst_case_error_ >= MinimaxRiskClassifier(radius=0.7).fit(X, labels).worst_case_error_ - 1e-9
     )
     assert model.optimality_gap_ < 1e-6
-    assert model.exceedance(X_new) < 1e-9
+    assert excess_on(model, X_new) < 1e-9
     certificate = verify(model, X, labels, X_unlabeled=X_new)
     assert certificate.valid, certificate.problems
     assert not verify(model, X, labels).valid
@@ -123,7 +124,7 @@ def test_unlabelled_instances_do_not_change_the_estimates(wide):
     assert np.allclose(alone.lambda_, joined.lambda_, atol=1e-12)
     same = MinimaxRiskClassifier().fit(X, y, X_unlabeled=X)
     assert same.worst_case_error_ == alone.worst_case_error_
-    bounds = error_bounds(joined, X, y, X_unlabeled=3.0 * X[::-1] + 1.0)
+    bounds = worst_case(joined, X, y, X_unlabeled=3.0 * X[::-1] + 1.0, rule="randomized")
     assert bounds.upper == pytest.approx(joined.worst_case_error_, abs=1e-6)
 
 
@@ -147,9 +148,9 @@ def fitted(study):
 
 def test_guaranteed_error_on_new_instances(study, fitted):
     X_new, y_new = study.law.sample(3000, random_state=1)
-    bound = fitted.guaranteed_error(X_new)
+    bound = by_radii(fitted, X_new)
     excess = bound.exceedance
-    assert excess.mean == pytest.approx(fitted.exceedance(X_new))
+    assert excess.mean == pytest.approx(excess_on(fitted, X_new))
     assert (excess.n_instances, excess.source) == (3000, "new instances")
     # For a sum with this mean and variance Student's limit would be nearly right; the Gamma law's is a little
     # larger, since the sum is skewed.
@@ -159,53 +160,60 @@ def test_guaranteed_error_on_new_instances(study, fitted):
     assert bound.value == float(bound) == pytest.approx(fitted.worst_case_error_ + excess.upper)
     assert bound.confidence == pytest.approx(0.9)
     assert bound.value > randomized_error(fitted, X_new, y_new)
-    stricter = fitted.guaranteed_error(X_new, confidence=0.99)
+    stricter = by_radii(fitted, X_new, confidence=0.99)
     assert stricter.value > bound.value
     assert stricter.confidence == pytest.approx(0.94)
 
 
 def test_guaranteed_error_in_words(study, fitted):
     X_new, _ = study.law.sample(200, random_state=1)
-    bound = fitted.guaranteed_error(X_new)
+    bound = by_radii(fitted, X_new)
     assert str(bound) == bound.statement
-    start = "With probability at least 0.9, the error of the randomized rule (predict_proba) is at most "
+    start = "With probability at least 0.9, the error of labels drawn from predict_proba of this model is"
     assert bound.statement.startswith(start)
-    for part in (f"at most {bound.value:.4f}", "200 new instances", "probability 0.95 if the assumptions"):
+    for part in (
+        f"at most {bound.value:.4f}",
+        "judged by 200 new ones",
+        "probability 0.95 if the assumptions",
+    ):
         assert part in bound.statement
-    score = MinimaxRiskClassifier(radius=1.0).fit(study.data, study.target).guaranteed_error(X_new)
+    assert (bound.method, bound.rule, bound.marginal, bound.n_train) == ("radii", "randomized", "free", None)
+    score = by_radii(MinimaxRiskClassifier(radius=1.0).fit(study.data, study.target), X_new)
     assert score.confidence is None
-    assert "The radius, a plain number, 1, has no stated coverage" in score.statement
+    assert score.statement.startswith("If the true means lie within the radii, the error of labels drawn")
+    assert "No probability can be stated: the radius was chosen without one" in score.statement
     given = MinimaxRiskClassifier(radius=fitted.lambda_).fit(study.data, study.target)
-    assert "given as an array" in given.guaranteed_error(X_new).statement
+    assert "in the worst case within the given radii" in by_radii(given, X_new).statement
 
 
 def test_cross_fitting_is_models_on_the_other_folds(study, fitted):
     X, y = study.data, study.target
-    bound = fitted.guaranteed_error(training_data=(X, y), n_folds=5)
+    bound = by_radii(fitted, data=(X, y), n_folds=5)
     means = np.empty(len(y))
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         part = MinimaxRiskClassifier(radius="bootstrap").fit(X[train], y[train])
-        means[test] = [part.exceedance(X[i : i + 1]) for i in test]
+        means[test] = [excess_on(part, X[i : i + 1]) for i in test]
     assert bound.exceedance.mean == pytest.approx(means.mean(), abs=1e-12)
     assert bound.exceedance.n_instances == 80
-    assert "in cross-fitting" in bound.statement
-    assert bound.statement.startswith("With probability at least 0.9, provided that models fitted on parts")
+    assert "judged by 80 left out in cross-fitting" in bound.statement
+    assert bound.confidence is None
+    assert "models fitted on parts of the data behave like this one" in bound.reason
 
 
 def test_cross_fitting_lets_unlabelled_instances_take_part(study):
     X, y = study.data, study.target
     X_new, _ = study.law.sample(60, random_state=3)
     model = MinimaxRiskClassifier(radius=2.0).fit(X, y, X_unlabeled=X_new)
-    bound = model.guaranteed_error(training_data=(X, y, None, X_new), n_folds=4)
+    bound = by_radii(model, data=(X, y, None, X_new), n_folds=4)
     excess = np.empty(len(y))
     for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(X, y):
         part = MinimaxRiskClassifier(radius=2.0).fit(X[train], y[train], X_unlabeled=X_new)
-        excess[test] = [part.exceedance(X[i : i + 1]) for i in test]
+        excess[test] = [excess_on(part, X[i : i + 1]) for i in test]
     assert bound.exceedance.mean == pytest.approx(excess.mean(), abs=1e-12)
 
 
 def test_no_probability_where_no_excess_was_seen(study, fitted):
-    bound = fitted.guaranteed_error(study.data)
+    bound = by_radii(fitted, study.data)
     assert (bound.exceedance.upper, bound.exceedance.n_exceeding, bound.confidence) == (0.0, 0, None)
     assert "so at most 3.68% of all are not covered" in bound.statement
 
@@ -215,16 +223,16 @@ def test_no_probability_where_the_sample_breaks_an_assumption(study):
     X_new, _ = study.law.sample(500, random_state=3)
     with pytest.warns(CoverageWarning):
         model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
-    bound = model.guaranteed_error(np.exp(2.0 * (X_new - study.data.mean(axis=0))))
+    bound = by_radii(model, np.exp(2.0 * (X_new - study.data.mean(axis=0))))
     assert bound.exceedance.n_exceeding > 0
     assert bound.confidence is None
-    assert f"No probability can be stated: {model.coverage_remarks_[0]}" in bound.statement
+    assert f"the sample breaks what the radii assume: {model.coverage_remarks_[0]}" in bound.statement
 
 
 def test_a_bound_that_says_nothing_says_so(study, fitted):
     X_new, _ = study.law.sample(50, random_state=1)
-    assert "says nothing" not in fitted.guaranteed_error(X_new).statement
-    far = fitted.guaranteed_error(fitted.n_features_in_ * X_new)
+    assert "says nothing" not in by_radii(fitted, X_new).statement
+    far = by_radii(fitted, fitted.n_features_in_ * X_new)
     assert far.value == 1.0
     assert "says nothing: guessing one of 2 classes does as well" in far.statement
 
@@ -232,8 +240,8 @@ def test_a_bound_that_says_nothing_says_so(study, fitted):
 def test_other_data_than_those_of_the_fit_are_noticed(study, fitted):
     X, y = study.data, study.target
     for data in ((X[:60], y[:60]), (X, y[::-1]), (X[::-1], y[::-1]), (X, y, 1.0 + y)):
-        with pytest.raises(ValueError, match="training_data must be the data that the model was fitted on"):
-            fitted.guaranteed_error(training_data=data)
+        with pytest.raises(ValueError, match="X and y must be the data that the model was fitted on"):
+            by_radii(fitted, data=data)
 
 
 def test_limits_of_the_exceedance_hold_as_often_as_they_say():
@@ -252,7 +260,7 @@ def test_limits_of_the_exceedance_hold_as_often_as_they_say():
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_limit_where_all_excesses_are_equal(two_points, X, n_exceeding, confidence):
     """A sum of k equal terms of Gamma's law of shape k; that law's tail is Poisson's."""
-    excess = two_points.guaranteed_error(X, confidence=confidence).exceedance
+    excess = by_radii(two_points, X, confidence=confidence).exceedance
     assert (excess.n_exceeding, excess.n_instances) == (n_exceeding, len(X))
     tail = poisson.sf(n_exceeding - 1, n_exceeding * excess.mean / excess.upper)
     assert tail == pytest.approx(1.0 - confidence, rel=1e-9)
@@ -281,7 +289,7 @@ def test_half_of_the_cases_is_guessing_already(cancer):
     X, y = cancer
     with pytest.warns(CoverageWarning):
         model = MinimaxRiskClassifier(radius=100.0).fit(X, y)
-    bound = model.guaranteed_error(X)
+    bound = by_radii(model, X)
     assert bound.value == 0.5
     assert "says nothing: guessing one of 2 classes" in bound.statement
 
@@ -292,7 +300,7 @@ def test_cross_fitting_with_weights_and_class_weights(study):
     model = MinimaxRiskClassifier(class_weight="balanced").fit(X, y, sample_weight=weights)
     weights[::7] = 0.0
     model.fit(X, y, sample_weight=weights)
-    bound = model.guaranteed_error(training_data=(X, y, weights), n_folds=3)
+    bound = by_radii(model, data=(X, y, weights), n_folds=3)
     used = weights > 0
     X, y, weights = X[used], y[used], weights[used]
     # The weights that the model had: balanced over all of the data, not over each part.
@@ -301,7 +309,7 @@ def test_cross_fitting_with_weights_and_class_weights(study):
     excess = np.empty(len(y))
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         part = MinimaxRiskClassifier().fit(X[train], y[train], sample_weight=balanced[train])
-        excess[test] = [part.exceedance(X[i : i + 1]) for i in test]
+        excess[test] = [excess_on(part, X[i : i + 1]) for i in test]
     assert bound.exceedance.n_instances == used.sum()
     assert bound.exceedance.mean == pytest.approx(np.average(excess, weights=balanced), abs=1e-12)
     assert 0.0 < bound.exceedance.mean < bound.exceedance.upper
@@ -314,23 +322,24 @@ def test_arg_max_rule_has_a_proof_that_holds_beyond_the_training_data(study, opt
     """On the training instances nothing exceeds; on others the function and its excess bound the loss."""
     X, y = study.data, study.target
     model = MinimaxRiskClassifier(radius=3.0, **options).fit(X, y)
-    on_training = model.guaranteed_error(X, rule="argmax", training_data=(X, y))
-    bounds = error_bounds(model, X, y, rule="argmax")
+    on_training = by_radii(model, X, rule="predict", data=(X, y))
+    bounds = worst_case(model, X, y, rule="predict")
     assert on_training.worst_case_error == pytest.approx(bounds.upper, abs=1e-9)
     assert on_training.exceedance.mean == 0.0
     # The function touches the loss somewhere: a larger constant would make the excess too small.
-    affine = worst_case_of_rule(model, training_data_of(model, X, y), "argmax").affine
+    fit = PosedFit(model, X, y)
+    affine = worst_case_of_rule(model, fit.data, "predict", fit.posed).affine
     loss = 1.0 - np.eye(2)[np.searchsorted(model.classes_, model.predict(X))].T
     assert np.max(loss - affine.threshold - affine.scores(X)) == pytest.approx(0.0, abs=1e-9)
-    assert on_training.worst_case_error <= model.deterministic_error_bound_ + 1e-6
+    assert on_training.worst_case_error <= 2.0 * model.worst_case_error_ + 1e-6
     X_new, y_new = study.law.sample(2000, random_state=2)
-    bound = model.guaranteed_error(X_new, rule="argmax", training_data=(X, y))
+    bound = by_radii(model, X_new, rule="predict", data=(X, y))
     # The law of the new sample is its own empirical one: its moments are as far from tau as they are.
     assert bound.value >= 1.0 - model.score(X_new, y_new)
     assert bound.exceedance.mean > 0.0
-    crossed = model.guaranteed_error(rule="argmax", training_data=(X, y), n_folds=3)
+    crossed = by_radii(model, rule="predict", data=(X, y), n_folds=3)
     assert crossed.exceedance.n_instances == 80
-    assert "arg-max rule (predict)" in crossed.statement
+    assert "the error of predict of this model" in crossed.statement
 
 
 def test_arg_max_excess_is_needed_and_enough():
@@ -341,7 +350,7 @@ def test_arg_max_excess_is_needed_and_enough():
         X, labels = reference.random_problem(rng, 20, 4, 2)
         X_new = 4.0 * rng.standard_normal((15, 4))
         model = MinimaxRiskClassifier(radius=0.3).fit(X, labels)
-        bound = model.guaranteed_error(X_new, rule="argmax", training_data=(X, labels))
+        bound = by_radii(model, X_new, rule="predict", data=(X, labels))
         inside = (X_new - X.mean(axis=0)) / X.std(axis=0)
         Phi = reference.phi_vectors(np.column_stack([np.ones(15), inside]), 2, "signed")
         predicted = np.searchsorted(model.classes_, model.predict(X_new))
@@ -364,14 +373,14 @@ def test_guaranteed_error_never_exceeds_one():
     X = np.vstack([TWO_POINTS, [[0.5], [-0.5]]])
     y = np.append(TWO_LABELS, ["b", "a"])
     model = MinimaxRiskClassifier(standardize=False, fit_intercept=False).fit(X, y)
-    assert model.guaranteed_error(1000.0 * X).value == 1.0
+    assert by_radii(model, 1000.0 * X).value == 1.0
 
 
 def test_there_are_no_more_folds_than_the_smallest_class_has_samples(study):
     rows = np.concatenate([np.flatnonzero(study.target == 0), np.flatnonzero(study.target == 1)[:3]])
     X, y = study.data[rows], study.target[rows]
     model = MinimaxRiskClassifier().fit(X, y)
-    many, three = (model.guaranteed_error(training_data=(X, y), n_folds=n) for n in (10, 3))
+    many, three = (by_radii(model, data=(X, y), n_folds=n) for n in (10, 3))
     assert many == three
 
 
@@ -381,7 +390,7 @@ def test_a_class_of_one_cannot_be_left_out():
     with pytest.raises(
         ValueError, match="at least 2 samples of every class, got 1 of 'b'; pass new instances"
     ):
-        model.guaranteed_error(training_data=(X, y))
+        by_radii(model, data=(X, y))
 
 
 def test_cross_fitting_is_quiet(study):
@@ -389,32 +398,32 @@ def test_cross_fitting_is_quiet(study):
     model = MinimaxRiskClassifier().fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.guaranteed_error(training_data=(X, y), n_folds=2)
+        by_radii(model, data=(X, y), n_folds=2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"cross-fitting.* needs the data .* pass training_data=\(X, y\)"),
-        ({"X": BEYOND, "rule": "argmax"}, "rule='argmax' needs the data"),
-        ({"X": BEYOND, "rule": "best"}, "rule must be 'randomized' or 'argmax', got 'best'"),
-        ({"X": BEYOND, "confidence": "0.9"}, "confidence must lie strictly between 0 and 1, got '0.9'"),
-        ({"X": BEYOND, "confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
-        ({"X": BEYOND[:1]}, "at least 2 instances"),
-        ({"X": np.ones((3, 2))}, "X has 2 features"),
-        ({"training_data": (TWO_POINTS,)}, r"training_data must be \(X, y\).* got tuple of length 1"),
-        ({"training_data": TWO_POINTS}, "got ndarray"),
+        ({}, "method='radii' needs the data .* without X_new: pass X and y"),
+        ({"X_new": BEYOND, "rule": "predict"}, "needs the data .* rule='predict': pass X and y"),
+        ({"X_new": BEYOND, "rule": "best"}, "rule must be 'predict' or 'randomized', got 'best'"),
+        ({"X_new": BEYOND, "confidence": "0.9"}, "confidence must lie strictly between 0 and 1, got '0.9'"),
+        ({"X_new": BEYOND, "confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
+        ({"X_new": BEYOND[:1]}, "at least 2 instances"),
+        ({"X_new": np.ones((3, 2))}, "X has 2 features"),
+        ({"data": (TWO_POINTS,)}, "X and y must be passed"),
         (
-            {"training_data": (TWO_POINTS, TWO_LABELS), "n_folds": 1},
-            "n_folds must be an integer of at least 2, got 1",
+            {"data": (TWO_POINTS, TWO_LABELS), "n_folds": 1},
+            "n_folds must be an integer of at least 2 or None",
         ),
+        ({"data": (TWO_POINTS, TWO_LABELS), "n_folds": None}, "needs X_new, or folds of cross-fitting"),
         (
-            {"training_data": (TWO_POINTS, np.char.upper(TWO_LABELS)), "rule": "argmax"},
+            {"data": (TWO_POINTS, np.char.upper(TWO_LABELS)), "rule": "predict"},
             "fitted on, .* checked against them, the labels are",
         ),
-        ({"training_data": (TWO_POINTS, np.arange(20) % 3)}, "checked against them, the labels are"),
+        ({"data": (TWO_POINTS, np.arange(20) % 3)}, "checked against them, the labels are"),
     ],
 )
 def test_bad_input(two_points, arguments, message):
     with pytest.raises(ValueError, match=message):
-        two_points.guaranteed_error(**arguments)
+        by_radii(two_points, **arguments)

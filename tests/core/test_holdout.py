@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -11,8 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from minimaxrisk import MinimaxRiskClassifier, holdout_bound
-from minimaxrisk.guarantees.statement import clopper_pearson_limit
+from minimaxrisk import MinimaxRiskClassifier, error_bound
+from minimaxrisk.guarantees.counting import clopper_pearson_limit
+
+by_holdout = partial(error_bound, method="holdout")
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def test_all_wrong_is_no_limit():
 def test_the_model_has_not_seen_what_it_is_judged_by(data):
     X, y = data
     X = np.column_stack([np.arange(60.0), X])
-    bound = holdout_bound(DecisionTreeClassifier(random_state=0), X, y, random_state=1)
+    bound = by_holdout(DecisionTreeClassifier(random_state=0), X, y, random_state=1)
     assert (bound.n_train, bound.n_test) == (30, 30)
     held_out = np.random.RandomState(1).permutation(60)[:30]
     assert bound.n_errors == int(np.sum(bound.model.predict(X[held_out]) != y[held_out]))
@@ -56,8 +60,8 @@ def test_the_model_has_not_seen_what_it_is_judged_by(data):
 )
 def test_any_classifier_and_container(data, estimator):
     X, y = data
-    dense = holdout_bound(estimator, X, y, random_state=0)
-    assert holdout_bound(estimator, sparse.coo_array(X), y, random_state=0).n_errors == dense.n_errors
+    dense = by_holdout(estimator, X, y, random_state=0)
+    assert by_holdout(estimator, sparse.coo_array(X), y, random_state=0).n_errors == dense.n_errors
     assert dense.value < 0.5
     assert not hasattr(estimator, "classes_") or estimator is not dense.model
 
@@ -69,7 +73,7 @@ def test_limits_hold_as_often_as_they_say():
     for _ in range(500):
         y = (rng.random(40) < 0.3).astype(int)
         y[:2] = 0, 1
-        bound = holdout_bound(
+        bound = by_holdout(
             DummyClassifier(strategy="constant", constant=0),
             np.zeros((40, 1)),
             y,
@@ -94,9 +98,7 @@ def test_groups_stay_together_and_count_once():
             seen["test"] = X[:, 0].astype(int)
             return super().predict(X)
 
-    bound = holdout_bound(
-        Spy(), np.arange(60.0)[:, None], labels, groups=groups, test_size=0.25, random_state=0
-    )
+    bound = by_holdout(Spy(), np.arange(60.0)[:, None], labels, groups=groups, test_size=0.25, random_state=0)
     assert bound.n_test == len(seen["test"]) == 5
     assert len(np.unique(groups[seen["test"]])) == 5
     assert not set(groups[seen["train"]]) & set(groups[seen["test"]])
@@ -119,9 +121,13 @@ def test_groups_stay_together_and_count_once():
         ({"groups": [None] * 60}, "groups has no entry at position 0"),
         ({"y": ["ill"] * 59}, "one label for each of the 60 samples"),
         ({"y": [None] * 60}, "missing label"),
+        ({"y": None}, "method='holdout' needs samples and their labels"),
+        ({"sample_weight": np.ones(60)}, "takes no sample_weight"),
+        ({"rule": "predict"}, "rule must be None with method='holdout'"),
+        ({"method": "hold-out"}, "method must be 'best', 'holdout' or 'radii', got 'hold-out'"),
     ],
 )
 def test_bad_input(data, arguments, message):
     X, y = data
     with pytest.raises(ValueError, match=message):
-        holdout_bound(LogisticRegression(), X, arguments.pop("y", y), random_state=0, **arguments)
+        by_holdout(LogisticRegression(), X, arguments.pop("y", y), random_state=0, **arguments)

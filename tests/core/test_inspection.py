@@ -17,16 +17,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from minimaxrisk import (
-    FalseSelectionBounds,
     L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskSelector,
-    PermutationTestResult,
     minimax_risk_path,
     permutation_test,
 )
+from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
+from minimaxrisk.guarantees import FalseSelectionBounds
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -271,7 +271,9 @@ def test_more_classes_than_colours(pyplot):
     assert len(styles) == 9
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
 def test_nothing_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedFeaturesDisplay.from_estimator(model).plot()
@@ -391,7 +393,9 @@ def test_labels_that_the_model_has_not_learned_are_not_drawn(wrong):
             display.from_estimator(model, X, labels)
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
 def test_values_where_nothing_is_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedValuesDisplay.from_estimator(model, *cancer)

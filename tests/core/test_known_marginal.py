@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, minimax_risk_path, permutation_test, verify
+from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path, permutation_test, verify, worst_case
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
-from problems import problem_of
+from problems import by_radii, excess_on, problem_of
 
 SOLVERS = ("interior-point", "constraint-generation", "full-lp")
 
@@ -126,16 +126,16 @@ def test_the_rule_has_probabilities_that_the_thresholds_make(study, fitted):
     np.testing.assert_allclose(h[:, 1], np.clip(scores + 0.5, 0.0, 1.0), atol=1e-12)
     phi = np.maximum(np.abs(scores), 0.5) - 1.0
     assert fitted.threshold_ == pytest.approx(phi.mean(), abs=1e-12)
-    assert fitted.exceedance(100.0 * study.data) == 0.0
+    assert excess_on(fitted, 100.0 * study.data) == 0.0
 
 
 def test_no_distribution_with_these_instances_is_worse(study, fitted):
     """The largest error of the rule over the set, by a linear program of its own, is R*."""
-    bounds = error_bounds(fitted, study.data, study.target)
+    bounds = worst_case(fitted, study.data, study.target, rule="randomized")
     assert bounds.upper == pytest.approx(fitted.worst_case_error_, abs=1e-6)
     free = MinimaxRiskClassifier(radius=fitted.radius_).fit(study.data, study.target)
     assert fitted.worst_case_error_ < free.worst_case_error_
-    arg_max = error_bounds(fitted, study.data, study.target, "argmax")
+    arg_max = worst_case(fitted, study.data, study.target, rule="predict")
     assert arg_max.lower <= arg_max.upper <= 2 * fitted.worst_case_error_ + 1e-9
 
 
@@ -162,23 +162,23 @@ def test_path_and_permutation_test_take_it(study):
 
 def test_the_guaranteed_error_holds_for_new_instances(study, fitted):
     X_new, y_new = study.law.sample(3000, random_state=3)
-    for rule in ("randomized", "argmax"):
-        bound = fitted.guaranteed_error(X_new, rule=rule, training_data=(study.data, study.target))
+    for rule in ("randomized", "predict"):
+        bound = by_radii(fitted, X_new, rule=rule, data=(study.data, study.target))
         wrong = 1.0 - fitted.predict_proba(X_new)[np.arange(len(y_new)), y_new]
-        if rule == "argmax":
+        if rule == "predict":
             wrong = fitted.predict(X_new) != y_new
         assert wrong.mean() <= bound.value
         assert bound.confidence == 0.9
         # The mean over the new instances, with its limit, instead of that over the training instances.
         assert 0.0 < bound.exceedance.mean < bound.exceedance.upper
     free = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
-    assert fitted.guaranteed_error(X_new).value < free.guaranteed_error(X_new).value
+    assert by_radii(fitted, X_new).value < by_radii(free, X_new).value
 
 
 def test_the_parts_of_the_guaranteed_error_are_those_of_the_formula(study, fitted):
     """E max(1/2, |f|) - tau'mu + lambda'|mu| with the mean over the new instances."""
     X_new, _ = study.law.sample(500, random_state=4)
-    bound = fitted.guaranteed_error(X_new)
+    bound = by_radii(fitted, X_new)
     mu = (
         np.concatenate(
             [
@@ -203,10 +203,10 @@ def test_other_names_are_refused(study):
         MinimaxRiskClassifier(marginal="known").fit(study.data, study.target)
 
 
-def test_the_statement_speaks_of_thresholds_and_not_of_a_proof_with_gaps(study, fitted):
+def test_the_statement_says_that_labels_alone_may_change(study, fitted):
     X_new, _ = study.law.sample(50, random_state=5)
-    statement = fitted.guaranteed_error(X_new).statement
-    assert "thresholds that are larger on instances to come than in training, as on 50 new" in statement
-    assert "does not cover" not in statement
-    crossed = fitted.guaranteed_error(training_data=(study.data, study.target)).statement
-    assert "as on 80 instances left out in cross-fitting" in crossed
+    statement = by_radii(fitted, X_new).statement
+    assert "standard errors if labels alone may change, and " in statement
+    assert "judged by 50 new ones" in statement
+    crossed = by_radii(fitted, data=(study.data, study.target)).statement
+    assert "judged by 80 left out in cross-fitting" in crossed

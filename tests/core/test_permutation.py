@@ -19,11 +19,12 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk._utils import parallel
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_pvalues_are_uniform_without_signal():
     assert stats.kstest(np.array(pvalues) - 0.025, "uniform").pvalue > 0.01
 
 
-def test_groups_keep_differences_between_batches_out():
+def test_strata_keep_differences_between_batches_out():
     """Batches differ in their features and in their share of cases; within them labels are noise."""
     rng = np.random.default_rng(5)
     batch = np.repeat([0, 1], 20)
@@ -124,12 +125,12 @@ def test_groups_keep_differences_between_batches_out():
     X = rng.standard_normal((40, 100)) + 3.0 * batch[:, None] * (np.arange(100) < 50)
     estimator = MinimaxRiskClassifier()
     assert permutation_test(estimator, X, y, 49, random_state=0).pvalue <= 0.04
-    assert permutation_test(estimator, X, y, 49, batch, random_state=0).pvalue > 0.1
+    assert permutation_test(estimator, X, y, 49, strata=batch, random_state=0).pvalue > 0.1
 
 
-def test_labels_stay_within_their_group(noise):
+def test_labels_stay_within_their_stratum(noise):
     X, _ = noise
-    groups = np.repeat(["a", "b", "c"], 10)
+    strata = np.repeat(["a", "b", "c"], 10)
     y = np.array([0] * 10 + [1] * 10 + [0, 1] * 5)
     seen = []
 
@@ -138,7 +139,7 @@ def test_labels_stay_within_their_group(noise):
             seen.append(y)
             return super().fit(X, y, sample_weight)
 
-    permutation_test(Spy(), X, y, 6, groups, random_state=0)
+    permutation_test(Spy(), X, y, 6, strata=strata, random_state=0)
     for labels in seen:
         assert np.array_equal(labels[:20], y[:20])
         assert labels[20:].sum() == 5
@@ -157,11 +158,11 @@ def test_samples_of_weight_zero_take_no_part(noise):
     assert np.array_equal(with_them.null_distribution, without.null_distribution)
 
 
-def test_groups_may_have_names_of_any_kind(noise):
+def test_strata_may_have_names_of_any_kind(noise):
     X, y = noise
     mixed = [("a", 1, None.__class__, 2.5, "b")[i % 5] for i in range(30)]
-    plain = permutation_test(MinimaxRiskClassifier(), X, y, 4, np.arange(30) % 5, random_state=0)
-    named = permutation_test(MinimaxRiskClassifier(), X, y, 4, mixed, random_state=0)
+    plain = permutation_test(MinimaxRiskClassifier(), X, y, 4, strata=np.arange(30) % 5, random_state=0)
+    named = permutation_test(MinimaxRiskClassifier(), X, y, 4, strata=mixed, random_state=0)
     assert np.array_equal(plain.null_distribution, named.null_distribution)
 
 
@@ -255,7 +256,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"groups": "a"}, r"groups must be 1-D .* got shape \(\)"),
         ({"n_jobs": "2"}, "n_jobs must be an integer or None, got '2'"),
         ({"gap_tol": "small"}, "gap_tol must be positive, got 'small'"),
-        ({"groups": np.arange(30)}, "every one of the 30 groups holds one class only"),
+        ({"strata": np.arange(30)}, "each of the 30 strata holds one class only"),
         ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
         ({"y": np.zeros(30)}, "at least 2 classes"),
         ({"estimator": LogisticRegression()}, "must be a MinimaxRiskClassifier or a Pipeline"),
@@ -341,25 +342,25 @@ def replicated(seed, n_patients=20, n_each=3, d=30):
 
 def test_labels_move_from_patient_to_patient():
     X, y, patients = replicated(0)
-    sample = permutation_module._Sample.check(X, y, None, patients, None)
+    sample = permutation_module._Sample.check(X, y, patients, None, None)
     for order in sample.permutations(20, 0):
         labels = y[order]
         assert all(len(set(labels[patients == one])) == 1 for one in range(20))
         assert np.bincount(labels[::3]).tolist() == [10, 10]
-    groups = np.arange(60) // 30
-    within = permutation_module._Sample.check(X, y, groups, patients, None)
+    batch = np.arange(60) // 30
+    within = permutation_module._Sample.check(X, y, patients, batch, None)
     for order in within.permutations(5, 0):
-        assert (groups[order] == groups).all()
+        assert (batch[order] == batch).all()
 
 
-def test_replicates_of_noise_are_not_taken_for_a_signal():
+def test_groups_of_noise_are_not_taken_for_a_signal():
     """Permuted one by one they are: the labels of a patient's copies then contradict each other."""
     small = {"one by one": 0, "by patient": 0}
     for seed in range(20):
         X, y, patients = replicated(seed)
-        for name, replicates in (("one by one", None), ("by patient", patients)):
+        for name, groups in (("one by one", None), ("by patient", patients)):
             test = permutation_test(
-                MinimaxRiskClassifier(), X, y, 19, replicates=replicates, random_state=seed, gap_tol=1e-2
+                MinimaxRiskClassifier(), X, y, 19, groups=groups, random_state=seed, gap_tol=1e-2
             )
             small[name] += test.pvalue <= 0.05
     assert small["by patient"] <= 4
@@ -382,13 +383,14 @@ def test_weights_that_depend_on_the_label_are_told_of():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"replicates": np.zeros(5)}, "replicates must be 1-D with one entry for each of the 60 samples"),
-        ({"replicates": np.zeros(60)}, "labels must be the same for all replicates"),
-        ({"groups": np.arange(60)}, "groups must be the same for all replicates"),
-        ({"replicates": [None] * 60}, "replicates has no entry at position 0"),
+        ({"groups": np.zeros(5)}, "groups must be 1-D with one entry for each of the 60 samples"),
+        ({"groups": np.zeros(60)}, "labels must be the same for all samples of a group"),
+        ({"strata": np.arange(60)}, "strata must be the same for all samples of a group"),
+        ({"strata": np.zeros(5)}, "strata must be 1-D with one entry for each of the 60 samples"),
+        ({"groups": [None] * 60}, "groups has no entry at position 0"),
     ],
 )
-def test_replicates_that_make_no_sense(arguments, message):
+def test_groups_that_make_no_sense(arguments, message):
     X, y, patients = replicated(0)
     with pytest.raises(ValueError, match=message):
-        permutation_test(MinimaxRiskClassifier(), X, y, 3, **({"replicates": patients} | arguments))
+        permutation_test(MinimaxRiskClassifier(), X, y, 3, **({"groups": patients} | arguments))

@@ -10,14 +10,9 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 import reference
-from minimaxrisk import (
-    CoverageWarning,
-    MinimaxRiskClassifier,
-    MinimaxRiskSelector,
-    UninformativeRadiusWarning,
-    verify,
-)
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import build_features
 from minimaxrisk.samples.validation import TrainingData

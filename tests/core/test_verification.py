@@ -88,7 +88,6 @@ NUMBERS = [
     "worst_case_error_",
     "worst_case_error_lower_",
     "optimality_gap_",
-    "deterministic_error_bound_",
     "radius_",
 ]
 ARRAYS = ["tau_", "lambda_", "feature_importances_"]

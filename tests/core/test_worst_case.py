@@ -1,4 +1,4 @@
-"""verify and error_bounds."""
+"""verify and worst_case."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, error_bounds, verify
+from minimaxrisk import MinimaxRiskClassifier, verify, worst_case
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import verification
-from minimaxrisk.guarantees import worst_case as error_bounds_module
+from minimaxrisk.guarantees import worst_case as worst_case_module
 from minimaxrisk.problem.problem import FeasiblePoint
+from problems import by_radii
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
@@ -176,19 +177,19 @@ def loss_extremes(X, y, model, h):
     return values
 
 
-@pytest.mark.parametrize("rule", ["randomized", "argmax"])
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
 @pytest.mark.parametrize("binary", [True, False])
-def test_error_bounds_are_the_extremes_over_the_set(wide, rule, binary):
+def test_worst_cases_are_the_extremes_over_the_set(wide, rule, binary):
     X, y = wide
     X = X[:, :60]
     if binary:
         X, y = X[y != "gamma"], y[y != "gamma"]
     model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
     h = model.predict_proba(X)
-    if rule == "argmax":
+    if rule == "predict":
         h = (model.predict(X)[:, None] == model.classes_).astype(float)
     largest, smallest = loss_extremes(X, y, model, h)
-    bounds = error_bounds(model, X, y, rule=rule)
+    bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
     assert 0 <= bounds.upper_gap < 1e-6
@@ -196,26 +197,26 @@ def test_error_bounds_are_the_extremes_over_the_set(wide, rule, binary):
     if rule == "randomized":
         assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
     else:
-        assert bounds.upper <= model.deterministic_error_bound_ + 1e-9
+        assert bounds.upper <= 2.0 * model.worst_case_error_ + 1e-9
 
 
 @pytest.fixture
 def generated(monkeypatch):
     """Without the interior point the bounds come from constraint generation, to the model's tolerance."""
-    monkeypatch.setattr(error_bounds_module, "largest_loss", lambda *problem, **settings: None)
+    monkeypatch.setattr(worst_case_module, "largest_loss", lambda *problem, **settings: None)
 
 
-@pytest.mark.parametrize("rule", ["randomized", "argmax"])
-def test_error_bounds_hold_however_coarse_the_tolerance(wide, rule, generated):
+@pytest.mark.parametrize("rule", ["randomized", "predict"])
+def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, generated):
     """The two sides of each program are apart, and what is reported are the sides that are proven."""
     X, y = wide
     X = X[:, :60]
     model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
     h = model.predict_proba(X)
-    if rule == "argmax":
+    if rule == "predict":
         h = (model.predict(X)[:, None] == model.classes_).astype(float)
     largest, smallest = loss_extremes(X, y, model, h)
-    bounds = error_bounds(model, X, y, rule=rule)
+    bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper - bounds.upper_gap + 1e-3 < largest <= bounds.upper + 1e-9
     assert bounds.lower - 1e-9 <= smallest < bounds.lower + bounds.lower_gap - 1e-3
 
@@ -226,20 +227,20 @@ def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide, ge
     model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
     h = (model.predict(X)[:, None] == model.classes_).astype(float)
     largest, _ = loss_extremes(X, y, model, h)
-    bound = model.guaranteed_error(X, rule="argmax", training_data=(X, y))
+    bound = by_radii(model, X, rule="predict", data=(X, y))
     assert bound.exceedance.upper == 0.0
     assert bound.value == bound.worst_case_error >= largest - 1e-9
-    assert error_bounds(model, X, y, rule="argmax").upper_gap > 1e-3
+    assert worst_case(model, X, y, rule="predict").upper_gap > 1e-3
 
 
-def test_error_bounds_are_those_of_predict_where_scores_tie():
+def test_worst_cases_are_those_of_predict_where_scores_tie():
     rng = np.random.default_rng(8)
     y = np.concatenate([[0, 1], rng.integers(0, 2, 10)])
     X = rng.choice([-2.0, 0.0, 2.0], (12, 4))
     model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
     h = (model.predict(X)[:, None] == model.classes_).astype(float)
     largest, smallest = loss_extremes(X, y, model, h)
-    bounds = error_bounds(model, X, y, rule="argmax")
+    bounds = worst_case(model, X, y, rule="predict")
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
 
@@ -258,23 +259,23 @@ def test_sparse_columns_far_from_zero_are_certified(offset):
         )
 
 
-def test_error_bounds_do_not_change_the_model(wide):
+def test_worst_cases_do_not_change_the_model(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
     before = model.worst_case_error_, model.coef_.copy(), list(model.history_)
-    error_bounds(model, X, y)
+    worst_case(model, X, y)
     assert model.worst_case_error_ == before[0]
     np.testing.assert_array_equal(model.coef_, before[1])
     assert model.history_ == before[2]
 
 
-def test_error_bounds_say_what_is_wrong(wide):
+def test_worst_cases_say_what_is_wrong(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="rule must be 'randomized' or 'argmax', got 'best'"):
-        error_bounds(model, X, y, rule="best")
+    with pytest.raises(ValueError, match="rule must be 'predict' or 'randomized', got 'best'"):
+        worst_case(model, X, y, rule="best")
     with pytest.raises(ValueError, match="y must hold the classes of the model"):
-        error_bounds(model, X, np.where(y == "alpha", "omega", y))
+        worst_case(model, X, np.where(y == "alpha", "omega", y))
 
 
 # What the solver did on its way: no data can confirm it, and no claim rests on it.
@@ -315,19 +316,6 @@ def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal):
         certificate = verify(other, study.data, study.target)
         assert not certificate.valid, name
         assert certificate.problems[0].startswith(f"{FOUND_BY.get(name, name)} "), name
-
-
-def test_no_error_is_above_one():
-    """Of three classes the randomized rule may err more than half of the time; twice that says nothing."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30, 3)), np.arange(30) % 3
-    model = MinimaxRiskClassifier(radius=3.0).fit(X, y)
-    assert model.worst_case_error_ > 0.5
-    assert model.deterministic_error_bound_ == 1.0
-    assert verify(model, X, y).valid
-    model.deterministic_error_bound_ = 2.0 * model.worst_case_error_
-    (problem,) = verify(model, X, y).problems
-    assert problem.endswith("recomputed 1.0")
 
 
 def test_a_coverage_that_was_written_by_hand_is_named(wide):

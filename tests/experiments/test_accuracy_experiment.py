@@ -16,8 +16,8 @@ from experiments.harness.summary import text_again
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::minimaxrisk.UninformativeRadiusWarning"),
-    pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
+    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning"),
 ]
 
 

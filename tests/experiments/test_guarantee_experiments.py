@@ -33,15 +33,16 @@ from experiments.harness.summary import item_text, read_csv, text_again, write_s
 from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
-    CoverageWarning,
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
-    error_bounds,
     minimax_risk_path,
     permutation_test,
+    worst_case,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees import covering_radii
+from problems import by_radii, excess_on
 from tests.in_process import (
     cells_in_this_process,
     few_wines,
@@ -210,7 +211,7 @@ def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.975, marginal="empirical")
     with pytest.warns(CoverageWarning):
         model.fit(X, y)
-    by_hand = model.guaranteed_error(training_data=(X, y), n_folds=3)
+    by_hand = by_radii(model, data=(X, y), n_folds=3, confidence=0.975)
     assert found["randomized, empirical"]["value"] == by_hand.value
     report = bounds_together.report(Settings(), Sources(("wine",)), rows)
     smallest = min(found, key=lambda name: found[name]["value"])
@@ -356,12 +357,12 @@ def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
         model = MinimaxRiskClassifier(radius=row["rule"], confidence=0.9).fit(X, y)
         assert row["factor"] == model.radius_
         assert row["worst_case_error"] == model.worst_case_error_
-        assert row["guaranteed_error"] == model.guaranteed_error(new).value > row["worst_case_error"]
-        assert row["exceedance"] == pytest.approx(model.exceedance(new), rel=1e-12)
-        assert row["argmax_worst_case_error"] == error_bounds(model, X, y, "argmax").upper
-        argmax = model.guaranteed_error(new, rule="argmax", training_data=(X, y))
-        assert row["argmax_guaranteed_error"] == argmax.value
-        again = model.guaranteed_error(training_data=(X, y))
+        assert row["guaranteed_error"] == by_radii(model, new).value > row["worst_case_error"]
+        assert row["exceedance"] == pytest.approx(excess_on(model, new), rel=1e-12)
+        assert row["argmax_worst_case_error"] == worst_case(model, X, y, rule="predict").upper
+        of_predict = by_radii(model, new, rule="predict", data=(X, y))
+        assert row["argmax_guaranteed_error"] == of_predict.value
+        again = by_radii(model, data=(X, y))
         assert row["cross_fitted_exceedance"] == again.exceedance.mean
         assert row["cross_fitted_guaranteed_error"] == again.value
         assert row["warned"] is False
@@ -445,7 +446,7 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     (whole,) = radius_rules.work(cell | {"fold": None})
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
     assert (whole["factor"], whole["worst_case_error"]) == (model.radius_, model.worst_case_error_)
-    assert whole["guaranteed_error"] == model.guaranteed_error(training_data=(X, y)).value
+    assert whole["guaranteed_error"] == by_radii(model, data=(X, y)).value
     (fold,) = radius_rules.work(cell | {"fold": 1, "folds": 3, "seed": 5})
     train, test = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))[1]
     model.fit(X[train], y[train])
@@ -459,7 +460,9 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     assert (plain["factor"], plain["warned"]) == (2.0, False)
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.CoverageWarning")  # a radius that would cover, on any data
+@pytest.mark.filterwarnings(
+    "ignore::minimaxrisk.exceptions.CoverageWarning"
+)  # a radius that would cover, on any data
 def test_rows_of_the_path_are_what_one_computes_by_hand():
     X, y = load_breast_cancer(return_X_y=True)
     cost, *rows = path.work({"dataset": "breast_cancer", "part": "grid", "n_radii": 3, "n_times": 2})

@@ -20,8 +20,9 @@ import warnings
 
 import matplotlib.pyplot as plt
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 study = make_expression(n_samples=120, n_features=3000, effect=1.2, random_state=0)

@@ -21,8 +21,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV, UninformativeRadiusWarning
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.inspection import RadiusChoiceDisplay
 
 random = np.random.default_rng(0)

@@ -19,7 +19,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 X, y = load_digits(n_class=6, return_X_y=True)

@@ -2,7 +2,7 @@
 All bounds side by side
 =======================
 
-What can be said about the error on new patients? ``best_guarantee`` puts all bounds beside each other, so
+What can be said about the error on new patients? ``error_bound`` puts all bounds beside each other, so
 that all of them hold at once with a probability of 95%. We compare them with the true errors, which are known
 for a simulated law.
 """
@@ -16,13 +16,13 @@ for a simulated law.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, best_guarantee
+from minimaxrisk import MinimaxRiskClassifier, error_bound
 from minimaxrisk.datasets import make_expression
 
 study = make_expression(300, 100, n_informative=15, effect=1.2, random_state=0)
 model = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
 X_new, _ = study.law.sample(1000, random_state=1)
-found = best_guarantee(model, study.data, study.target, X_new=X_new, random_state=0)
+found = error_bound(model, study.data, study.target, X_new=X_new, random_state=0)
 print(found)
 
 # %%
@@ -34,16 +34,17 @@ print(found)
 X_many, y_many = study.law.sample(50_000, random_state=2)
 
 
-def true_error(statement):
-    if statement.rule == "constant":
+def true_error(bound):
+    if bound.rule == "constant":
         return 0.5
-    if statement.rule == "argmax":
-        return study.law.error(statement.model.coef_, statement.model.intercept_)
-    return 1 - statement.model.predict_proba(X_many)[np.arange(len(y_many)), y_many].mean()
+    if bound.rule == "predict":
+        return study.law.error(bound.model.coef_, bound.model.intercept_)
+    return 1 - bound.model.predict_proba(X_many)[np.arange(len(y_many)), y_many].mean()
 
 
-truths = [true_error(statement) for statement in found.statements]
-held = sum(statement.value >= truth for statement, truth in zip(found.statements, truths, strict=True))
+bounds = found.side_by_side
+truths = [true_error(bound) for bound in bounds]
+held = sum(bound.value >= truth for bound, truth in zip(bounds, truths, strict=True))
 print(f"{held} of {len(truths)} bounds are above the true error")
 
 # %%
@@ -53,10 +54,10 @@ print(f"{held} of {len(truths)} bounds are above the true error")
 # as it usually is; its model learned from half of the patients. Bounds by radii are about the model of all
 # patients, and about every distribution that its uncertainty set holds.
 
-rules = {"argmax": "predict", "randomized": "randomized rule", "constant": "one class"}
+rules = {"predict": "predict", "randomized": "randomized rule", "constant": "one class"}
 changes = {"free": ", anything may change", "empirical": ", labels alone may change", None: ""}
-labels = [f"{one.kind}: {rules[one.rule]}{changes[one.marginal]}" for one in found.statements]
-values = [one.value for one in found.statements]
+labels = [f"{one.method}: {rules[one.rule]}{changes[one.marginal]}" for one in bounds]
+values = [one.value for one in bounds]
 places = np.arange(len(values))
 
 figure, ax = plt.subplots(figsize=(9.5, 3.8), layout="constrained")

@@ -21,8 +21,9 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 study = make_expression(300, 100, n_informative=10, effect=0.5, random_state=0)

@@ -19,8 +19,9 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 # The radius is 1, for accuracy; nothing is promised by it.
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
@@ -41,8 +42,8 @@ for seed in range(12):
 # What came out
 # -------------
 # The error on the patients that it learned from says nothing: an ensemble hardly errs there. The out-of-bag
-# error is near the truth, and its interval holds it nearly always. (It is approximate; ``holdout_bound``
-# gives a proven limit.)
+# error is near the truth, and its interval holds it nearly always. (It is approximate; a hold-out
+# gives a proven limit, ``error_bound(..., method="holdout")``.)
 
 low, high = np.transpose(interval)
 inside = (low <= of_ensemble) & (of_ensemble <= high)

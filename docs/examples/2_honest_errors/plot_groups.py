@@ -16,7 +16,7 @@ p-values and small bounds out of nothing. ``groups`` says which samples belong t
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, compare, holdout_bound, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, compare, error_bound, permutation_test
 
 
 def make_study(seed):
@@ -32,16 +32,16 @@ def make_study(seed):
 # ----------------------------------------
 # The same questions to six such studies: the cross-validated error, the limit of a hold-out, the bound R*
 # with radii that cover, and the p-value of a permutation test, in which whole patients exchange labels
-# (``replicates``).
+# (``groups``).
 
 
 def statements(X, y, groups):
     model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=groups)
     plain = MinimaxRiskClassifier()
-    test = permutation_test(plain, X, y, 49, replicates=groups, random_state=0)
+    test = permutation_test(plain, X, y, 49, groups=groups, random_state=0)
     return (
         compare({"model": plain}, X, y, groups=groups).mean_errors[0],
-        holdout_bound(plain, X, y, groups=groups, random_state=0).value,
+        error_bound(plain, X, y, method="holdout", groups=groups, random_state=0).value,
         model.worst_case_error_,
         test.pvalue,
     )

@@ -17,8 +17,9 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 studies = {
     "20 genes differ": make_expression(100, 1000, effect=1.2, random_state=1),

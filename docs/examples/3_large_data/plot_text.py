@@ -19,8 +19,9 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minimaxrisk import MinimaxRiskClassifier, UninformativeRadiusWarning, verify
+from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.datasets import make_text
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 text = make_text(5000, 30_000, random_state=0)

@@ -15,41 +15,7 @@ from types import FrameType
 
 from sklearn.exceptions import ConvergenceWarning
 
-
-class UninformativeRadiusWarning(UserWarning):
-    """A plain number as radius that is too small for all true means at once: R* is a score, not a bound.
-
-    With ``radius="bootstrap"`` or ``"bonferroni"`` R* is a bound; ``permutation_test`` shows what the score
-    would be on noise. If you want the score, silence the warning with
-    ``warnings.simplefilter("ignore", UninformativeRadiusWarning)``.
-
-    See Also
-    --------
-    MinimaxRiskClassifier : Its parameter ``radius`` explains the kinds of radii.
-    """
-
-
-class CoverageWarning(UserWarning):
-    """The sample visibly breaks an assumption under which a radius rule has its coverage.
-
-    The message says which one and what would help; ``coverage_remarks_`` of the fitted classifier keeps it.
-
-    See Also
-    --------
-    ClippedScaler : Limits outliers, which are the usual reason.
-    """
-
-
-class LargeFitWarning(UserWarning):
-    """A fit will take an hour or more, or more memory than is free.
-
-    It is issued before the work, so that you can stop it; the message says what would help.
-
-    See Also
-    --------
-    MinimaxRiskClassifier : Change its parameters ``solver`` and ``copy``.
-    """
-
+from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
 
 SEARCHES = "sklearn.model_selection."
 # Modules between the caller and the line that warns: this package, and scikit-learn's wrappers of fit.

@@ -1,4 +1,4 @@
-"""Private names of scikit-learn that this package uses, in one place."""
+"""Private names of scikit-learn that this library uses, and fits that pass on weights and groups."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
+from sklearn.utils.validation import has_fit_parameter
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -45,6 +49,31 @@ def without_array_adapters() -> Iterator[None]:
             del sys.modules[name]
 
 
+def fit_with(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> Any:
+    """Fit an estimator, or a pipeline whose last step gets the weights and the groups.
+
+    Weights are always passed on. Groups go to estimators that take them; others have no use for them. With
+    metadata routing, searches and other estimators that route groups get them too.
+    """
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    more = {} if sample_weight is None else {"sample_weight": sample_weight}
+    takes_groups = has_fit_parameter(last, "groups")
+    if groups is not None and (takes_groups or _routes_groups(estimator)):
+        more["groups"] = groups
+    if isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]:
+        return estimator.fit(
+            X, y, **{f"{estimator.steps[-1][0]}__{name}": value for name, value in more.items()}
+        )
+    if isinstance(estimator, Pipeline) and more and hasattr(last, "set_fit_request"):
+        last.set_fit_request(**{name: True for name in more if has_fit_parameter(last, name)})
+    return estimator.fit(X, y, **more)
+
+
+def _routes_groups(estimator: Any) -> bool:
+    is_routing = get_config()["enable_metadata_routing"] and hasattr(estimator, "get_metadata_routing")
+    return is_routing and "groups" in get_routing_for_object(estimator).consumes("fit", ["groups"])
+
+
 __all__ = [
     "ARRAY_ADAPTERS",
     "CallbackSupportMixin",
@@ -53,6 +82,7 @@ __all__ = [
     "StrOptions",
     "check_sample_weight",
     "fit_context",
+    "fit_with",
     "num_samples",
     "safe_indexing",
     "with_callbacks",

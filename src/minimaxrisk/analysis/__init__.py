@@ -1,1 +1,26 @@
 """Questions that take many fits: the path over radii, permuted labels, cross-validation."""
+
+from typing import TYPE_CHECKING
+
+from minimaxrisk._utils.lazy import lazy_names as _lazy_names
+
+if TYPE_CHECKING:
+    from minimaxrisk.analysis.comparison import Comparison
+    from minimaxrisk.analysis.data_checks import BatchCheck
+    from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
+    from minimaxrisk.analysis.permutation_test import PermutationTestResult
+
+__all__ = [
+    "BatchCheck",
+    "Comparison",
+    "MinimaxRiskPath",
+    "PermutationTestResult",
+]
+
+_MODULE_OF = {
+    "BatchCheck": "data_checks",
+    "Comparison": "comparison",
+    "MinimaxRiskPath": "minimax_risk_path",
+    "PermutationTestResult": "permutation_test",
+}
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

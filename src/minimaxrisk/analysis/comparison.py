@@ -29,7 +29,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk.analysis.cross_validation import fit_with_groups
+from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
@@ -134,8 +134,8 @@ def compare(
     n_repeats : int, default=1
         How often the folds are drawn, if ``cv`` is a number and there are no groups.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one group, such as the measurements of a patient, stay in one fold. Classifiers whose
-        ``fit`` takes groups get them.
+        Samples of one group, such as the measurements of a patient, are not independent and stay in one fold.
+        Classifiers whose ``fit`` takes groups get them, and with metadata routing searches that request them.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn. Fits that run at the same time take longer.
     random_state : int, RandomState instance or None, default=0
@@ -155,7 +155,7 @@ def compare(
 
     See Also
     --------
-    holdout_bound : A limit on the error of one of them that holds with a probability.
+    error_bound : With ``method="holdout"`` a bound on the error of one of them that holds with a probability.
 
     References
     ----------
@@ -266,7 +266,7 @@ class _OneFit:
         begun = time.perf_counter()
         try:
             with quiet_fits():
-                fitted = fit_with_groups(clone(self.estimators[name]), learn, self.y[train], groups)
+                fitted = fit_with(clone(self.estimators[name]), learn, self.y[train], groups=groups)
             seconds = time.perf_counter() - begun
             predicted = np.asarray(fitted.predict(left_out))
         except ValueError as problem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 # Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.
@@ -41,11 +41,11 @@ class CrossValidatedError:
     Attributes
     ----------
     fold_errors : ndarray of shape (2, n_folds)
-        Errors by fold: of the randomized rule the mean probability of wrong labels, and of the arg-max rule.
+        Errors by fold: of the randomized rule the mean probability of wrong labels, and of ``predict``.
     own_probability : ndarray of shape (n_samples,)
         The probability that the randomized rule gave to the sample's own label.
     predicted, own : ndarray of shape (n_samples,)
-        Positions in ``classes_`` of the label that the arg-max rule predicted, and of the sample's own label.
+        Positions in ``classes_`` of the label that ``predict`` gave, and of the sample's own label.
     stated : ndarray of shape (n_samples,)
         The probability that the randomized rule gave to the predicted label.
     scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
@@ -84,7 +84,7 @@ class CrossValidatedError:
 
     @property
     def n_wrong(self) -> int:
-        """How many samples the arg-max rule got wrong."""
+        """How many samples ``predict`` got wrong."""
         return int((self.predicted != self.own).sum())
 
     @property
@@ -106,7 +106,7 @@ class CrossValidatedError:
         return counts
 
     def approximate_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Clopper and Pearson's interval of the arg-max error, as if the predictions were independent.
+        """Clopper and Pearson's interval of the error of ``predict``, as if the predictions were independent.
 
         They are not, because models of different folds share most of their samples. An exact interval would
         be wider.
@@ -169,17 +169,8 @@ def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
     return unit, np.unique(unit, return_index=True)[1]
 
 
-def fit_with_groups(estimator: Any, X: Any, y: Any, groups: Any) -> Any:
-    """Fit a classifier or a pipeline, and pass groups if the ``fit`` of the classifier takes them."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if groups is None or "groups" not in signature(last.fit).parameters:
-        return estimator.fit(X, y)
-    name = f"{estimator.steps[-1][0]}__groups" if isinstance(estimator, Pipeline) else "groups"
-    return estimator.fit(X, y, **{name: groups})
-
-
-def arg_max_copy(model: Any) -> Any:
-    """An unfitted, silent copy whose ``predict`` is the arg-max rule, even if the model draws labels."""
+def predicting_copy(model: Any) -> Any:
+    """An unfitted, silent copy whose ``predict`` names the best class, even if the model draws labels."""
     fresh = clone(model)
     last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
     last.set_params(deterministic=True, callback=None, verbose=0)
@@ -214,7 +205,7 @@ def cross_validated_error(
         splitter = stratified_folds(model, y, n_folds, seed, groups)
         repeats.append(list(splitter.split(np.zeros(len(y)), own)))
     folds, all_folds = repeats[0], [fold for repeat in repeats for fold in repeat]
-    outcomes = parallel_map(_LeftOut(arg_max_copy(model), X, y, groups), all_folds, n_jobs=n_jobs)
+    outcomes = parallel_map(_LeftOut(predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs)
     first = outcomes[: len(folds)]
     predicted = _gathered(folds, [one.predicted for one in first])
     probabilities = _gathered(folds, [one.probabilities for one in first])
@@ -271,7 +262,7 @@ class _LeftOut:
         left_out = take_rows(self.X, test)
         groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
-            fitted = fit_with_groups(clone(self.fresh), take_rows(self.X, train), self.y[train], groups)
+            fitted = fit_with(clone(self.fresh), take_rows(self.X, train), self.y[train], groups=groups)
         scores = fitted.decision_function(left_out) if hasattr(fitted, "decision_function") else None
         predicted = np.searchsorted(fitted.classes_, fitted.predict(left_out))
         return _Outcome(fitted.predict_proba(left_out), predicted, scores, _selected(fitted, self.X.shape[1]))

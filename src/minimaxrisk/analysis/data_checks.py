@@ -19,7 +19,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
-from minimaxrisk.guarantees.verification import check_classes, check_model, training_data_of
+from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
 from minimaxrisk.samples.validation import codes_of_groups
 
 # Rows that agree in so many columns of decimals are hardly equal by chance.
@@ -254,7 +254,7 @@ def check_batches(
 
     See Also
     --------
-    permutation_test : With the batches as ``groups``, labels move within batches only.
+    permutation_test : With the batches as ``strata``, labels are exchanged within batches only.
 
     Examples
     --------

@@ -1,10 +1,8 @@
-"""Which pipelines do the same to the features whatever the labels are.
-
-What R* would be if the labels had nothing to do with the features: the noise floor and a p-value.
+"""What R* would be if the labels had nothing to do with the features: the noise floor and a p-value.
 
 Labels are permuted among the samples, which breaks every connection with the features and keeps the
-class sizes, and R* is computed again. If labels and features are independent, given the groups where there
-are any, the observed labelling is one like the others, so that
+class sizes, and R* is computed again. If labels and features are independent, within the strata where there
+are any, the observed labelling is exchangeable with the others, so that
 
     p = (1 + number of permutations with R* no larger than the observed one) / (1 + number of permutations)
 
@@ -47,7 +45,7 @@ from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
-from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
+from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -152,9 +150,9 @@ def permutation_test(
     X: Any,
     y: Any,
     n_permutations: int = 200,
-    groups: Any = None,
     *,
-    replicates: Any = None,
+    groups: Any = None,
+    strata: Any = None,
     sample_weight: Any = None,
     gap_tol: float = 1e-3,
     n_jobs: int | None = None,
@@ -176,13 +174,12 @@ def permutation_test(
     n_permutations : int, default=200
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
     groups : array-like of shape (n_samples,) or None, default=None
-        Labels are permuted among samples of the same group only (a batch, a hospital, a patient), so that
-        differences between groups are part of the null hypothesis.
-    replicates : array-like of shape (n_samples,) or None, default=None
-        Samples with the same entry belong together, as measurements of one patient do. They share a label,
-        and labels move from patient to patient: permuted one by one they would make a null distribution of
-        samples that are more independent than they are, and p-values that are far too small. R* is that of
-        ``fit(X, y, groups=replicates)``.
+        Samples with the same entry are not independent, such as measurements of one patient. They share a
+        label, and labels move from patient to patient. Labels permuted sample by sample would give p-values
+        that are far too small. R* is that of ``fit(X, y, groups=groups)``.
+    strata : array-like of shape (n_samples,) or None, default=None
+        Labels are exchanged among samples with the same entry only (a batch, a hospital), so that
+        differences between strata are part of the null hypothesis.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
         depend on the label tell the observed labelling from all others, which a warning says; use
@@ -205,8 +202,8 @@ def permutation_test(
     Raises
     ------
     ValueError
-        If samples of one replicate have different labels or lie in different groups, or if an argument is
-        not what it must be.
+        If samples of one group have different labels or lie in different strata, or if an argument is not
+        valid.
 
     See Also
     --------
@@ -215,8 +212,8 @@ def permutation_test(
 
     Notes
     -----
-    If labels and features are independent (within the groups), the labelling at hand is one like the
-    permuted ones, and p is at most alpha with probability at most alpha, for any number of permutations.
+    If labels and features are independent (within the strata), the observed labelling is exchangeable with
+    the permuted ones, and p is at most alpha with probability at most alpha, for any number of permutations.
 
     Examples
     --------
@@ -232,7 +229,7 @@ def permutation_test(
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
         raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
-    sample = _Sample.check(X, y, groups, replicates, sample_weight)
+    sample = _Sample.check(X, y, groups, strata, sample_weight)
     if sample.weights_follow_labels():
         warn(
             "sample_weight depends on the label, and stays with the samples while labels are permuted: the "
@@ -268,9 +265,9 @@ class StopAtGap:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The samples of positive weight, what labels belong to, and the groups within which they may move.
+    """The samples of positive weight, their units, and the strata within which labels may be exchanged.
 
-    A label belongs to a unit: a sample, or all replicates of a patient.
+    A label belongs to a unit: a sample, or a group of samples.
     """
 
     X: Any
@@ -278,49 +275,48 @@ class _Sample:
     weights: FloatArray | None
     unit_of_row: IntArray
     row_of_unit: IntArray  # one of each unit's samples
-    groups: Sequence[IntArray]  # the units of each group
+    strata: Sequence[IntArray]  # the units of each stratum
 
     @classmethod
-    def check(cls, X: Any, y: Any, groups: Any, replicates: Any, sample_weight: Any) -> _Sample:
+    def check(cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any) -> _Sample:
         check_label_values(y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
             raise ValueError(
                 f"X and y must have the same number of samples, got {num_samples(X)} and {len(y)}."
             )
-        group = np.zeros(len(y), dtype=np.intp) if groups is None else codes_of_groups(groups, len(y))
-        unit = np.arange(len(y))
-        if replicates is not None:
-            unit = codes_of_groups(replicates, len(y), argument="replicates")
+        unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
+        stratum = np.zeros(len(y), dtype=np.intp)
+        if strata is not None:
+            stratum = codes_of_groups(strata, len(y), argument="strata")
         weights, rows = None, np.arange(len(y))
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
             rows = np.flatnonzero(weights)
             X, y, weights = take_rows(X, rows), y[rows], weights[rows]
-            group, unit = group[rows], np.unique(unit[rows], return_inverse=True)[1]
+            stratum, unit = stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
         row_of_unit = np.unique(unit, return_index=True)[1]
-        for what, values in (("labels", y), ("groups", group)):
+        for what, values in (("labels", y), ("strata", stratum)):
             refuse_differences_within(
                 unit,
                 values,
                 rows,
                 what=what,
-                unit="replicates of a sample",
-                advice="correct them, or leave out replicates if these are different samples",
+                unit="samples of a group",
+                advice="correct them, or leave groups out if these samples are independent",
             )
-        members = [np.flatnonzero(group[row_of_unit] == name) for name in np.unique(group)]
+        members = [np.flatnonzero(stratum[row_of_unit] == name) for name in np.unique(stratum)]
         movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
-        if groups is not None and not movable:
+        if strata is not None and not movable:
             raise ValueError(
-                f"every one of the {len(members)} groups holds one class only, so that permuting labels "
-                "within groups changes nothing; where all samples of a patient share a label, pass the "
-                "patients as replicates and leave groups out."
+                f"each of the {len(members)} strata holds one class only, so exchanging labels within strata "
+                "changes nothing; if a stratum is a patient whose samples share a label, pass it as groups."
             )
         return cls(X, y, weights, unit, row_of_unit, movable)
 
     @property
-    def replicates(self) -> IntArray | None:
-        """The unit of each row; None where each is one of its own."""
+    def groups(self) -> IntArray | None:
+        """The unit of each row; None where each row is a unit of its own."""
         return None if len(self.row_of_unit) == len(self.y) else self.unit_of_row
 
     def weights_follow_labels(self) -> bool:
@@ -336,7 +332,7 @@ class _Sample:
         orders = []
         for _ in range(n):
             order = np.arange(len(self.row_of_unit))
-            for units in self.groups:
+            for units in self.strata:
                 order[units] = random.permutation(units)
             orders.append(self.row_of_unit[order[self.unit_of_row]])
         return orders
@@ -389,7 +385,7 @@ class _Relabelling:
             sample.y,
             sample_weight=sample.weights,
             weight_kind=checked.weight_kind,
-            groups=sample.replicates,
+            groups=sample.groups,
         )
         rule = without_coverage(radius_rule_of(checked, radius_seed_of(checked)))
         settings = engine_settings_of(checked, checked.n_features_in_)
@@ -428,16 +424,11 @@ class _Refitting:
         last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
         last.set_params(callback=self.stop, verbose=0)
         with quiet_fits():
-            fresh.fit(self.sample.X, self.sample.y[order], **self._more_for(fresh, last))
+            fit_with(
+                fresh,
+                self.sample.X,
+                self.sample.y[order],
+                sample_weight=self.sample.weights,
+                groups=self.sample.groups,
+            )
         return float(last.worst_case_error_)
-
-    def _more_for(self, fresh: Any, last: Any) -> dict[str, Any]:
-        """The arguments that take weights and replicates to the last step."""
-        more = {"sample_weight": self.sample.weights, "groups": self.sample.replicates}
-        more = {name: values for name, values in more.items() if values is not None}
-        if not isinstance(fresh, Pipeline):
-            return more
-        if get_config()["enable_metadata_routing"]:
-            last.set_fit_request(**dict.fromkeys(more, True))
-            return more
-        return {f"{fresh.steps[-1][0]}__{name}": values for name, values in more.items()}

@@ -41,8 +41,9 @@ text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,20 +61,20 @@ from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
 
 
-class Masses(Protocol):
+class Masses(ABC):
     """The adversary's side of the program."""
 
+    @abstractmethod
     def nearest(self, z: FloatArray, t: float) -> FloatArray:
         """The proximal map of f at z with step t."""
-        ...
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
         """A distribution on labels x instances (K x n) and the factor by which its moments are those of v."""
-        ...
+        return v, 1.0
 
     def scale(self, gain: float, block_scores: FloatArray) -> float:
         """The factor on coefficients that makes their bound smallest, where that is free; else one."""
-        ...
+        return 1.0
 
 
 def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
@@ -82,7 +83,7 @@ def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class SignedMasses:
+class SignedMasses(Masses):
     """One number per instance, ``w_0 - w_1``; the rest of the mass carries both labels alike."""
 
     instances: FloatArray  # the mass of each in the sample
@@ -103,7 +104,7 @@ class SignedMasses:
 
 
 @dataclass(frozen=True)
-class KnownSignedMasses:
+class KnownSignedMasses(Masses):
     """The same where the mass of every instance is known."""
 
     instances: FloatArray
@@ -114,25 +115,16 @@ class KnownSignedMasses:
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
         return _with_both_labels(v, 0.5 * (self.instances - np.abs(v[0]))), 1.0
 
-    def scale(self, gain: float, block_scores: FloatArray) -> float:
-        return 1.0
 
-
-class OneHotMasses:
+class OneHotMasses(Masses):
     """A number per label and instance, with a sum of one."""
 
     def nearest(self, z: FloatArray, t: float) -> FloatArray:
         return on_simplex(_levelled(z, t))
 
-    def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
-        return v, 1.0
-
-    def scale(self, gain: float, block_scores: FloatArray) -> float:
-        return 1.0
-
 
 @dataclass(frozen=True)
-class KnownOneHotMasses(OneHotMasses):
+class KnownOneHotMasses(Masses):
     """The same where the mass of every instance is known."""
 
     instances: FloatArray
@@ -192,8 +184,7 @@ BOLD_STEP, SHRINKAGE = 1.3, 0.88
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """Both sides of the saddle, and their products with the features."""
 
     v: FloatArray  # B x n, masses as the blocks see them
@@ -201,20 +192,10 @@ class Point:
     moments: FloatArray  # v Psi
     scores: FloatArray  # mu Psi', of blocks
 
-    def combined(self, own: float, reflected: Point, share: float, anchor: Point) -> Point:
+    def combined(self, own: float, reached: Point, share: float, anchor: Point) -> Point:
         """``own`` of this point, ``share`` of T(z) and the rest of the anchor; the shares add up to one."""
-        rest = 1.0 - own - share
-        return Point(
-            *(
-                own * a + share * b + rest * c
-                for a, b, c in (
-                    (self.v, reflected.v, anchor.v),
-                    (self.mu, reflected.mu, anchor.mu),
-                    (self.moments, reflected.moments, anchor.moments),
-                    (self.scores, reflected.scores, anchor.scores),
-                )
-            )
-        )
+        rest, parts = 1.0 - own - share, zip(self, reached, anchor, strict=True)
+        return Point(*(own * a + share * b + rest * c for a, b, c in parts))
 
 
 class PrimalDual:

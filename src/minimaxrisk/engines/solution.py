@@ -70,13 +70,9 @@ class Face:
         return self.surplus == 0
 
     def is_same_as(self, other: Face | None) -> bool:
-        return (
-            other is not None
-            and np.array_equal(self.components, other.components)
-            and np.array_equal(self.side, other.side)
-            and np.array_equal(self.is_positive, other.is_positive)
-            and np.array_equal(self.is_largest, other.is_largest)
-            and np.array_equal(self.is_full, other.is_full)
+        names = ("components", "side", "is_positive", "is_largest", "is_full")
+        return other is not None and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
 

@@ -38,9 +38,7 @@ from minimaxrisk.estimators.fitting import (
     warn_about_work,
 )
 from minimaxrisk.estimators.prediction import ProbabilityMixin, draw_labels
-from minimaxrisk.estimators.reported import Reported
-from minimaxrisk.guarantees.covering_radii import GuaranteedError, excess_of_randomized_rule, guaranteed_error
-from minimaxrisk.guarantees.verification import linear_rule_of
+from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
@@ -51,7 +49,7 @@ from minimaxrisk.uncertainty.rules import radius_rule_of
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, BaseEstimator):
+class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimator):
     r"""Linear classifier with the smallest worst-case error probability.
 
     Among all distributions whose feature means agree with the data within confidence radii
@@ -103,7 +101,7 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, Ba
         :math:`\varphi(\mu)` is the mean of :math:`\varphi_i(\mu)` over the training instances instead of the
         largest. R* is then smaller, fewer features are selected, and the rule of ``predict_proba`` has a
         threshold of its own for every instance. A bound on new samples takes an estimate of that mean on new
-        instances, which need no labels (``guaranteed_error``).
+        instances, which need no labels (``error_bound``).
     fit_intercept : bool, default=True
         Add a column of ones to the features.
     copy : {"auto", True, False}, default="auto"
@@ -167,8 +165,6 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, Ba
         A certified lower bound on R*: no rule has a smaller worst-case error.
     optimality_gap_ : float
         The difference of the two.
-    deterministic_error_bound_ : float
-        ``min(1, 2 * worst_case_error_)``, a bound for the deterministic rule.
     worst_case_distribution_ : ndarray of shape (n_samples [+ n_unlabeled], n_classes)
         A distribution on the training samples and labels, inside the uncertainty set, against which
         every rule errs with probability at least ``worst_case_error_lower_``. Samples without a label
@@ -228,6 +224,8 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, Ba
     MinimaxRiskEnsembleClassifier : Averages such classifiers, fitted on parts of the samples.
     minimax_risk_path : Classifiers for many radii at once.
     verify : Recomputes the bounds of a fitted model without a solver.
+    worst_case : The worst case of ``predict``.
+    error_bound : A bound on the error for new samples that holds with a probability.
     permutation_test : Tells what R* would be on noise.
 
     Notes
@@ -344,8 +342,8 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, Ba
             Weights, which ``weight_kind`` gives a meaning: a count of 2 is the row twice. 0 is no row.
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
-            put mass there, so that the bound holds for them as for the training instances
-            (``exceedance`` is zero on them) and R* can only be larger. A pipeline does not transform them
+            put mass there, so that the bound holds for them as for the training instances, and R* can only be
+            larger. A pipeline does not transform them
             unless told to (``transform_input=["X_unlabeled"]`` with metadata routing), and cross-validation
             cuts them into folds where they are as many as the samples.
         groups : array-like of shape (n_samples,) or None, default=None
@@ -451,92 +449,6 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, Ba
         for stage in self.stages_:
             yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
-    def exceedance(self, X: Any) -> float:
-        r"""Mean of :math:`(d_x - 1)_+` over instances, which need no labels: what the bound misses there.
-
-        :math:`d_x = \sum_y (s_y(x) - \varphi)_+` is at most 1 on the training instances, where the bound's
-        proof holds. On others it may be larger, and if the true means lie within the radii, the error of the
-        randomized rule is at most ``worst_case_error_`` plus the expectation of this excess.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances, with or without labels of their own.
-
-        Returns
-        -------
-        float
-            The mean excess; zero with ``marginal="empirical"``, where every instance has a threshold of its
-            own.
-
-        See Also
-        --------
-        guaranteed_error : Adds an upper limit of the expected excess to the worst case.
-        """
-        check_is_fitted(self, "coef_")
-        X = check_new_data(self, X)
-        return float(excess_of_randomized_rule(linear_rule_of(self), X).mean())
-
-    def guaranteed_error(
-        self,
-        X: Any = None,
-        *,
-        rule: str = "randomized",
-        training_data: tuple[Any, ...] | None = None,
-        confidence: float | None = None,
-        n_folds: int = 10,
-    ) -> GuaranteedError:
-        """A bound on the error for instances to come: the rule's worst case plus the exceedance.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_new, n_features) or None, default=None
-            New instances, without labels, from the law that the error is about; ones that took part in the
-            fit, with or without a label, would show no excess. None estimates the exceedance by
-            cross-fitting on ``training_data``.
-        rule : {"randomized", "argmax"}, default="randomized"
-            The rule of ``predict_proba``, or that of ``predict``: then the worst case is that of the arg-max
-            rule itself (see ``error_bounds``), and the excess that of the affine function which proves it.
-        training_data : tuple or None, default=None
-            What was passed to ``fit``, in its order: ``(X, y)``, or more of ``(X, y, sample_weight,
-            X_unlabeled, groups)``. Needed for cross-fitting and for ``rule="argmax"``; a model does not keep
-            them, but notices others.
-        confidence : float or None, default=None
-            Level of the limit on the exceedance; None is that of the estimator. The probability of the
-            statement as a whole is what this and the radius rule leave together.
-        n_folds : int, default=10
-            Folds of the cross-fitting.
-
-        Returns
-        -------
-        GuaranteedError
-            ``value``, its parts, ``confidence``, and ``statement``, which says it in words.
-
-        Raises
-        ------
-        ValueError
-            If ``training_data`` is needed and missing, or is not what the model was fitted on.
-
-        Examples
-        --------
-        >>> from minimaxrisk import MinimaxRiskClassifier
-        >>> from minimaxrisk.datasets import make_expression
-        >>> study = make_expression(100, 50, effect=1.5, random_state=0)
-        >>> model = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
-        >>> X_new, _ = study.law.sample(500, random_state=1)
-        >>> bound = model.guaranteed_error(X_new)
-        >>> bool(bound.value >= model.worst_case_error_), bound.exceedance.n_instances
-        (True, 500)
-        """
-        return guaranteed_error(
-            self,
-            X,
-            rule=rule,
-            training_data=training_data,
-            confidence=confidence,
-            n_folds=n_folds,
-        )
-
     def _fitted_rule(self) -> LinearRule:
         return linear_rule_of(self)
 
@@ -552,7 +464,6 @@ class MinimaxRiskClassifier(Reported, CallbackSupportMixin, ProbabilityMixin, Ba
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.worst_case_error_lower_ = min(solution.lower, solution.upper)
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
-        self.deterministic_error_bound_ = min(1.0, 2.0 * solution.upper)
         self.worst_case_distribution_ = posed.instances.to_rows(solution.distribution)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)

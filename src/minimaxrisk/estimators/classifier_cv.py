@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -30,8 +30,7 @@ from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRa
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import pose_by, take_over_columns
 from minimaxrisk.estimators.prediction import ProbabilityMixin
-from minimaxrisk.estimators.selector import fit_clone
-from minimaxrisk.guarantees.verification import linear_rule_of
+from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups
@@ -96,16 +95,24 @@ Fold = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Sample:
-    """Checked rows, their labels and, where any were given, weights."""
+    """Checked rows, their labels and, where any were given, weights and groups."""
 
     X: DataMatrix
     y: np.ndarray
     weights: FloatArray | None
+    groups: IntArray | None
 
     def rows(self, rows: IntArray) -> Sample:
-        return Sample(
-            take_rows(self.X, rows), self.y[rows], None if self.weights is None else self.weights[rows]
-        )
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
+
+    def permutation(self, random: np.random.RandomState) -> IntArray:
+        """For each row the one whose label it gets; labels move from group to group."""
+        if self.groups is None:
+            return random.permutation(len(self.y))
+        _, first, unit = np.unique(self.groups, return_index=True, return_inverse=True)
+        return first[random.permutation(len(first))[unit]]
 
     def checked_by(self, estimator: Any) -> TrainingData:
         """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""
@@ -116,6 +123,7 @@ class Sample:
             sample_weight=self.weights,
             class_weight=estimator.class_weight,
             weight_kind=estimator.weight_kind,
+            groups=self.groups,
         )
 
 
@@ -153,7 +161,7 @@ def default_radii(estimator: Any, data: TrainingData) -> FloatArray:
     return np.geomspace(SMALLEST_FRACTION * largest, largest, N_RADII)
 
 
-def folds_of(cv: Any, data: TrainingData, groups: Any) -> list[Fold]:
+def folds_of(cv: Any, data: TrainingData, groups: IntArray | None) -> list[Fold]:
     """Rows to learn from and rows to test on, all of positive weight, with every class to learn from."""
     used = np.flatnonzero(data.weights > 0)
     if hasattr(cv, "split") or cv is None or is_integer(cv):
@@ -236,7 +244,7 @@ class LossOfRadii:
         return np.array([[self._loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
 
     def _loss(self, rule: LinearRule, classes: np.ndarray, left_out: Sample) -> float:
-        # The arg-max rule, also where the classifier itself draws labels.
+        # The class with the largest score, also where the classifier itself draws labels.
         model = clone(self.estimator).set_params(deterministic=True)
         model.classes_, model.n_features_in_ = classes, rule.n_features
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
@@ -254,7 +262,7 @@ class MinimaxRisks:
     radii: FloatArray
 
     def __call__(self, order: IntArray) -> FloatArray:
-        relabelled = Sample(self.sample.X, self.sample.y[order], self.sample.weights)
+        relabelled = replace(self.sample, y=self.sample.y[order])
         path = solve_path(self.estimator, relabelled.checked_by(self.estimator), self.radii)
         return np.array([one.upper for one in path.solved])
 
@@ -474,7 +482,9 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, as for ``MinimaxRiskClassifier``, and of the losses.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples of one group stay in one fold. The radii count samples all the same.
+            Samples of one group, such as the measurements of a patient, are not independent; they must have
+            one label. They stay in one fold, their labels are permuted together, and the radii of all fits,
+            that of ``estimator_`` included, count groups, as for ``MinimaxRiskClassifier``.
 
         Returns
         -------
@@ -482,21 +492,22 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
             The fitted classifier.
         """
         estimator = self._checked_estimator()
-        data = check_training_data(copy(self), X, y, sample_weight=sample_weight)
+        data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         labels = data.classes[data.labels]
-        sample = Sample(data.X, labels, None if sample_weight is None else data.weights)
+        codes = None if groups is None else codes_of_groups(groups, len(labels))
+        sample = Sample(data.X, labels, None if sample_weight is None else data.weights, codes)
         used = sample.rows(np.flatnonzero(data.weights > 0))
         if self.radii is None:
             radii = default_radii(estimator, used.checked_by(estimator))
         else:
             radii = ascending_radii(self.radii)
         if self.criterion == "noise-floor":
-            results, chosen = self._by_noise_floor(estimator, used, radii, groups)
+            results, chosen = self._by_noise_floor(estimator, used, radii)
         else:
-            codes = None if groups is None else codes_of_groups(groups, len(labels))
             folds = folds_of(self.cv, data, codes)
             results, chosen = self._by_cross_validation(estimator, sample, radii, folds)
-        fitted = fit_clone(estimator.set_params(radius=float(radii[chosen])), X, y, sample_weight)
+        fitted = estimator.set_params(radius=float(radii[chosen]))
+        fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
         take_over_columns(self, fitted)
         self.estimator_ = fitted
         for criterion, name in RESULTS.items():
@@ -533,15 +544,11 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         return results, within_one_standard_error(mean, results["standard_error"])
 
     def _by_noise_floor(
-        self, estimator: Any, sample: Sample, radii: np.ndarray, groups: Any
+        self, estimator: Any, sample: Sample, radii: np.ndarray
     ) -> tuple[dict[str, Any], int]:
-        if groups is not None:
-            raise ValueError(
-                "groups must be None with criterion='noise-floor', which has no folds to keep them in; leave "
-                "them out, or use criterion='cross-validation'."
-            )
-        random, n = check_random_state(self.random_state), len(sample.y)
-        orders = [np.arange(n), *(random.permutation(n) for _ in range(self.n_permutations))]
+        random = check_random_state(self.random_state)
+        orders = [np.arange(len(sample.y))]
+        orders += [sample.permutation(random) for _ in range(self.n_permutations)]
         risks = MinimaxRisks(estimator, sample, radii)
         with progress_bar(len(orders), "permutations", verbose=self.verbose) as progress:
             observed, *permuted = parallel_map(risks, orders, n_jobs=self.n_jobs, progress=progress)

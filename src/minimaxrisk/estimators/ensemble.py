@@ -31,8 +31,8 @@ from minimaxrisk.estimators.fitting import (
     warn_about_radius,
 )
 from minimaxrisk.estimators.prediction import ProbabilityMixin
+from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.verification import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
@@ -51,7 +51,6 @@ OF_THE_CERTIFICATE = (
     "worst_case_error_",
     "worst_case_error_lower_",
     "optimality_gap_",
-    "deterministic_error_bound_",
     "worst_case_distribution_",
     "worst_case_proof_",
     "tau_",
@@ -68,12 +67,12 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
 
     Each member is a classifier fitted on a random part of the samples, with the same share of every class.
-    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` its arg-max. Averages vary less
-    from sample to sample than one rule does, and usually err less.
+    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` names its largest. Averages
+    vary less from sample to sample than one rule does, and usually err less.
 
     The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
     distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty
-    set of *all* samples, by a linear program (see ``error_bounds``).
+    set of *all* samples, by a linear program (see ``worst_case``).
 
     Parameters
     ----------
@@ -121,7 +120,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         For each sample the mean rule of the members that have not seen it; NaN where every member has, of
         which a warning tells. With ``complementary=True`` that does not happen.
     oob_error_ : float
-        The share, by weight (class weights included), of samples that the arg-max of ``oob_proba_``
+        The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
     oob_error_interval_ : tuple of float
         An approximate 95% interval of the error: Clopper and Pearson's for fewer samples (or groups) than
@@ -152,9 +151,6 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         classifier's is a bound for all rules; this one is about the rule at hand.
     optimality_gap_ : float
         The difference of the two.
-    deterministic_error_bound_ : float
-        ``min(1, 2 * worst_case_error_)``, a bound for ``predict``; ``error_bounds(..., rule="argmax")`` has
-        its own worst case, which is smaller.
     worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
         The distribution that proves ``worst_case_error_lower_``.
     worst_case_proof_ : LinearRule
@@ -179,8 +175,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     See Also
     --------
     MinimaxRiskClassifier : What the members are.
-    error_bounds : The worst case of ``predict``.
-    holdout_bound : A bound on the error with a probability, from samples to spare.
+    worst_case : The worst case of ``predict``.
+    error_bound : With ``method="holdout"`` a bound on the error that holds with a probability.
 
     Notes
     -----
@@ -360,7 +356,6 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
         self.worst_case_error_lower_ = min(worst.lower, self.worst_case_error_)
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
-        self.deterministic_error_bound_ = min(1.0, 2.0 * self.worst_case_error_)
         self.worst_case_distribution_ = posed.instances.to_rows(worst.distribution)
         self.worst_case_proof_ = worst.affine
 

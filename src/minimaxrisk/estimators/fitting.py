@@ -24,7 +24,7 @@ from minimaxrisk._utils.arrays import is_foreign
 from minimaxrisk._utils.containers import Table, as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import free_memory
-from minimaxrisk._utils.notices import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning, warn
+from minimaxrisk._utils.notices import warn
 from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
@@ -33,9 +33,10 @@ from minimaxrisk.engines.solution import (
     IterationRecord,
     Monitor,
 )
+from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
 from minimaxrisk.features.implicit import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.guarantees.verification import coverage_of, parameters_of
+from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.radius import Radii, RadiusRule
@@ -86,7 +87,7 @@ def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
     if marginal == "empirical" and X_unlabeled is not None:
         raise ValueError(
             "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
-            "other instances; pass new instances to guaranteed_error instead, or use marginal='free'."
+            "other instances; pass new instances to error_bound as X_new instead, or use marginal='free'."
         )
 
 

@@ -19,7 +19,7 @@ from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
+from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import take_over_columns
 from minimaxrisk.guarantees.false_selections import SelectionStability
@@ -35,19 +35,20 @@ class SelectionFromRows:
     X: DataMatrix
     y: np.ndarray
     sample_weight: FloatArray | None
+    groups: IntArray | None
     max_features: int | None
 
     def __call__(self, rows: IntArray) -> IntArray:
-        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        weights, groups = (None if each is None else each[rows] for each in (self.sample_weight, self.groups))
         with without_radius_warnings():
-            fitted = fit_clone(self.estimator, take_rows(self.X, rows), self.y[rows], weights)
+            fitted = fit_with(
+                clone(self.estimator),
+                take_rows(self.X, rows),
+                self.y[rows],
+                sample_weight=weights,
+                groups=groups,
+            )
         return most_important(fitted, self.max_features)
-
-
-def fit_clone(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """A fitted copy; weights are passed only if there are any, since not every ``fit`` takes them."""
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return clone(estimator).fit(X, y, **weights)
 
 
 def most_important(fitted: Any, max_features: int | None) -> IntArray:
@@ -162,7 +163,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinimaxRiskSelector:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MinimaxRiskSelector:
         """Fit the classifier that selects.
 
         Parameters
@@ -174,6 +175,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, passed to the classifier. With ``stability=True`` a sample with its whole weight is in
             one half of a pair.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples of one group, such as the measurements of a patient, are not independent. They are passed
+            to an estimator whose ``fit`` takes groups, and stay in one half with ``stability=True``.
 
         Returns
         -------
@@ -188,9 +192,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         """
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
         # Before any fit, because this refuses samples that cannot be halved.
-        work = self._halve(estimator, X, y, sample_weight) if self.stability else None
+        work = self._halve(estimator, X, y, sample_weight, groups) if self.stability else None
         with without_radius_warnings():
-            fitted = fit_clone(estimator, X, y, sample_weight)
+            fitted = fit_with(clone(estimator), X, y, sample_weight=sample_weight, groups=groups)
         if not hasattr(fitted, "selected_features_"):
             raise ValueError(
                 "estimator must have selected_features_ after fit, such as MinimaxRiskClassifier; got "
@@ -211,10 +215,10 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         return self
 
     def _halve(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[SelectionFromRows, list[IntArray]]:
         """The selection to run on each half, and the halves."""
-        data = check_training_data(copy(self), X, y, sample_weight=sample_weight)
+        data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         check_pairs("n_subsamples", self.n_subsamples)
         units = Strata.of(data, STABILITY_SELECTION)
         halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
@@ -223,6 +227,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             X=data.X,
             y=data.classes[data.labels],
             sample_weight=None if sample_weight is None else data.weights,
+            groups=data.groups,
             max_features=self.max_features,
         )
         return select, halves

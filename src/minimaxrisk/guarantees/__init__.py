@@ -1,1 +1,36 @@
 """What may be claimed of a fitted model: its certificate recomputed, its error bounded."""
+
+from typing import TYPE_CHECKING
+
+from minimaxrisk._utils.lazy import lazy_names as _lazy_names
+
+if TYPE_CHECKING:
+    from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
+    from minimaxrisk.guarantees.posed_fit import PosedFit
+    from minimaxrisk.guarantees.statement import ErrorBound, Exceedance
+    from minimaxrisk.guarantees.training_scale import ScaleComparison, TrainingScale
+    from minimaxrisk.guarantees.verification import Certificate
+    from minimaxrisk.guarantees.worst_case import WorstCase
+
+__all__ = [
+    "Certificate",
+    "ErrorBound",
+    "Exceedance",
+    "FalseSelectionBounds",
+    "PosedFit",
+    "ScaleComparison",
+    "TrainingScale",
+    "WorstCase",
+]
+
+_MODULE_OF = {
+    "Certificate": "verification",
+    "ErrorBound": "statement",
+    "Exceedance": "statement",
+    "FalseSelectionBounds": "false_selections",
+    "PosedFit": "posed_fit",
+    "ScaleComparison": "training_scale",
+    "TrainingScale": "training_scale",
+    "WorstCase": "worst_case",
+}
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

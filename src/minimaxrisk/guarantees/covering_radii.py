@@ -1,6 +1,6 @@
-"""From the worst case over the training instances to a bound on the error for instances to come.
+"""Bounds by radii: the worst case of a model's rules within radii, and what new instances add to it.
 
-The bound of a fitted rule is proven by an affine function of Phi(x, y) that lies above the rule's loss on
+The worst case of a rule h is proven by an affine function of Phi(x, y) that lies above the rule's loss on
 every training instance, and whose mean over the uncertainty set is known. On other instances the loss may
 be above that function; the excess is what the proof falls short of there. For every distribution P whose
 moments lie within the radii
@@ -10,38 +10,29 @@ moments lie within the radii
 * Randomized rule: the function is ``1 + phi - s_y(x)``. With ``d_x = sum_y (s_y(x) - phi)_+ > 1`` the rule is
   ``(s_y - phi)_+ / d_x``, and ``1 - h(y|x)`` exceeds the function by at most ``d_x - 1``. The excess is
   ``(d_x - 1)_+``.
-* Any fixed rule, such as the arg-max rule: the function is ``a + Phi(x, y)' nu``, from the dual solution of
-  the linear program of its worst case. The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``. The set
-  need not be the one that the rule was learned on.
+* Any fixed rule, such as that of ``predict``: the function is ``a + Phi(x, y)' nu``, from the dual solution
+  of the linear program of its worst case,
 
+      a + Phi(x, y)' nu >= 1 - h(y|x)  on the training instances,  a + tau' nu + lambda' |nu| = worst case.
+
+  The excess is ``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+``. The set need not be the one that the rule was
+  learned on.
 * Known masses of instances (``marginal="empirical"``): the function has a constant of its own at every
-  instance, phi_x or ``max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst case knows
-  is their mean over the training instances; the excess is the mean over instances to come less that one.
+  instance, phi_x or ``c(x) = max_y (1 - h(y|x) - Phi(x, y)' nu)``, and there is no excess. What the worst
+  case knows is their mean over the training instances; the excess is the mean over new instances less that.
 
 None of it needs labels. The mean excess is estimated on instances that the model has not seen: new ones, or
-without any by cross-fitting, where models fitted on part of the data are applied to the rest. These
-are models like the one at hand, on fewer samples.
+without any by cross-fitting, where models fitted on part of the data are applied to the rest. These are
+models like this one, on fewer samples; so a bound by cross-fitting has no probability.
 
-Worst cases of a model's own rules over radii that cover, and what instances to come add to them.
-
-A fixed rule h need not have been learned on the set that judges it. Its worst case over the set
-with radii that cover is a linear program, with the dual solution (a, nu),
-
-    a + Phi(x, y)' nu >= 1 - h(y|x)  on the training instances,   a + tau' nu + lambda' |nu| = worst case,
-
-so that for every distribution P with moments within lambda of tau, whatever its instances,
-
-    error of h <= worst case + E_P max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+.
-
-Where the masses of the instances are known, a is the mean over the training instances of the constants
-``c(x) = max_y (1 - h(y|x) - Phi(x, y)' nu)``, and the error is at most ``worst case + E_P c(x) - a``. One
-event, that the true means lie within the radii, serves both rules and both marginals. The limits of the
-expectations take a share for each statement.
+There are two kinds of such bounds. ``bound_by_own_radii`` takes the radii of the fit. ``bounds_by_new_radii``
+sets radii at a level of its choice, for the same rules, with a free and with a known marginal: one event,
+that the true means lie within the radii, serves all four. The limits of the expectations take a share each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,7 +41,6 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from minimaxrisk._utils.arguments import check_confidence, check_n_folds
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
@@ -58,97 +48,189 @@ from minimaxrisk._utils.parallel import tell_progress
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.guarantees.counting import JudgedSample
-from minimaxrisk.guarantees.statement import RADII, RULE_NAMES, ErrorStatement
-from minimaxrisk.guarantees.verification import (
-    check_model,
-    check_rule,
+from minimaxrisk.guarantees.posed_fit import (
+    PosedFit,
     linear_rule_of,
+    pose_as_fitted,
     pose_with,
     rule_probabilities,
     training_data_of,
-    verify,
 )
+from minimaxrisk.guarantees.statement import RADII, RULE_NAMES, ErrorBound, Exceedance
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import TrainingData, check_new_data
+from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import NAMED_RULES
-from minimaxrisk.uncertainty.radius import Radii, split_level
+from minimaxrisk.uncertainty.radius import split_level
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 
 NEW_INSTANCES, CROSS_FITTING = "new instances", "cross-fitting"
-ARGUMENTS_OF_FIT = ("X", "y", "sample_weight", "X_unlabeled", "groups")
 ROUNDING = 1e-9
+# Which rule is judged, and whether the instances are known.
+JUDGED = tuple((rule, is_known) for is_known in (False, True) for rule in ("randomized", "predict"))
 
 
-@dataclass(frozen=True)
-class Exceedance:
-    """An estimate of the mean excess: how much error the bound's proof misses on new instances.
+def bound_by_own_radii(
+    model: Any, fit: PosedFit | None, rule: str, *, new: DataMatrix | None, limit: float, n_folds: int | None
+) -> ErrorBound:
+    """The worst case of one rule over the model's own set, and a limit for new instances at level ``limit``.
 
-    Attributes
-    ----------
-    mean, standard_error : float
-        The estimate and its standard error.
-    upper : float
-        Its upper confidence limit. A sum of few positive numbers among many zeros is skewed; a Gamma law
-        with the mean and variance estimated for it stands in for its own. That is approximate, and says
-        nothing about rare excesses that are larger than any seen. Zero where there was no excess at all.
-    confidence : float
-        The level of ``upper``.
-    n_instances, n_exceeding : int
-        How many instances were looked at, and on how many of them there was an excess.
-    source : str
-        ``"new instances"`` or ``"cross-fitting"``.
+    Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data.
     """
+    known = () if fit is None else (fit.data, fit.posed)
+    judged = _judged_by_own_set(model, rule, *known)
+    if new is not None:
+        exceedance = _on_new_instances(judged, new, limit)
+    else:
+        assert fit is not None
+        assert n_folds is not None
+        (exceedance,) = _by_cross_fitting(
+            model,
+            fit.data,
+            fit.data,
+            lambda part: [_judged_by_own_set(part.model, rule, part.data)],
+            limit=limit,
+            n_folds=n_folds,
+        )
+    confidence = 0.0
+    if model.coverage_ is None:
+        names = " and ".join(f"radius={name!r}" for name in NAMED_RULES)
+        reason = f"the radius was chosen without one; {names} have one"
+        assumption = "The limit for new instances is approximate."
+    else:
+        # What the radii and the limit leave together.
+        confidence = max(0.0, round(model.coverage_ + limit - 1.0, 12))
+        reason = _why_no_probability(tuple(model.coverage_remarks_), exceedance)
+        assumption = (
+            f"The radii hold the true means with probability {model.coverage_:g} if the assumptions of their "
+            "rule hold, and the limit for new instances is approximate."
+        )
+    return _bound(
+        model,
+        judged,
+        exceedance,
+        factor=model.radius_,
+        is_known=model.marginal == "empirical",
+        reason=reason,
+        assumption=assumption,
+        confidence=confidence,
+        n_train=None if fit is None else int((fit.data.weights > 0).sum()),
+    )
 
-    mean: float
-    standard_error: float
-    upper: float
-    confidence: float
-    n_instances: int
-    n_exceeding: int
-    source: str
 
+def bounds_by_new_radii(
+    model: Any,
+    data: TrainingData,
+    sample: JudgedSample,
+    *,
+    new: DataMatrix | None,
+    delta: float,
+    excess_delta: float,
+    confidence: float,
+    n_folds: int | None,
+    smallest_so_far: float | None,
+) -> list[ErrorBound]:
+    """Of both rules of the model, over distributions that may move instances and over those that may not.
 
-@dataclass(frozen=True)
-class GuaranteedError:
-    """A bound on the error of a rule on new instances, its parts, and what is claimed about it.
-
-    ``MinimaxRiskClassifier.guaranteed_error`` makes it. ``float(...)`` of it is the bound; printed, it is the
-    statement.
-
-    Attributes
-    ----------
-    value : float
-        ``worst_case_error + exceedance.upper``, at most 1.
-    rule : str
-        ``"randomized"`` (``predict_proba``) or ``"argmax"`` (``predict``).
-    worst_case_error : float
-        The rule's certified worst case over the uncertainty set.
-    exceedance : Exceedance
-        What instances unlike those of the training data add.
-    confidence : float or None
-        A lower bound on the probability that ``value`` bounds the error: what the radius rule and the limit
-        of the exceedance leave together (0.9 if both are 0.95). None where the radii come with no probability
-        or the sample breaks what they assume, and where no excess was seen, which says how rare it is but not
-        how large it can be.
-    statement : str
-        All of it in words.
+    ``data`` have the class weights of the fit, the sample has not. The radii fail with probability ``delta``,
+    one of the limits for new instances with ``excess_delta``; ``confidence`` is what the bounds, and others
+    beside them, have together.
     """
+    plain = sample.data
+    level, limit = 1.0 - delta, 1.0 - excess_delta / len(JUDGED)
+    posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
+    if new is None and smallest_so_far is not None:
+        _refuse_hopeless(posed, plain, smallest_so_far)
+    judged = _judged_by_set(model, plain, posed)
+    assert posed.radii.factor is not None
+    if new is not None:
+        exceedances = [_on_new_instances(one, new, limit) for one in judged]
+    else:
+        assert n_folds is not None
+        # Parts of the data get radii of as many standard errors.
+        _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
+        again = Multiple(posed.radii.factor, intercept_level=intercept_level)
 
-    value: float
-    rule: str
-    worst_case_error: float
-    exceedance: Exceedance
-    confidence: float | None
-    statement: str
+        def judge(part: Part) -> list[JudgedRule]:
+            # Models on parts have positions for classes.
+            own = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
+            return _judged_by_set(part.model, own, pose_with(part.model, own, again))
 
-    def __float__(self) -> float:
-        return self.value
+        exceedances = _by_cross_fitting(model, data, plain, judge, limit=limit, n_folds=n_folds)
+    weighted = "" if sample.are_alike else " The error is that of the samples as they are weighted."
+    return [
+        _bound(
+            model,
+            one,
+            exceedance,
+            factor=posed.radii.factor,
+            is_known=is_known,
+            reason=_why_no_probability(posed.radii.remarks, exceedance),
+            assumption=(
+                f"That takes the {sample.units} for independent, and the radii and the limit for new "
+                f"instances are approximations.{weighted}"
+            ),
+            confidence=confidence,
+            n_train=len(sample.rows),
+        )
+        for one, exceedance, (_, is_known) in zip(judged, exceedances, JUDGED, strict=True)
+    ]
 
-    def __str__(self) -> str:
-        return self.statement
+
+def _bound(
+    model: Any,
+    judged: JudgedRule,
+    exceedance: Exceedance,
+    *,
+    factor: float | None,
+    is_known: bool,
+    reason: str,
+    assumption: str,
+    confidence: float,
+    n_train: int | None,
+) -> ErrorBound:
+    within = "the given radii" if factor is None else f"radii of {factor:.2f} standard errors"
+    of_labels = " if labels alone may change" if is_known else ""
+    seen = "new ones" if exceedance.source == NEW_INSTANCES else "left out in cross-fitting"
+    return ErrorBound(
+        value=float(np.clip(judged.worst_case_error + exceedance.upper, 0.0, 1.0)),
+        method=RADII,
+        rule=judged.rule,
+        confidence=None if reason else confidence,
+        n_train=n_train,
+        n_classes=len(model.classes_),
+        subject=f"{RULE_NAMES[judged.rule]} of this model",
+        evidence=(
+            f"{judged.worst_case_error:.4f} in the worst case within {within}{of_labels}, and "
+            f"{exceedance.upper:.4f} for new instances, judged by {exceedance.n_instances} {seen}"
+        ),
+        assumption=assumption,
+        reason=reason,
+        marginal="empirical" if is_known else "free",
+        worst_case_error=judged.worst_case_error,
+        exceedance=exceedance,
+        model=model,
+    )
+
+
+def _why_no_probability(remarks: tuple[str, ...], exceedance: Exceedance) -> str:
+    if remarks:
+        return f"the sample breaks what the radii assume: {'; '.join(remarks)}"
+    if exceedance.source == CROSS_FITTING:
+        return (
+            "cross-fitting assumes that models fitted on parts of the data behave like this one; new "
+            "instances, which need no labels, would give this bound a probability"
+        )
+    if exceedance.n_exceeding:
+        return ""
+    rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
+    return (
+        f"the proof covers all of the {exceedance.n_instances} new instances, so at most {rare:.2%} of all "
+        f"are not covered (confidence {exceedance.confidence:g}), but how much error these could add is "
+        "unknown; pass more new instances, and none that the model was fitted on"
+    )
 
 
 def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
@@ -174,76 +256,6 @@ def constants_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: Data
 def _positive_part(excess: FloatArray) -> FloatArray:
     """Zero also where there is nothing but rounding, as on the training instances."""
     return np.where(excess > ROUNDING, excess, 0.0)
-
-
-def guaranteed_error(
-    model: Any,
-    X: Any = None,
-    *,
-    rule: str = "randomized",
-    training_data: tuple[Any, ...] | None = None,
-    confidence: float | None = None,
-    n_folds: int = 10,
-) -> GuaranteedError:
-    """See ``MinimaxRiskClassifier.guaranteed_error``."""
-    check_model(model)
-    check_rule(rule)
-    level = model.confidence if confidence is None else confidence
-    check_confidence(level)
-    if training_data is None and (X is None or rule == "argmax"):
-        what = "cross-fitting, which takes the place of new instances," if X is None else "rule='argmax'"
-        raise ValueError(
-            f"{what} needs the data that the model was fitted on, which a model does not keep: pass "
-            "training_data=(X, y), followed by sample_weight, X_unlabeled and groups if fit was given them."
-        )
-    check_n_folds(n_folds)
-    data = None
-    if training_data is not None:
-        given = _by_name(training_data)
-        data = training_data_of(model, **given)
-        _check_same_data(model, given)
-    judged = _judge(model, data, rule)
-    if X is not None:
-        new = check_new_data(model, X)
-        exceedance = mean_excess(
-            judged.excess(new), np.ones(new.shape[0]), level, NEW_INSTANCES, known=judged.known
-        )
-    else:
-        assert data is not None  # checked above
-        exceedance = _by_cross_fitting(model, data, rule, level, n_folds)
-    value = min(1.0, judged.worst_case_error + exceedance.upper)
-    together = None
-    if model.coverage_ is not None and exceedance.n_exceeding and not model.coverage_remarks_:
-        together = max(0.0, round(model.coverage_ + level - 1.0, 12))
-    statement = _in_words(
-        model,
-        rule,
-        worst=judged.worst_case_error,
-        exceedance=exceedance,
-        value=value,
-        together=together,
-    )
-    return GuaranteedError(value, rule, judged.worst_case_error, exceedance, together, statement)
-
-
-def _by_name(training_data: Any) -> dict[str, Any]:
-    """The arguments of fit that the tuple holds."""
-    if not isinstance(training_data, tuple | list) or not 2 <= len(training_data) <= len(ARGUMENTS_OF_FIT):
-        raise ValueError(
-            "training_data must be (X, y), followed by sample_weight, X_unlabeled and groups as far as they "
-            f"were passed to fit, got {type(training_data).__name__}"
-            + (f" of length {len(training_data)}." if isinstance(training_data, tuple | list) else ".")
-        )
-    return dict(zip(ARGUMENTS_OF_FIT, training_data, strict=False))
-
-
-def _check_same_data(model: Any, training_data: dict[str, Any]) -> None:
-    certificate = verify(model, **training_data)
-    if not certificate.valid:
-        raise ValueError(
-            "training_data must be the data that the model was fitted on, in the same order of rows; checked "
-            f"against them, {certificate.problems[0]}."
-        )
 
 
 @dataclass(frozen=True)
@@ -274,14 +286,26 @@ class JudgedRule:
         return constants_of_rule(self.fitted, self.rule, self.affine, X)
 
 
-def _judge(model: Any, data: TrainingData | None, rule: str) -> JudgedRule:
-    """By the model's own uncertainty set."""
+def _judged_by_own_set(
+    model: Any, rule: str, data: TrainingData | None = None, posed: PosedProblem | None = None
+) -> JudgedRule:
+    """By the model's own uncertainty set; R* proves the randomized rule, so that it needs no data."""
     if rule == "randomized":
         fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
         known = model.threshold_ - smallest if fitted.threshold is None else None
         return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
     assert data is not None
-    return judged_by_program(model, worst_case_of_rule(model, data, rule), rule)
+    posed = pose_as_fitted(model, data) if posed is None else posed
+    return judged_by_program(model, worst_case_of_rule(model, data, rule, posed), rule)
+
+
+def _judged_by_set(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
+    """In the order of ``JUDGED``."""
+    sets = {False: posed, True: posed.with_known_marginal()}
+    return [
+        judged_by_program(model, worst_case_of_rule(model, plain, rule, sets[is_known]), rule)
+        for rule, is_known in JUDGED
+    ]
 
 
 def judged_by_program(model: Any, worst: WorstCaseOfRule, rule: str) -> JudgedRule:
@@ -296,22 +320,43 @@ def judged_by_program(model: Any, worst: WorstCaseOfRule, rule: str) -> JudgedRu
 
 
 def _by_cross_fitting(
-    model: Any, data: TrainingData, rule: str, confidence: float, n_folds: int
-) -> Exceedance:
-    """Models fitted on all folds but one, applied to that one."""
-    excess = np.zeros(len(data.weights))
-    known: list[float] = []
+    model: Any,
+    data: TrainingData,
+    counted: TrainingData,
+    judge: Callable[[Part], list[JudgedRule]],
+    *,
+    limit: float,
+    n_folds: int,
+) -> list[Exceedance]:
+    """For each rule that ``judge`` gives: the excess of models fitted on all folds but one, on that one.
+
+    The means are those of ``counted``, which may have other weights than the ``data`` of the fits.
+    """
+    excess: list[FloatArray] = []
+    known: list[list[float | None]] = []
     for part in cross_fitted(model, data, n_folds):
-        judged = _judge(part.model, part.data, rule)
-        excess[part.left_out] = judged.excess(take_rows(data.X, part.left_out))
-        if judged.known is not None:
-            known.append(judged.known)
-    return mean_excess(
-        *by_unit(data, excess), confidence, CROSS_FITTING, known=float(np.mean(known)) if known else None
-    )
+        judged = judge(part)
+        excess = excess or [np.zeros(len(data.weights)) for _ in judged]
+        for one, of_rule in zip(judged, excess, strict=True):
+            of_rule[part.left_out] = one.excess(take_rows(data.X, part.left_out))
+        known.append([one.known for one in judged])
+    return [
+        mean_excess(*_by_unit(counted, of_rule), limit, CROSS_FITTING, known=_mean(constants))
+        for of_rule, constants in zip(excess, zip(*known, strict=True), strict=True)
+    ]
 
 
-def by_unit(data: TrainingData, excess: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _mean(constants: tuple[float | None, ...]) -> float | None:
+    """Either all of them are known, or none."""
+    known = [constant for constant in constants if constant is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _on_new_instances(judged: JudgedRule, new: DataMatrix, limit: float) -> Exceedance:
+    return mean_excess(judged.excess(new), np.ones(new.shape[0]), limit, NEW_INSTANCES, known=judged.known)
+
+
+def _by_unit(data: TrainingData, excess: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Excess and weight of independent samples: of rows, or the mean and the sum over those of a group."""
     used = np.flatnonzero(data.weights > 0)
     excess, weights = excess[used], data.weights[used]
@@ -372,10 +417,6 @@ def mean_excess(
     """Their mean and its limit, less what is ``known`` already."""
     share = weights / weights.sum()
     mean = float(share @ excess)
-    if len(excess) < 2:
-        raise ValueError(
-            f"X must hold at least 2 instances, so that the exceedance can be estimated; got {len(excess)}."
-        )
     # With equal weights the usual standard error of a mean.
     error = float(np.sqrt(np.sum((share * (excess - mean)) ** 2) * len(excess) / (len(excess) - 1)))
     n_exceeding = int(np.count_nonzero(excess))
@@ -411,109 +452,6 @@ def _limit_of_common_terms(mean: float, error: float, n: int, confidence: float)
     return mean * shape / float(stats.gamma.ppf(1.0 - confidence, shape))
 
 
-def _in_words(
-    model: Any, rule: str, *, worst: float, exceedance: Exceedance, value: float, together: float | None
-) -> str:
-    name = "randomized rule (predict_proba)" if rule == "randomized" else "arg-max rule (predict)"
-    proviso = ""
-    if exceedance.source == CROSS_FITTING:
-        proviso = ", provided that models fitted on parts of the data behave like this one"
-    parts = (
-        f"{worst:.4f} in the worst case over all distributions whose means lie within the radii, and "
-        f"{exceedance.upper:.4f} for {_what_is_added(model, exceedance)} (mean excess "
-        f"{exceedance.mean:.4f}, limit at confidence {exceedance.confidence:g})"
-    )
-    n_classes = len(model.classes_)
-    if value >= 1.0 - 1.0 / n_classes:
-        parts += f". A bound this large says nothing: guessing one of {n_classes} classes does as well"
-    if together is not None:
-        return (
-            f"With probability at least {together:.3g}{proviso}, the error of the {name} is at most "
-            f"{value:.4f}: {parts}. The radii, {model.radius_:.2f} standard errors, hold the true means with "
-            f"probability {model.coverage_:g} if the assumptions of their rule hold."
-        )
-    return (
-        f"If the true means lie within the radii{proviso}, the error of the {name} is at most {value:.4f}: "
-        f"{parts}. {_why_no_probability(model, exceedance)}"
-    )
-
-
-def _what_is_added(model: Any, exceedance: Exceedance) -> str:
-    """Instances that the proof does not cover, or those whose thresholds are others than in training."""
-    n, is_new = exceedance.n_instances, exceedance.source == NEW_INSTANCES
-    kind = "new instances" if is_new else "instances left out in cross-fitting"
-    if model.marginal == "empirical":
-        return f"thresholds that are larger on instances to come than in training, as on {n} {kind}"
-    seen = f"{exceedance.n_exceeding} of {n} {kind}"
-    return f"instances unlike those of the training data; the proof does not cover {seen}"
-
-
-def _why_no_probability(model: Any, exceedance: Exceedance) -> str:
-    if model.coverage_ is None:
-        radius = "given as an array" if model.radius_ is None else f"a plain number, {model.radius_:g}"
-        rules_with_one = " and ".join(f"radius={name!r}" for name in NAMED_RULES)
-        return f"The radius, {radius}, has no stated coverage; {rules_with_one} have one."
-    if model.coverage_remarks_:
-        return f"No probability can be stated: {'; '.join(model.coverage_remarks_)}."
-    rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
-    return (
-        f"The radii hold the true means with probability {model.coverage_:g} if the assumptions of their "
-        f"rule hold. The proof covers all instances that were looked at, so at most {rare:.2%} of all are "
-        f"not covered (confidence {exceedance.confidence:g}). How much error they could add is unknown, so "
-        "no probability can be stated for the whole. Pass more new instances; instances that the model was "
-        "fitted on do not help."
-    )
-
-
-# Which rule is judged, and whether the instances are known.
-JUDGED = tuple((rule, is_known) for is_known in (False, True) for rule in ("randomized", "argmax"))
-
-
-def statements_by_radii(
-    model: Any,
-    data: TrainingData,
-    sample: JudgedSample,
-    *,
-    new: DataMatrix | None,
-    delta: float,
-    excess_delta: float,
-    n_folds: int | None,
-    smallest_so_far: float | None,
-) -> list[ErrorStatement]:
-    """Of both rules of the model, over distributions that may move instances and over those that may not.
-
-    ``data`` have the class weights of the fit, the sample has not. The radii fail with probability ``delta``,
-    one of the limits for instances to come with ``excess_delta``.
-    """
-    plain = sample.data
-    level, limit = 1.0 - delta, 1.0 - excess_delta / len(JUDGED)
-    posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
-    if new is None and smallest_so_far is not None:
-        _refuse_hopeless(posed, plain, smallest_so_far)
-    judged = _judge_all(model, plain, posed)
-    if new is None:
-        assert n_folds is not None
-        again = _same_factor(model, posed.radii, level)
-        exceedances = _all_by_cross_fitting(model, data, plain, again, limit=limit, n_folds=n_folds)
-    else:
-        exceedances = [
-            mean_excess(one.excess(new), np.ones(new.shape[0]), limit, NEW_INSTANCES, known=one.known)
-            for one in judged
-        ]
-    return [
-        _statement_by_radii(
-            model,
-            sample,
-            one,
-            exceedance,
-            radii=posed.radii,
-            is_known=is_known,
-            confidence=1.0 - delta - excess_delta / len(JUDGED),
-        )
-        for one, exceedance, (_, is_known) in zip(judged, exceedances, JUDGED, strict=True)
-    ]
-
-
 def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: float) -> None:
     """Where no rule at all could be shown to do better than others were, or than one that learned nothing.
 
@@ -539,97 +477,3 @@ def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: 
             f"within radii of {posed.radii.factor:.2f} standard errors, which cover, the worst case of every "
             f"rule is {found.lower:.4f} or more, and instances to come would add to it; {than}."
         )
-
-
-def _judge_all(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
-    """In the order of ``JUDGED``."""
-    sets = {False: posed, True: posed.with_known_marginal()}
-    return [
-        judged_by_program(model, worst_case_of_rule(model, plain, rule, sets[is_known]), rule)
-        for rule, is_known in JUDGED
-    ]
-
-
-def _same_factor(model: Any, radii: Radii, level: float) -> Multiple:
-    """The rule by which parts of the data get radii of as many standard errors."""
-    assert radii.factor is not None
-    _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
-    return Multiple(radii.factor, intercept_level=intercept_level)
-
-
-def _all_by_cross_fitting(
-    model: Any, data: TrainingData, plain: TrainingData, rule: Multiple, *, limit: float, n_folds: int
-) -> list[Exceedance]:
-    """In the order of ``JUDGED``, from models fitted on all folds but one."""
-    excess = np.zeros((len(JUDGED), len(plain.weights)))
-    known: list[list[float | None]] = []
-    for part in cross_fitted(model, data, n_folds):
-        # Models on parts have positions for classes.
-        sample = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
-        judged = _judge_all(part.model, sample, pose_with(part.model, sample, rule))
-        excess[:, part.left_out] = [one.excess(take_rows(plain.X, part.left_out)) for one in judged]
-        known.append([one.known for one in judged])
-    return [
-        mean_excess(*by_unit(plain, of_rule), limit, CROSS_FITTING, known=_mean(constants))
-        for of_rule, constants in zip(excess, zip(*known, strict=True), strict=True)
-    ]
-
-
-def _mean(constants: Sequence[float | None]) -> float | None:
-    there = [constant for constant in constants if constant is not None]
-    return float(np.mean(there)) if there else None
-
-
-def _statement_by_radii(
-    model: Any,
-    sample: JudgedSample,
-    judged: JudgedRule,
-    exceedance: Exceedance,
-    *,
-    radii: Radii,
-    is_known: bool,
-    confidence: float,
-) -> ErrorStatement:
-    value = float(np.clip(judged.worst_case_error + exceedance.upper, 0.0, 1.0))
-    reason = _why_radii_have_no_probability(radii, exceedance)
-    n_train = len(sample.rows)
-    seen = "new ones" if exceedance.source == NEW_INSTANCES else "left out in cross-fitting"
-    of_labels = " if labels alone may change" if is_known else ""
-    weighted = "" if sample.are_alike else " The error is that of the samples as they are weighted."
-    return ErrorStatement(
-        value=value,
-        kind=RADII,
-        rule=judged.rule,
-        marginal="empirical" if is_known else "free",
-        n_train=n_train,
-        confidence=confidence,
-        valid=not reason,
-        reason=reason,
-        assumption=(
-            f"That takes the {sample.units} for independent, and the radii and the limit for instances to "
-            f"come are approximations.{weighted}"
-        ),
-        model=model,
-        subject=f"{RULE_NAMES[judged.rule]} of this model of all {n_train} samples",
-        evidence=(
-            f"{judged.worst_case_error:.4f} in the worst case within radii of {radii.factor:.2f} standard "
-            f"errors{of_labels}, and {exceedance.upper:.4f} for instances to come, judged by "
-            f"{exceedance.n_instances} {seen}"
-        ),
-    )
-
-
-def _why_radii_have_no_probability(radii: Radii, exceedance: Exceedance) -> str:
-    if radii.remarks:
-        return f"the sample breaks what the radii assume: {'; '.join(radii.remarks)}"
-    if exceedance.source == CROSS_FITTING:
-        return (
-            "cross-fitting takes for granted that models fitted on parts of the data behave like this one; "
-            "new instances, which need no labels, would give these bounds a probability"
-        )
-    if not exceedance.n_exceeding:
-        return (
-            f"the proof covers all of the {exceedance.n_instances} new instances, which says how rare others "
-            "are but not how much error they could add; pass more, and none that the model was fitted on"
-        )
-    return ""

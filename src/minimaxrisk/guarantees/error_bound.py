@@ -1,263 +1,372 @@
-"""Bounds on an error and what they are about, one by one and side by side; who finds them is elsewhere.
+"""How often will a model err? Bounds for new samples by several methods, alone or side by side.
 
-All that can be said about the error on new samples, side by side, the tightest first.
+Three methods bound an error with a probability:
 
-Three kinds of statements bound an error with a probability:
-
-* **hold-out**: errors counted on samples left out, for a model fitted on the others (``holdout.py``);
-* **radii**: the worst case of the rules of this very model, of ``predict_proba`` and of ``predict``, over the
-  distributions whose feature means lie within covering radii, and what instances to come add
-  (``guaranteed_error.py``), with instances that may change and with known ones;
-* **majority class**: what always naming the most common class errs, with the limit of Clopper and Pearson.
+* **holdout**: errors counted on samples left out, for a model fitted on the others (``counting.py``);
+* **radii**: the worst case of the rules of this very model over the distributions whose feature means lie
+  within radii, and what new instances add (``covering_radii.py``);
+* **majority**: the error of always naming the most common class (``counting.py``).
 
 Whoever takes the smallest of several limits has looked at all of them, so all must hold. With
 ``delta = 1 - confidence`` split over them by ``SHARES``, the probability that one of them fails is at most
 delta (Bonferroni's inequality), and the smallest one holds with probability ``confidence``. The shares are
-fixed before any outcome is known. A kind that the arguments rule out leaves its share to the others; one that
-the data rule out does not.
-
-How they are found: ``statements_by_counting`` and ``statements_by_radii``.
+fixed before any outcome is known. A method that the arguments rule out leaves its share to the others; one
+that the data rule out does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.guarantees.counting import (
-    Holdout,
-    JudgedSample,
-    judged_sample,
-    n_held_out,
-    statement_of_majority,
-)
-from minimaxrisk.guarantees.covering_radii import statements_by_radii
-from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RADII, BestGuarantee, ErrorStatement
-from minimaxrisk.guarantees.verification import check_model, is_ensemble, training_data_of, verify
-from minimaxrisk.samples.validation import check_new_data
+from minimaxrisk._utils.containers import take_rows
+from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
+from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
+from minimaxrisk.guarantees.posed_fit import PosedFit, check_model, check_rule, is_ensemble, training_data_of
+from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
+from minimaxrisk.guarantees.verification import verify
+from minimaxrisk.samples.validation import check_new_data, codes_of_groups
 
-EXCESS = "excess"  # of what instances to come add to worst cases over radii
+METHODS = ("best", HOLDOUT, RADII)
+EXCESS = "excess"  # what new instances add to worst cases within radii
 # How delta is split. The limit of a hold-out grows with log(1/delta), radii only with its root, and hold-outs
-# are usually the tightest. The share of the excess is divided among the statements that have one.
+# are usually the tightest. The share of the excess is divided among the bounds that have one.
 SHARES = {HOLDOUT: 0.6, RADII: 0.2, EXCESS: 0.15, MAJORITY: 0.05}
+NO_WEIGHTS = "a hold-out counts errors and takes no sample_weight; where weights are counts, repeat the rows."
 
 
-def best_guarantee(
+def error_bound(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
+    method: str = "best",
+    rule: str | None = None,
     X_new: Any = None,
-    transformer: Any = None,
+    groups: Any = None,
     sample_weight: Any = None,
     X_unlabeled: Any = None,
-    groups: Any = None,
+    transformer: Any = None,
     test_size: float | int = 0.5,
     confidence: float = 0.95,
     n_folds: int | None = 10,
     only_if_smaller: bool = False,
     random_state: Any = None,
-) -> BestGuarantee:
-    """The tightest bound on the error for new samples, beside the others that hold at the same time.
+) -> ErrorBound:
+    """How often will a model err on new samples? A bound that holds with a probability.
 
-    A hold-out, the worst case over the distributions that radii with coverage allow, and the error of always
-    naming the most common class are limited at once. What may go wrong is split over them, so that the
-    smallest may be chosen afterwards.
+    ``"best"`` bounds three errors at once: that of a hold-out, that of the model's own rules over the
+    distributions that covering radii allow, and that of always naming the most common class. The probability
+    that a bound fails is split over them, so that the smallest may be chosen afterwards. The other methods
+    give one bound alone, at the whole confidence.
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier
-        A fitted classifier, with any radius and marginal. Statements by radii are about its own rules, over
-        radii that are chosen here.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The instances that it was fitted on.
-    y : array-like of shape (n_samples,)
-        Their labels. Errors are those of samples as they are: class weights of the fit do not weigh here.
+    model : MinimaxRiskClassifier, any classifier with ``method="holdout"``, or PosedFit
+        A fitted classifier. A hold-out takes any scikit-learn classifier, pipelines and searches included,
+        fitted or not; it is cloned. A ``PosedFit`` has the data.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
+        The instances that it was fitted on; for a hold-out any. Not needed with ``method="radii"``,
+        ``rule="randomized"`` and ``X_new``.
+    y : array-like of shape (n_samples,) or None, default=None
+        Their labels. Errors are those of samples as they are: class weights of the fit do not count, but with
+        ``method="radii"``.
+    method : {"best", "holdout", "radii"}, default="best"
+        ``"holdout"``: fit a copy on one part of the samples and count its errors on the other; exact for
+        every classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
+        ``"radii"``: the worst case of a rule of this very model within the radii of its fit, and what new
+        instances add; it has a probability if the radii have one (``radius="bootstrap"``). ``"best"``: both,
+        with radii set anew, and the majority class, side by side.
+    rule : {"predict", "randomized"} or None, default=None
+        With ``method="radii"``, whose error: that of ``predict``, or of labels drawn from ``predict_proba``.
+        None is ``"predict"``. The other methods take no rule.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
-        New instances, without labels, from the law that the error is about. They tell what instances unlike
-        those of the training data add to a worst case. Without any, models fitted on parts of the data are
-        asked, which says something about such models, and statements by radii come without a probability.
-    transformer : fitted transformer or None, default=None
-        What made the features of the model from ``X``, such as a ``ClippedScaler`` before it in a pipeline;
-        ``X`` and ``X_new`` are then as they were before it. It must not have used labels. The hold-out fits
-        it anew, to the part that its model learns from; statements by radii take it as given.
+        New instances, without labels, from the distribution that the error is about; none that took part in
+        the fit. They tell what instances unlike those of the training data add to a worst case. Without any,
+        models fitted on parts of the data are asked (cross-fitting); such bounds have no probability.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
+        as a whole, and of each one sample is drawn and counted: the error is that on a sample drawn from a
+        new group. Classifiers whose ``fit`` takes groups get them, if each group has one label. Bounds by
+        radii need a model that was fitted with the groups, and are about samples, of which larger groups have
+        more.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        The weights that ``fit`` was given. Weights that are no counts make errors of another population, of
-        which only statements by radii can speak.
+        The weights that ``fit`` was given. A hold-out takes none. Weights that are not counts make errors of
+        another population, of which only bounds by radii can speak.
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
         The instances without a label that ``fit`` was given.
-    groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one group, such as the replicates of a patient, are not independent. Errors are then those
-        on a sample drawn from a new group. Statements by radii need a model that was fitted with the groups,
-        and are about samples, of which larger groups have more.
+    transformer : fitted transformer or None, default=None
+        What made the features of the model from ``X``, such as a ``ClippedScaler`` before it in a pipeline;
+        ``X`` and ``X_new`` are then as they were before it. It must not have used labels. A hold-out fits it
+        anew, on the part that its model learns from; bounds by radii take it as given.
     test_size : float or int, default=0.5
-        The part that the hold-out leaves out, as in ``holdout_bound``.
+        The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It
+        is drawn at random, without regard to the labels.
     confidence : float, default=0.95
-        The probability with which all statements hold at once.
+        The probability with which the bound is to hold, with ``"best"`` together with all others that have
+        one. With ``"radii"``, where the radii of the fit have a probability already, the level of the limit
+        for new instances; ``confidence`` of the result is what the two leave together, 0.9 if both are 0.95.
     n_folds : int or None, default=10
-        Folds of the cross-fitting that takes the place of ``X_new``; with None, and without ``X_new``,
-        statements by radii are left out. They are what takes time.
+        Folds of the cross-fitting that takes the place of ``X_new``. With None, and without ``X_new``,
+        ``"best"`` leaves out bounds by radii, which take the most time.
     only_if_smaller : bool, default=False
-        Whether to leave out statements by radii, without ``X_new``, where none could be smaller than the
-        others: where the worst case of every rule is no smaller than the limit of the hold-out, or than the
-        error of always naming the most common class. ``left_out`` tells by how much.
+        Whether ``"best"`` leaves out bounds by radii, without ``X_new``, where none could be smaller than the
+        others. ``left_out`` tells by how much.
     random_state : int, RandomState instance or None, default=None
-        Seed of the hold-out. Choose it before you look at results: the best of many splits is no limit.
+        Seed of the hold-out. Choose it before you look at results: the best of many splits is not a bound.
 
     Returns
     -------
-    BestGuarantee
-        All statements, the smallest with a probability first, and what was left out and why.
+    ErrorBound
+        The bound with what it is about and what it rests on; with ``"best"`` the smallest that has a
+        probability, the others in ``alternatives`` and what was left out in ``left_out``.
 
     Raises
     ------
     ValueError
-        If the data are not those that the model was fitted on, if the model is an ensemble, or if an argument
-        is not what it must be.
+        If the data are not those that the model was fitted on (``"best"`` and ``"radii"``), if nothing is
+        left to fit on or to count on, or if an argument is not valid.
 
     See Also
     --------
-    holdout_bound : The limit of a hold-out alone, for any classifier.
-    MinimaxRiskClassifier.guaranteed_error : The statement by the model's own radii alone.
+    verify : Whether what the model claims about itself is true.
+    worst_case : Between what bounds the error of a rule lies over the uncertainty set of the fit.
 
-    Notes
-    -----
-    The probability that a statement fails is split over the kinds before any outcome is known. By
-    Bonferroni's inequality all of them hold at once with probability ``confidence``, the smallest among them.
+    References
+    ----------
+    C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+    binomial", Biometrika 26, 1934.
 
     Examples
     --------
-    >>> from minimaxrisk import MinimaxRiskClassifier, best_guarantee
+    >>> from minimaxrisk import MinimaxRiskClassifier, error_bound
     >>> from minimaxrisk.datasets import make_expression
     >>> study = make_expression(200, 50, n_informative=10, effect=1.5, random_state=0)
     >>> model = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
-    >>> found = best_guarantee(model, study.data, study.target, random_state=0)
-    >>> found.best.kind, found.best.n_train
-    ('hold-out', 100)
+    >>> best = error_bound(model, study.data, study.target, random_state=0)
+    >>> best.method, best.n_train, len(best.alternatives)
+    ('holdout', 100, 5)
+    >>> X_new, _ = study.law.sample(500, random_state=1)
+    >>> bound = error_bound(model, method="radii", rule="randomized", X_new=X_new)
+    >>> bool(bound.value >= model.worst_case_error_), bound.exceedance.n_instances
+    (True, 500)
     """
-    check_model(model)
-    if is_ensemble(model):
-        raise ValueError(
-            "model must be a MinimaxRiskClassifier and no ensemble; holdout_bound bounds the error of any "
-            "classifier, and oob_error_ estimates that of an ensemble."
-        )
+    if method not in METHODS:
+        raise ValueError(f"method must be 'best', 'holdout' or 'radii', got {method!r}.")
     check_confidence(confidence)
     if n_folds is not None and not (is_integer(n_folds) and n_folds >= 2):
         raise ValueError(f"n_folds must be an integer of at least 2 or None, got {n_folds!r}.")
-    raw = X
-    if transformer is not None:
-        check_is_fitted(transformer)
-        X = transformer.transform(X)
-        X_new = None if X_new is None else transformer.transform(X_new)
-    sample = judged_sample(model, X, y, sample_weight, groups)
-    n_held_out(test_size, sample.n_units, sample.units)  # refused before any work
-    new = None if X_new is None else _check_new(model, X_new)
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "X_unlabeled": X_unlabeled}
-    if groups is not None and _was_fitted_with(model, given | {"groups": groups}):
-        given["groups"] = groups
-        sample = replace(sample, data=replace(sample.data, groups=sample.unit))
-    else:
-        _check_same_data(model, given)
-    data = training_data_of(model, **given)
-
-    left_out = _ruled_out(sample, can_look_ahead=new is not None or n_folds is not None)
-    kinds = [kind for kind in (HOLDOUT, RADII, MAJORITY) if kind not in left_out]
-    levels = _levels(1.0 - float(confidence), kinds, has_new=new is not None)
+    if rule is not None and method != RADII:
+        raise ValueError(f"rule must be None with method={method!r}; only method='radii' takes one rule.")
     random = check_random_state(random_state)
-    found: list[ErrorStatement] = []
-    for kind in kinds:
+    if method == HOLDOUT:
+        if isinstance(model, PosedFit):
+            fit, model = model, model.model
+            X, y, groups, sample_weight = fit.X, fit.y, fit.groups, fit.sample_weight
+            transformer = fit.transformer
+        if X is None or y is None:
+            raise ValueError("method='holdout' needs samples and their labels: pass X and y.")
+        if sample_weight is not None:
+            raise ValueError(NO_WEIGHTS)
+        learner = model if transformer is None else make_pipeline(transformer, model)
+        return holdout_bound(
+            learner, X, y, test_size=test_size, groups=groups, confidence=confidence, random=random
+        )
+    data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
+    if X is None and y is None and not isinstance(model, PosedFit):
+        check_model(model)
+        posed = None
+    else:
+        posed = PosedFit.of(model, X, y, **data, transformer=transformer)
+        model, transformer = posed.model, posed.transformer
+    if is_ensemble(model):
+        raise ValueError(
+            f"method={method!r} needs a MinimaxRiskClassifier, got an ensemble; method='holdout' takes any "
+            "classifier, and oob_error_ estimates the error of an ensemble."
+        )
+    new = None if X_new is None else _checked_new(model, X_new, transformer)
+    if method == RADII:
+        rule = "predict" if rule is None else rule
+        return _by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
+    if posed is None:
+        raise ValueError("method='best' needs the data that the model was fitted on: pass X and y.")
+    return _best(
+        posed,
+        new=new,
+        test_size=test_size,
+        confidence=float(confidence),
+        n_folds=n_folds,
+        only_if_smaller=only_if_smaller,
+        random=random,
+    )
+
+
+def _by_own_radii(
+    model: Any, fit: PosedFit | None, rule: str, *, new: DataMatrix | None, limit: float, n_folds: int | None
+) -> ErrorBound:
+    check_rule(rule)
+    if fit is None and (new is None or rule == "predict"):
+        what = "without X_new" if new is None else "rule='predict'"
+        raise ValueError(
+            f"method='radii' needs the data that the model was fitted on {what}: pass X and y, and what else "
+            "fit was given; rule='randomized' with X_new does without."
+        )
+    if new is None and n_folds is None:
+        raise ValueError("method='radii' needs X_new, or folds of cross-fitting in its place: set n_folds.")
+    if fit is not None:
+        _check_same_data(fit)
+    return bound_by_own_radii(model, fit, rule, new=new, limit=limit, n_folds=n_folds)
+
+
+def _best(
+    fit: PosedFit,
+    *,
+    new: DataMatrix | None,
+    test_size: Any,
+    confidence: float,
+    n_folds: int | None,
+    only_if_smaller: bool,
+    random: Any,
+) -> ErrorBound:
+    model = fit.model
+    plain = training_data_of(model, fit.seen, fit.y, fit.sample_weight, with_class_weight=False)
+    unit = None if fit.groups is None else codes_of_groups(fit.groups, len(plain.labels))
+    sample = JudgedSample(plain, unit)
+    n_held_out(test_size, sample.n_units, sample.units)  # refused before any work
+    was_fitted_with_groups = unit is not None and _is_valid(fit)
+    if was_fitted_with_groups:
+        sample = replace(sample, data=replace(plain, groups=unit))
+    elif unit is not None:
+        fit = fit.without_groups()
+    _check_same_data(fit)
+
+    left_out = _ruled_out(
+        sample,
+        has_new=new is not None or n_folds is not None,
+        lacks_groups=unit is not None and not was_fitted_with_groups,
+    )
+    methods = [method for method in (HOLDOUT, RADII, MAJORITY) if method not in left_out]
+    levels = _levels(1.0 - confidence, methods, has_new=new is not None)
+    found: list[ErrorBound] = []
+    for method in methods:
         # The arguments are in order, so that it is the data that do not allow it.
         try:
-            if kind == HOLDOUT:
-                learner = clone(model).set_params(callback=None, verbose=0)
-                learner = learner if transformer is None else make_pipeline(clone(transformer), learner)
-                rule = "argmax" if model.deterministic else "randomized"
-                limits = Holdout(learner, raw, rule, test_size, 1.0 - levels[kind])
-                found.append(limits.statement(sample, random))
-            elif kind == RADII:
-                limit = min((one.value for one in found), default=1.0) if only_if_smaller else None
-                found += statements_by_radii(
+            if method == HOLDOUT:
+                found.append(_of_holdout(fit, sample, test_size, 1.0 - levels[method], random))
+            elif method == RADII:
+                smallest = min((one.value for one in found), default=1.0)
+                found += bounds_by_new_radii(
                     model,
-                    data,
+                    fit.data,
                     sample,
                     new=new,
                     delta=levels[RADII],
                     excess_delta=levels[EXCESS],
+                    confidence=confidence,
                     n_folds=n_folds,
-                    smallest_so_far=limit,
+                    smallest_so_far=smallest if only_if_smaller else None,
                 )
             else:
-                found.append(statement_of_majority(sample, levels[kind], random))
+                found.append(majority_bound(sample, levels[method], random))
         except ValueError as obstacle:
-            left_out[kind] = str(obstacle)
-    found.sort(key=lambda one: (not one.valid, one.value))
-    return BestGuarantee(tuple(found), left_out, float(confidence), len(model.classes_))
+            left_out[method] = str(obstacle)
+    # Together they hold with the confidence asked for.
+    found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
+    found.sort(key=lambda one: (not one.has_probability, one.value))
+    if found and found[0].has_probability:
+        return replace(found[0], alternatives=tuple(found[1:]), left_out=left_out)
+    return ErrorBound(
+        1.0,
+        NONE,
+        "constant",
+        confidence,
+        n_train=None,
+        n_classes=len(model.classes_),
+        alternatives=tuple(found),
+        left_out=left_out,
+    )
 
 
-def _ruled_out(sample: JudgedSample, *, can_look_ahead: bool) -> dict[str, str]:
-    """Kinds of statements that the arguments rule out, whatever the values in the data are."""
+def _of_holdout(
+    fit: PosedFit, sample: JudgedSample, test_size: Any, confidence: float, random: Any
+) -> ErrorBound:
+    learner = clone(fit.model).set_params(callback=None, verbose=0)
+    if fit.transformer is not None:
+        learner = make_pipeline(fit.transformer, learner)
+    rows, data = sample.rows, sample.data
+    return holdout_bound(
+        learner,
+        take_rows(fit.X, rows),
+        data.classes[data.labels[rows]],
+        test_size=test_size,
+        groups=None if sample.unit is None else sample.unit[rows],
+        learns_groups=fit.groups is not None,  # as this model did
+        confidence=confidence,
+        random=random,
+    )
+
+
+def _ruled_out(sample: JudgedSample, *, has_new: bool, lacks_groups: bool) -> dict[str, str]:
+    """Methods that the arguments rule out, whatever the values in the data are."""
     reasons = {}
     if not sample.are_alike:
-        reasons[HOLDOUT] = (
-            "a hold-out counts errors and takes no sample_weight; where weights are counts, repeat the rows."
-        )
-    if not can_look_ahead:
+        reasons[HOLDOUT] = NO_WEIGHTS
+    if not has_new:
         reasons[RADII] = "there are no new instances, and no folds of cross-fitting in their place."
-    if sample.unit is not None and sample.data.groups is None:
+    if lacks_groups:
         reasons[RADII] = (
-            "the model was fitted without these groups, as if all samples were independent; for such a "
-            "statement fit it with groups."
+            "the model was fitted without these groups, as if all samples were independent; fit it with "
+            "groups for such a bound."
         )
     if sample.data.counts is not None and not sample.are_alike:
-        reasons[MAJORITY] = "weights that are no counts do not say how many samples a class has."
+        reasons[MAJORITY] = "weights that are not counts do not say how many samples a class has."
     elif sample.unit is not None and not sample.are_alike:
         reasons[MAJORITY] = "one sample of each group is drawn, which does not go with sample_weight."
     return reasons
 
 
-def _check_new(model: Any, X_new: Any) -> DataMatrix:
-    new = check_new_data(model, X_new)
+def _checked_new(model: Any, X_new: Any, transformer: Any) -> DataMatrix:
+    new = check_new_data(model, X_new if transformer is None else transformer.transform(X_new))
     if new.shape[0] < 2:
         raise ValueError(f"X_new must hold at least 2 instances, got {new.shape[0]}.")
     return new
 
 
-def _was_fitted_with(model: Any, data: Mapping[str, Any]) -> bool:
+def _is_valid(fit: PosedFit) -> bool:
     try:
-        return verify(model, **data).valid
+        return verify(fit).valid
     except ValueError:  # groups that a fit refuses, for example with two labels in one
         return False
 
 
-def _check_same_data(model: Any, data: Mapping[str, Any]) -> None:
-    certificate = verify(model, **data)
+def _check_same_data(fit: PosedFit) -> None:
+    certificate = verify(fit)
     if not certificate.valid:
         raise ValueError(
             "X and y must be the data that the model was fitted on, in the same order of rows, with "
-            "sample_weight and X_unlabeled if fit was given them; checked against them, "
+            "sample_weight, X_unlabeled and groups if fit was given them; checked against them, "
             f"{certificate.problems[0]}."
         )
 
 
-def _levels(delta: float, kinds: Sequence[str], *, has_new: bool) -> dict[str, float]:
+def _levels(delta: float, methods: Sequence[str], *, has_new: bool) -> dict[str, float]:
     """What each part may fail with, split by ``SHARES``.
 
-    Without new instances statements by radii have no probability. They take no share from the others then,
-    and split a delta of their own.
+    Without new instances bounds by radii have no probability. They take no share from the others then, and
+    split a delta of their own.
     """
-    by_radii = [RADII, EXCESS] if RADII in kinds else []
-    others = [kind for kind in kinds if kind != RADII]
+    by_radii = [RADII, EXCESS] if RADII in methods else []
+    others = [method for method in methods if method != RADII]
     together = [[*others, *by_radii]] if has_new else [others, by_radii]
     return {
-        kind: delta * SHARES[kind] / sum(SHARES[other] for other in parts)
+        part: delta * SHARES[part] / sum(SHARES[other] for other in parts)
         for parts in together
-        for kind in parts
+        for part in parts
     }

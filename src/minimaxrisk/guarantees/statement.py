@@ -1,4 +1,4 @@
-"""Statements about an error: what is bounded, by how much, and what the bound rests on."""
+"""A bound on an error: its value, whose error it is, how it was found and what it rests on."""
 
 from __future__ import annotations
 
@@ -6,105 +6,112 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scipy import stats
-
-HOLDOUT, RADII, MAJORITY = "hold-out", "radii", "majority class"
-
-
-# The rules of a model as sentences name them.
-RULE_NAMES = {"argmax": "predict", "randomized": "the randomized rule (predict_proba)"}
+# How a bound was found; "none" is the bound 1, where no other has a probability.
+HOLDOUT, RADII, MAJORITY, NONE = "holdout", "radii", "majority", "none"
+# The rules of a model in sentences.
+RULE_NAMES = {"predict": "predict", "randomized": "labels drawn from predict_proba"}
 
 
 @dataclass(frozen=True)
-class ErrorStatement:
-    """One upper bound on an error probability, and what it is about.
+class Exceedance:
+    """An estimate of the mean excess: how much error the proof of a worst case misses on new instances.
 
-    ``float(...)`` of it is the bound; printed, it is a sentence.
+    Attributes
+    ----------
+    mean, standard_error : float
+        The estimate and its standard error.
+    upper : float
+        Its upper confidence limit. A sum of few positive numbers among many zeros is skewed; a Gamma law
+        with the mean and variance estimated for it stands in for its own. That is approximate, and says
+        nothing about rare excesses that are larger than any seen. Zero where there was no excess at all.
+    confidence : float
+        The level of ``upper``.
+    n_instances, n_exceeding : int
+        How many instances were looked at, and on how many of them there was an excess.
+    source : str
+        ``"new instances"`` or ``"cross-fitting"``.
+    """
+
+    mean: float
+    standard_error: float
+    upper: float
+    confidence: float
+    n_instances: int
+    n_exceeding: int
+    source: str
+
+
+@dataclass(frozen=True)
+class ErrorBound:
+    """An upper bound on the error of a rule for new samples; ``error_bound`` makes it.
+
+    ``float(...)`` of it is the bound; printed, it is the statement, and the alternatives.
 
     Attributes
     ----------
     value : float
-        The bound.
-    kind : str
-        ``"hold-out"``, ``"radii"`` or ``"majority class"``.
+        The bound. With groups the error is that on a sample drawn from a new group.
+    method : str
+        How it was found: ``"holdout"``, ``"radii"``, ``"majority"`` (always naming the most common class), or
+        ``"none"`` where no bound has a probability; ``value`` is then 1.
     rule : str
-        Whose error: ``"argmax"`` (``predict``), ``"randomized"`` (``predict_proba``), or ``"constant"`` for
-        always naming one class.
+        Whose error: ``"predict"`` (the labels that ``predict`` names), ``"randomized"`` (labels drawn from
+        ``predict_proba``), or ``"constant"`` (always naming one class).
+    confidence : float or None
+        The probability with which it holds, together with all alternatives that have one. None where no
+        probability can be stated, for the reason in ``reason``.
+    n_train : int or None
+        How many samples the rule was learned from; None where no training data were passed.
+    n_classes : int
+        Number of classes.
+    subject, evidence, assumption, reason : str
+        Whose error it is, what shows the bound, what is taken for granted, and why no probability can be
+        stated (empty where one can), in words.
     marginal : str or None
         For radii ``"free"`` or ``"empirical"``: whether the distributions may move instances.
-    n_train : int
-        How many samples the rule was learned from.
-    confidence : float
-        The level of this statement alone. All together have that of the ``BestGuarantee``.
-    valid : bool
-        Whether a probability can be stated at all.
-    reason : str
-        Why not; empty where it can.
-    assumption : str
-        What is taken for granted, as a sentence.
+    worst_case_error : float or None
+        For radii: the rule's certified worst case within them.
+    exceedance : Exceedance or None
+        For radii: what instances unlike those of the training data add.
+    n_errors, n_test : int or None
+        For a hold-out: errors, and samples they were counted on; of each group that was held out one.
     model : estimator or None
-        The fitted model that it is about: for radii the one that was passed, for a hold-out that of the part.
-    subject, evidence : str
-        Whose error it is, and what shows the bound, in words.
+        The fitted model that it is about: for radii the one that was passed, for a hold-out one that was
+        fitted on the other samples.
+    alternatives : tuple of ErrorBound
+        With ``method="best"``: the other bounds, those with a probability first, the smallest first.
+    left_out : mapping of str to str
+        With ``method="best"``: methods that gave no bound, and why.
     """
 
     value: float
-    kind: str
+    method: str
     rule: str
-    marginal: str | None
-    n_train: int
-    confidence: float
-    valid: bool
-    reason: str
-    assumption: str = field(repr=False)
-    model: Any = field(repr=False, compare=False)
-    subject: str = field(repr=False)
-    evidence: str = field(repr=False)
-
-    @property
-    def statement(self) -> str:
-        """The bound in words, without the probability."""
-        return f"the error of {self.subject} is at most {self.value:.4f}: {self.evidence}"
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        return f"{self.statement[0].upper()}{self.statement[1:]}."
-
-
-@dataclass(frozen=True)
-class BestGuarantee:
-    """Statements about the error on new samples, the best first.
-
-    ``float(...)`` of it is the best bound; printed, it lists all statements with what is left out.
-
-    Attributes
-    ----------
-    statements : tuple of ErrorStatement
-        Those with a probability, the smallest first; then the others, for comparison.
-    left_out : mapping of str to str
-        The kinds of statements that are missing, and why.
-    confidence : float
-        The probability with which all valid statements hold at once, and hence the smallest one.
-    n_classes : int
-        Number of classes: guessing errs in all but one of so many cases.
-    """
-
-    statements: tuple[ErrorStatement, ...]
-    left_out: Mapping[str, str]
-    confidence: float
+    confidence: float | None
+    n_train: int | None
     n_classes: int
+    subject: str = field(repr=False, default="")
+    evidence: str = field(repr=False, default="")
+    assumption: str = field(repr=False, default="")
+    reason: str = field(repr=False, default="")
+    marginal: str | None = None
+    worst_case_error: float | None = None
+    exceedance: Exceedance | None = field(repr=False, default=None)
+    n_errors: int | None = None
+    n_test: int | None = None
+    model: Any = field(repr=False, compare=False, default=None)
+    alternatives: tuple[ErrorBound, ...] = field(repr=False, compare=False, default=())
+    left_out: Mapping[str, str] = field(repr=False, compare=False, default_factory=dict)
 
     @property
-    def best(self) -> ErrorStatement | None:
-        """The smallest statement that has a probability, if there is one."""
-        return next((one for one in self.statements if one.valid), None)
+    def has_probability(self) -> bool:
+        """Whether it comes with a probability."""
+        return self.confidence is not None
 
     @property
-    def value(self) -> float:
-        """The bound of ``best``; 1 where there is none."""
-        return 1.0 if self.best is None else self.best.value
+    def side_by_side(self) -> tuple[ErrorBound, ...]:
+        """This bound and its alternatives, without the bound 1 of the method ``"none"``."""
+        return self.alternatives if self.method == NONE else (self, *self.alternatives)
 
     @property
     def says_nothing(self) -> bool:
@@ -112,22 +119,27 @@ class BestGuarantee:
         return self.value >= 1.0 - 1.0 / self.n_classes
 
     @property
-    def sentence(self) -> str:
-        """The best statement with its probability and what it assumes."""
-        if self.best is None:
+    def statement(self) -> str:
+        """The bound in words, with its probability and what it assumes."""
+        if self.method == NONE:
             return "No bound with a probability can be given for these data."
-        text = f"With probability at least {self.confidence:g}, {self.best.statement}."
+        when = "If the true means lie within the radii"
+        if self.confidence is not None:
+            when = f"With probability at least {self.confidence:.3g}"
+        text = f"{when}, the error of {self.subject} is at most {self.value:.4f}: {self.evidence}."
         if self.says_nothing:
             text += f" That says nothing: guessing one of {self.n_classes} classes does as well."
-        return f"{text} {self.best.assumption}"
+        if self.reason:
+            text += f" No probability can be stated: {self.reason}."
+        return f"{text} {self.assumption}"
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
-        others = [one for one in self.statements if one.valid and one is not self.best]
-        weaker = [one for one in self.statements if not one.valid]
-        lines = [self.sentence]
+        others = [one for one in self.alternatives if one.has_probability]
+        weaker = [one for one in self.alternatives if not one.has_probability]
+        lines = [self.statement]
         if others:
             lines += ["", "At once, with the same probability, bounds on other errors:", *map(_line, others)]
         if weaker:
@@ -135,16 +147,9 @@ class BestGuarantee:
             lines += [f"  Why: {reason}." for reason in dict.fromkeys(one.reason for one in weaker)]
         if self.left_out:
             lines += ["", "Left out:"]
-            lines += [f"  {kind}: {reason}" for kind, reason in self.left_out.items()]
+            lines += [f"  {method}: {reason}" for method, reason in self.left_out.items()]
         return "\n".join(lines)
 
 
-def _line(one: ErrorStatement) -> str:
+def _line(one: ErrorBound) -> str:
     return f"  {one.value:.4f}  {one.subject}: {one.evidence}"
-
-
-def clopper_pearson_limit(n_errors: float, n: float, confidence: float) -> float:
-    """The probability of an error at which ``n_errors`` or fewer among n have probability 1 - confidence."""
-    if n_errors >= n:
-        return 1.0
-    return float(stats.beta.ppf(confidence, n_errors + 1, n - n_errors))

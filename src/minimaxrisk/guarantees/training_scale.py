@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk.guarantees.verification import check_classes, check_model, training_data_of
+from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.8% of the honest
 # samples are beyond these limits in the mean, 5% where 25 samples were learned from; and all of those in

@@ -1,175 +1,28 @@
-"""A fitted model read again: what kind it is, the problem it was posed, the rule it stores.
-
-There are two kinds. A classifier stores one linear rule, an ensemble (``members_``) several whose average it
-takes. Both store the same about the uncertainty set. What the set is, the parameters of a classifier say: the
-model's own, or those of the ``estimator_`` that an ensemble is made of.
-
-Is what a fitted model claims true? Recomputed from data, coefficients and distribution alone.
-"""
+"""Is what a fitted model claims true? Recomputed from data, coefficients and distribution alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.containers import take_rows
-from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.statement import clopper_pearson_limit
-from minimaxrisk.problem import rule
-from minimaxrisk.problem import rule as rules
+from minimaxrisk.guarantees.posed_fit import (
+    PosedFit,
+    coverage_of,
+    is_ensemble,
+    linear_rule_of,
+    parameters_of,
+)
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.units import unit_of_row
-from minimaxrisk.samples.validation import TrainingData, check_training_data
-from minimaxrisk.uncertainty.radius import RadiusRule, split_level
-from minimaxrisk.uncertainty.rules import GivenRadii, Multiple, radius_rule_of
-
-
-class FittedRule(Protocol):
-    """What may be asked of the rule of either kind."""
-
-    def probabilities(self, X: DataMatrix) -> FloatArray:
-        """h(y|x) of the randomized rule (K x n)."""
-        ...
-
-    def scores(self, X: DataMatrix) -> FloatArray:
-        """The numbers of which the arg-max rule takes the largest (K x n)."""
-        ...
-
-    def use_of_components(self, scale: ColumnScale) -> FloatArray:
-        """Sizes of the coefficients of the inner columns (B x d)."""
-        ...
-
-
-def is_ensemble(model: Any) -> bool:
-    return hasattr(model, "members_")
-
-
-def parameters_of(model: Any) -> Any:
-    """The classifier whose parameters say what the uncertainty set is."""
-    return model.estimator_ if is_ensemble(model) else model
-
-
-def check_model(model: Any) -> None:
-    check_is_fitted(model)
-    if is_ensemble(model) and not hasattr(model, "worst_case_distribution_"):
-        raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
-    if not hasattr(model, "worst_case_distribution_"):
-        raise ValueError(
-            f"model must be a fitted MinimaxRiskClassifier or an ensemble of them, got "
-            f"{type(model).__name__}; for a pipeline pass its last step and the transformed X, for a search "
-            "its best_estimator_, for a selector or a MinimaxRiskClassifierCV its estimator_."
-        )
-
-
-def check_classes(model: Any, data: TrainingData) -> None:
-    if not np.array_equal(data.classes, model.classes_):
-        raise ValueError(
-            f"y must hold the classes of the model, {model.classes_.tolist()}, got {data.classes.tolist()}."
-        )
-
-
-def check_rule(rule: str) -> None:
-    if rule not in ("randomized", "argmax"):
-        raise ValueError(f"rule must be 'randomized' or 'argmax', got {rule!r}.")
-
-
-def training_data_of(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    X_unlabeled: Any = None,
-    *,
-    groups: Any = None,
-    with_class_weight: bool = True,
-) -> TrainingData:
-    """The data, checked against the columns and with the class weights of a fitted model."""
-    return check_training_data(
-        model,
-        X,
-        y,
-        sample_weight=sample_weight,
-        class_weight=parameters_of(model).class_weight if with_class_weight else None,
-        weight_kind=parameters_of(model).weight_kind,
-        X_unlabeled=X_unlabeled,
-        groups=groups,
-        reset=False,
-    )
-
-
-def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
-    """The uncertainty set of the data by the factor that the fit has found."""
-    rule, is_known = _rule_as_fitted(model), parameters_of(model).marginal == "empirical"
-    return _pose(model, data, model.coding_, rule, marginal_is_known=is_known)
-
-
-def pose_anew(model: Any, data: TrainingData) -> PosedProblem:
-    """The problem that a fit would pose: what the parameters say, with the same draws."""
-    parameters = parameters_of(model)
-    rule, is_known = radius_rule_of(parameters, model.radius_seed_), parameters.marginal == "empirical"
-    return _pose(model, data, parameters.coding, rule, marginal_is_known=is_known)
-
-
-def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
-    """An uncertainty set on the features of the model with other radii, and a free marginal."""
-    return _pose(model, data, model.coding_, rule, marginal_is_known=False)
-
-
-def coverage_of(model: Any) -> float | None:
-    """The probability that goes with the radius rule."""
-    parameters = parameters_of(model)
-    return float(parameters.confidence) if isinstance(parameters.radius, str) else None
-
-
-def _pose(
-    model: Any, data: TrainingData, coding: str, rule: RadiusRule, *, marginal_is_known: bool
-) -> PosedProblem:
-    parameters = parameters_of(model)
-    return pose(
-        data,
-        coding=coding,
-        rule=rule,
-        standardize=parameters.standardize,
-        fit_intercept=parameters.fit_intercept,
-        copy=parameters.copy,
-        marginal_is_known=marginal_is_known,
-    )
-
-
-def _rule_as_fitted(model: Any) -> RadiusRule:
-    """The radii that the model's factor makes, without looking for the factor again."""
-    parameters = parameters_of(model)
-    if model.radius_ is None:
-        return GivenRadii(model.lambda_, parameters.standardize)
-    if not isinstance(parameters.radius, str):
-        return Multiple(model.radius_)
-    _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
-    return Multiple(model.radius_, intercept_level=intercept_level)
-
-
-def linear_rule_of(model: Any) -> LinearRule:
-    threshold = None if model.marginal == "empirical" else model.threshold_
-    return LinearRule.from_full(model.coef_, model.intercept_, threshold)
-
-
-def fitted_rule_of(model: Any) -> FittedRule:
-    return AverageRule(model.members_) if is_ensemble(model) else linear_rule_of(model)
-
-
-def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:
-    """h(y|x) of the rule by name (K x n)."""
-    if rule == "randomized":
-        return fitted.probabilities(X)
-    return rules.arg_max_probabilities(fitted.scores(X))
-
+from minimaxrisk.samples.validation import TrainingData
 
 # How closely a stored number must agree with the one recomputed.
 AGREEMENT = 1e-9
@@ -181,14 +34,14 @@ class Certificate:
 
     Of an ensemble they are bounds on the worst case of its own rule.
 
-    What the solver did on its way (``solver_``, ``converged_``, ``n_passes_``, ``history_``) no data can
-    confirm, and no claim rests on it.
+    What the solver did (``solver_``, ``converged_``, ``n_passes_``, ``history_``) cannot be confirmed from
+    the data, and no claim rests on it.
 
     Attributes
     ----------
     lower, upper : float
-        The recomputed bounds. One that cannot be computed, since the data have other labels or another number
-        of rows, is NaN.
+        The recomputed bounds; NaN where one cannot be computed, since the data have other labels or another
+        number of rows.
     gap : float
         The difference of the two.
     valid : bool
@@ -206,19 +59,25 @@ class Certificate:
 
 
 def verify(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, *, groups: Any = None
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    X_unlabeled: Any = None,
+    groups: Any = None,
 ) -> Certificate:
-    """Recompute what a fitted model claims from its training data; no solver is called.
+    """Is what a fitted model claims true? Recomputed from its training data; no solver is called.
 
     The radii are set anew by the model's own rule, so that a coverage, a factor or radii that were written by
     hand are found; then everything that rests on them.
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
-        A fitted classifier or ensemble. Of an ensemble's members no more is asked than that all it states
-        follows from them; that they have not seen the samples which ``in_bag_`` leaves out, no data can
-        confirm.
+    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
+        A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate. Of
+        an ensemble it is checked that all it states follows from its members. That these have not seen the
+        samples which ``in_bag_`` leaves out cannot be confirmed from the data.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         The instances that it was fitted on. With other data the certificate is not valid.
     y : array-like of shape (n_samples,)
@@ -237,7 +96,8 @@ def verify(
 
     See Also
     --------
-    error_bounds : The smallest and the largest error of the rule over the same set, by a solver.
+    worst_case : The smallest and the largest error of a rule over the same set, by a solver.
+    error_bound : A bound on the error for new samples that holds with a probability.
 
     Examples
     --------
@@ -250,15 +110,21 @@ def verify(
     >>> verify(model, X[:-1], y[:-1]).valid
     False
     """
-    check_model(model)
-    data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)
-    if not np.array_equal(data.classes, model.classes_):
-        problem = f"the labels are {data.classes.tolist()}, the model knows {model.classes_.tolist()}"
+    fit = PosedFit.of(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    if fit.certificate is None:
+        fit.certificate = _recompute(fit)
+    return fit.certificate
+
+
+def _recompute(fit: PosedFit) -> Certificate:
+    model = fit.model
+    if not fit.has_classes_of_model:
+        problem = f"the labels are {fit.data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
-    posed = pose_anew(model, data)
+    posed = fit.posed_anew
     problems: list[str] = []
     if is_ensemble(model):
-        upper, lower = _recompute_ensemble(model, data, posed, unit_of_row(data), problems)
+        upper, lower = _recompute_ensemble(model, fit.data, posed, problems)
     else:
         upper = _recompute_upper(model, posed, problems)
         lower = _recompute_lower(model, posed, posed.problem.objective, problems)
@@ -266,9 +132,8 @@ def verify(
     if lower > upper + 1e-12:  # rounding may cross the bounds at R*; NaN has its own entry already
         problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
     _check_radii(model, posed, problems)
-    _confirm("optimality_gap_", model.optimality_gap_, _stored_gap(model), problems)
-    doubled = min(1.0, 2.0 * model.worst_case_error_)
-    _confirm("deterministic_error_bound_", model.deterministic_error_bound_, doubled, problems)
+    gap = float(model.worst_case_error_ - model.worst_case_error_lower_)
+    _confirm("optimality_gap_", model.optimality_gap_, gap, problems)
     return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
 
 
@@ -342,7 +207,7 @@ def _recompute_lower(model: Any, posed: PosedProblem, objective: Objective, prob
 
 
 def _recompute_ensemble(
-    model: Any, data: TrainingData, posed: PosedProblem, units: IntArray, problems: list[str]
+    model: Any, data: TrainingData, posed: PosedProblem, problems: list[str]
 ) -> tuple[float, float]:
     """U and L of the average of the members, and whatever else is said of it."""
     fitted, scale = AverageRule(model.members_), posed.problem.scale
@@ -358,7 +223,7 @@ def _recompute_ensemble(
     _confirm("selected_features_", model.selected_features_, fitted.columns, problems)
     _confirm("n_features_selected_", model.n_features_selected_, len(fitted.columns), problems)
     _check_selections(model, fitted, problems)
-    _check_out_of_bag(model, fitted, data, units, problems)
+    _check_out_of_bag(model, fitted, data, problems)
     return upper, lower
 
 
@@ -393,26 +258,20 @@ def _check_selections(model: Any, fitted: AverageRule, problems: list[str]) -> N
         _confirm("false_selection_bounds_", stored, again, problems)
 
 
-def _check_out_of_bag(
-    model: Any, fitted: AverageRule, data: TrainingData, units: IntArray, problems: list[str]
-) -> None:
+def _check_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData, problems: list[str]) -> None:
     in_bag, expected = np.asarray(model.in_bag_), (len(fitted.members), len(data.labels))
     if in_bag.shape != expected or in_bag.dtype != np.bool_:
         problems.append(f"in_bag_ has shape {in_bag.shape}, the members and the data need {expected}")
         return
-    found = out_of_bag(fitted, data, in_bag, units)
+    found = out_of_bag(fitted, data, in_bag, unit_of_row(data))
     for field in fields(OutOfBag):
         stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
         _confirm(f"{field.name}_", _comparable(stored), _comparable(again), problems)
 
 
 def _comparable(values: Any) -> np.ndarray:
-    """With a number that is none of theirs where there is no number, so that such places agree."""
+    """NaN becomes -1, so that NaNs compare equal."""
     return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-1.0)
-
-
-def _stored_gap(model: Any) -> float:
-    return float(model.worst_case_error_ - model.worst_case_error_lower_)
 
 
 def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> None:
@@ -433,49 +292,3 @@ def _agree(stored: Any, recomputed: Any) -> bool:
         return False
     # NaN fails the comparison.
     return bool((np.abs(stored - recomputed) <= AGREEMENT * np.maximum(1.0, np.abs(recomputed))).all())
-
-
-# The probability that the interval is to cover.
-LEVEL = 0.95
-
-
-@dataclass(frozen=True)
-class OutOfBag:
-    """The fields are fitted attributes of an ensemble, without the underscore."""
-
-    oob_proba: FloatArray  # n x K; NaN for samples that every member has seen
-    oob_error: float
-    oob_error_interval: tuple[float, float]
-
-
-def out_of_bag(fitted: AverageRule, data: TrainingData, in_bag: BoolArray, units: IntArray) -> OutOfBag:
-    """Judge each sample by the members that have not seen it (``in_bag`` is members x samples).
-
-    ``units`` says which samples belong together (-1: weight zero); the interval counts units, by their
-    weight. Parts hold some of every class and leave some out, so that the share seen is neither 0 nor 1.
-    """
-    total = np.zeros((len(data.classes), len(data.labels)))
-    for seen, probabilities in zip(in_bag, fitted.probabilities_of_members(data.X), strict=True):
-        total += np.where(seen, 0.0, probabilities)
-    n_judges = (~in_bag).sum(axis=0)
-    average = np.divide(total, n_judges, out=np.full_like(total, np.nan), where=n_judges > 0)
-    judged = np.flatnonzero((n_judges > 0) & (data.weights > 0))
-    errs = rule.arg_max(average[:, judged]) != data.labels[judged]
-    weights = data.weights[judged]
-    if len(judged) == 0:
-        return OutOfBag(average.T, np.nan, (0.0, 1.0))
-    error = float(weights @ errs / weights.sum())
-    unit_weight = np.bincount(units[judged], weights)
-    # As many independent samples of equal weight would say as much.
-    n_units = float(unit_weight.sum() ** 2 / np.sum(unit_weight**2))
-    # A unit has the number of its first sample.
-    n_members, share_seen = len(in_bag), float(in_bag[:, np.unique(units[units >= 0])].mean())
-    n = n_units / (1.0 / (n_members * (1.0 - share_seen)) + 1.0 / share_seen)
-    return OutOfBag(average.T, error, approximate_interval(error, n))
-
-
-def approximate_interval(error: float, n: float) -> tuple[float, float]:
-    """The limits of Clopper and Pearson for a share among n independent samples."""
-    one_sided = 0.5 * (1.0 + LEVEL)
-    upper = clopper_pearson_limit(error * n, n, one_sided)
-    return 1.0 - clopper_pearson_limit((1.0 - error) * n, n, one_sided), upper

@@ -11,16 +11,14 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.guarantees.verification import (
+from minimaxrisk.guarantees.posed_fit import (
     FittedRule,
+    PosedFit,
     check_classes,
-    check_model,
     check_rule,
     fitted_rule_of,
     parameters_of,
-    pose_as_fitted,
     rule_probabilities,
-    training_data_of,
 )
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedProblem
@@ -33,11 +31,15 @@ STARTS_PER_INSTANCE = 4
 
 
 @dataclass(frozen=True)
-class ErrorBounds:
+class WorstCase:
     """Smallest and largest error probability of a fixed rule over the uncertainty set.
+
+    These are facts about the set, without a probability; hence not an ``ErrorBound``.
 
     Attributes
     ----------
+    rule : str
+        ``"predict"`` or ``"randomized"``.
     lower, upper : float
         Certified bounds on the error, valid whatever the solver did.
     lower_gap, upper_gap : float
@@ -45,72 +47,79 @@ class ErrorBounds:
         ``upper - upper_gap``.
     """
 
+    rule: str
     lower: float
     upper: float
     lower_gap: float
     upper_gap: float
 
 
-def error_bounds(
+def worst_case(
     model: Any,
-    X: Any,
-    y: Any,
-    rule: str = "randomized",
-    sample_weight: Any = None,
+    X: Any = None,
+    y: Any = None,
     *,
+    rule: str = "predict",
+    sample_weight: Any = None,
     X_unlabeled: Any = None,
     groups: Any = None,
-) -> ErrorBounds:
-    """Between what bounds the error of a fitted rule lies for all distributions in the uncertainty set.
+) -> WorstCase:
+    """Between what bounds does the error of a fitted rule lie, for all distributions of the uncertainty set?
 
-    Two linear programs over the uncertainty set of the fit, with the rule as it is: what the adversary can do
-    to this rule, and what the kindest distribution would do.
+    Two linear programs over the uncertainty set of the fit, with the rule as it is: the largest and the
+    smallest error that a distribution of the set gives it.
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
-        A fitted classifier or ensemble.
+    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
+        A fitted classifier or ensemble; or a ``PosedFit``, which has the data.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         Instances that define the uncertainty set, normally those that the model was fitted on.
     y : array-like of shape (n_samples,)
         Their labels.
-    rule : {"randomized", "argmax"}, default="randomized"
-        The rule of ``predict_proba`` or that of ``predict``.
+    rule : {"predict", "randomized"}, default="predict"
+        Whose error. ``"predict"``: the class with the largest score, which ``predict`` names unless
+        ``deterministic=False``. ``"randomized"``: labels drawn from ``predict_proba``, the rule that R* is
+        about.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights, as for ``fit``.
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
         Instances without a label, as for ``fit``.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples that belong together, as for ``fit``.
+        Samples that are not independent, as for ``fit``.
 
     Returns
     -------
-    ErrorBounds
+    WorstCase
         The smallest and the largest error, and how near to the true extremes they are proven to be.
 
     See Also
     --------
     verify : Confirms the bounds that the fit itself has proven, without a solver.
-    best_guarantee : Bounds on the error that hold with a probability, instances to come included.
+    error_bound : A bound on the error for new samples that holds with a probability.
+
+    Notes
+    -----
+    The error of ``predict`` is at most twice that of the randomized rule, so never more than twice R*; its
+    own worst case is usually much smaller.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from minimaxrisk import MinimaxRiskClassifier, error_bounds
+    >>> from minimaxrisk import MinimaxRiskClassifier, worst_case
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = MinimaxRiskClassifier().fit(X, y)
-    >>> found = error_bounds(model, X, y, rule="argmax")
-    >>> bool(found.upper < model.deterministic_error_bound_)
+    >>> found = worst_case(model, X, y, rule="predict")
+    >>> bool(found.upper < 2 * model.worst_case_error_)
     True
     """
-    check_model(model)
     check_rule(rule)
-    data = training_data_of(model, X, y, sample_weight, X_unlabeled, groups=groups)
-    check_classes(model, data)
-    posed = pose_as_fitted(model, data)
-    loss = _loss(model, data, posed, rule)
-    largest, smallest = _worst_case(model, posed, loss), _worst_case(model, posed, -loss)
-    return ErrorBounds(
+    fit = PosedFit.of(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    check_classes(fit.model, fit.data)
+    loss = _loss(fit.model, fit.data, fit.posed, rule)
+    largest, smallest = (_largest_loss(fit.model, fit.posed, each) for each in (loss, -loss))
+    return WorstCase(
+        rule=rule,
         lower=max(0.0, -smallest.upper),
         upper=min(1.0, largest.upper),
         lower_gap=smallest.upper - smallest.lower,
@@ -135,13 +144,10 @@ class WorstCaseOfRule:
     distribution: FloatArray  # of the set, on which the rule loses ``lower`` (K x n)
 
 
-def worst_case_of_rule(
-    model: Any, data: TrainingData, rule: str, posed: PosedProblem | None = None
-) -> WorstCaseOfRule:
-    """The largest error of the rule over the model's uncertainty set, or over another one of ``data``."""
+def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedProblem) -> WorstCaseOfRule:
+    """The largest error of the rule over an uncertainty set of ``data``."""
     check_classes(model, data)
-    posed = pose_as_fitted(model, data) if posed is None else posed
-    return _worst_case(model, posed, _loss(model, data, posed, rule))
+    return _largest_loss(model, posed, _loss(model, data, posed, rule))
 
 
 def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
@@ -150,7 +156,7 @@ def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> Flo
     return 1.0 - rule_probabilities(fitted_rule_of(model), take_rows(data.X, posed.instances.rows), rule)
 
 
-def _worst_case(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
+def _largest_loss(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
     parameters = parameters_of(model)
     return largest_expected_loss(
         posed.problem,

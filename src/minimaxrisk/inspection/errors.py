@@ -23,7 +23,7 @@ class ErrorComparisonDisplay(Display):
     worst_case_error : float
         R*, the certified upper bound over the uncertainty set.
     fold_errors : ndarray of shape (2, n_folds)
-        Errors of the randomized and of the arg-max rule on folds that were left out.
+        Errors of the randomized rule and of ``predict`` on folds that were left out.
     errors, fold_deviations : ndarray of shape (2,)
         Errors over all left-out samples, and standard deviations over the folds.
     majority_error : float
@@ -132,7 +132,7 @@ class ErrorComparisonDisplay(Display):
         self.mean_points_ = ax.errorbar(
             self.errors, [0, 1], xerr=self.fold_deviations, fmt="kD", capsize=4, label="all folds ± sd"
         )
-        ax.set_yticks([0, 1], labels=["randomized rule", "arg-max rule"])
+        ax.set_yticks([0, 1], labels=["randomized rule", "predict"])
         ax.set_ylim(1.6, -1.1)
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
         ax.set_xlabel("error")

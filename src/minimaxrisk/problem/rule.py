@@ -193,5 +193,5 @@ class AverageRule:
         return total / len(self.members)
 
     def scores(self, X: DataMatrix) -> FloatArray:
-        """What the arg-max rule decides by: the probabilities themselves."""
+        """What ``predict`` decides by: the probabilities themselves."""
         return self.probabilities(X)

@@ -17,7 +17,7 @@ from typing import Any
 
 import typer
 
-import minimaxrisk
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 STDIN = Path("-")
 # How files of binary formats begin.
@@ -123,7 +123,7 @@ class Console:
         for warning in caught:
             # The result itself says what a radius is worth. Warnings of other packages are for developers.
             is_ours = issubclass(warning.category, UserWarning)
-            if is_ours and not issubclass(warning.category, minimaxrisk.UninformativeRadiusWarning):
+            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
                 self.note(str(warning.message))
 
 

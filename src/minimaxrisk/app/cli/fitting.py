@@ -153,6 +153,5 @@ def write_back_fit(path: Path, trained: Trained) -> None:
             "target": study.target,
             "worst_case_error": model.worst_case_error_,
             "worst_case_error_lower": model.worst_case_error_lower_,
-            "deterministic_error_bound": model.deterministic_error_bound_,
         },
     )

@@ -21,7 +21,8 @@ from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.messages import listed
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.covering_radii import GuaranteedError
+from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import ScaleComparison
 
 ON_SCALE = "on_training_scale"
@@ -45,7 +46,7 @@ class Predictions:
     probabilities: np.ndarray
     classes: np.ndarray
     scale: ScaleComparison | None
-    bound: GuaranteedError | None
+    bound: ErrorBound | None
 
     def as_csv(self) -> str:
         """Probabilities in full, so that reading them gives the same numbers."""
@@ -74,7 +75,7 @@ class Predictions:
                 }
                 for name, label, row, agrees in rows
             ],
-            "guaranteed_error": self.bound and self.bound.value,
+            "error_bound": self.bound and self.bound.value,
         }
 
 
@@ -112,7 +113,7 @@ def predict_and_write(
     if study.y is not None:
         console.note(_comparison(saved, study, found.labels))
     if found.bound is not None:
-        console.say(f"randomized rule: {found.bound.statement}")
+        console.say(found.bound.statement)
     text = as_json(found.as_dict() | {"notes": console.notes}) if json else found.as_csv()
     if out is None:
         typer.echo(text, nl=json)
@@ -180,7 +181,7 @@ def _predict(
 
 def _bound(
     saved: SavedModel, X: DataMatrix, features: DataMatrix, scale: ScaleComparison | None, console: Console
-) -> GuaranteedError | None:
+) -> ErrorBound | None:
     """A bound on the error for samples like these, where the radii allow one and the scale agrees."""
     classifier = saved.classifier
     # The training data do not exceed their own bounds: a bound for new samples needs new samples.
@@ -198,7 +199,9 @@ def _bound(
             "from the training data. The prediction does not depend on that."
         )
         return None
-    return classifier.guaranteed_error(features)
+    return error_bound(
+        classifier, method="radii", rule="randomized", X_new=features, confidence=classifier.confidence
+    )
 
 
 def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:

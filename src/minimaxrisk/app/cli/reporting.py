@@ -36,7 +36,7 @@ from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report import Findings, Provenance, gather_findings, render_report
 from minimaxrisk.app.report.page import is_bundle_kept
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.guarantees.statement import BestGuarantee
+from minimaxrisk.guarantees.statement import ErrorBound
 
 # The first line of a GCT file.
 GCT_MARK = re.compile(r"#1\.[23]\s*$")
@@ -224,7 +224,7 @@ def make_report(
     genes: GeneOptions,
     annotations: Mapping[str, Sequence[str]],
     permutation_result: PermutationTestResult | None = None,
-    guarantee: BestGuarantee | None = None,
+    guarantee: ErrorBound | None = None,
     seconds: Mapping[str, float] = NO_SECONDS,
 ) -> tuple[Findings, str]:
     """The numbers and the page as HTML; ``X`` is that of the study without gaps.

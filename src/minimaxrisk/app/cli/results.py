@@ -18,11 +18,12 @@ from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.claims import headline
 from minimaxrisk.app.report.findings import FeatureTable, summarise_radius, tabulate_features
-from minimaxrisk.app.report.gathering import bound_of_named_class
+from minimaxrisk.app.report.gathering import bound_of_predict
 from minimaxrisk.app.report.phrases import certain, clipping, outward, shortened
 from minimaxrisk.app.report.sections import about_rivals
 from minimaxrisk.app.report.tables import rival_table
-from minimaxrisk.guarantees.statement import BestGuarantee
+from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.statement import NONE, ErrorBound
 from minimaxrisk.samples.validation import positions_of_labels
 
 # Features named on the terminal; the report and the model file have all.
@@ -36,7 +37,7 @@ def fit_as_text(
     trained: Trained,
     test: PermutationTestResult | None,
     findings: Findings | None,
-    guarantee: BestGuarantee | None,
+    guarantee: ErrorBound | None,
     *,
     written: Mapping[str, Path],
 ) -> str:
@@ -69,7 +70,7 @@ def fit_as_json(
     trained: Trained,
     test: PermutationTestResult | None,
     findings: Findings | None,
-    guarantee: BestGuarantee | None,
+    guarantee: ErrorBound | None,
     *,
     written: Mapping[str, Path],
     notes: Sequence[str],
@@ -88,8 +89,7 @@ def fit_as_json(
         "worst_case_error_lower": model.worst_case_error_lower_,
         "certificate": {"valid": certificate.valid, "problems": list(certificate.problems)},
         "is_bound": is_bound(trained),
-        "deterministic_error_bound": model.deterministic_error_bound_,
-        "argmax_error_bound": named_class_bound(trained, findings),
+        "predict_error_bound": predict_bound(trained, findings),
         "majority_error": majority_error(trained),
         "radius": model.radius_,
         "coverage": model.coverage_,
@@ -112,7 +112,7 @@ def fit_as_json(
             "n_folds": folds.n_folds,
             "n_wrong": folds.n_wrong,
             "randomized_error": folds.errors[0],
-            "argmax_error": folds.errors[1],
+            "predict_error": folds.errors[1],
             "by_stated_probability": folds.by_stated_probability(),
         },
         "comparison": None if findings is None else _comparison_as_json(trained, findings),
@@ -152,14 +152,14 @@ def is_bound(trained: Trained) -> bool:
     return summarise_radius(trained.classifier, trained.X.shape[0]).covers
 
 
-def named_class_bound(trained: Trained, findings: Findings | None) -> float | None:
+def predict_bound(trained: Trained, findings: Findings | None) -> float | None:
     """What the page says of ``predict``; without a page only where R* is a bound, and not a score."""
     if findings is not None:
-        return findings.fit.argmax_bound
+        return findings.fit.predict_bound
     if not is_bound(trained):
         return None
-    groups = trained.together.groups
-    return bound_of_named_class(trained.classifier, trained.features, trained.y, groups)
+    fit = PosedFit(trained.classifier, trained.features, trained.y, groups=trained.together.groups)
+    return bound_of_predict(fit)
 
 
 def feature_table(trained: Trained, findings: Findings | None) -> FeatureTable:
@@ -241,8 +241,7 @@ def _meaning(trained: Trained, findings: Findings | None, *, is_tested: bool) ->
         ]
     return [
         *bounds,
-        f"{named_class_bound(trained, findings):.4f} bounds that of predict, "
-        "which names the most probable class",
+        f"{predict_bound(trained, findings):.4f} bounds that of predict, which names the most probable class",
     ]
 
 
@@ -271,38 +270,37 @@ def _beside_others(findings: Findings, *, is_imputed: bool) -> list[str]:
     return lines + [f"    {'  '.join(row)}" for row in zip(*aligned, strict=True)]
 
 
-def _guarantee(found: BestGuarantee) -> list[str]:
+def _guarantee(found: ErrorBound) -> list[str]:
     """The best statement; the report has the others."""
-    best = found.best
-    if best is None:
+    if found.method == NONE or found.confidence is None:
         return [_line("new samples", "no bound on the error with a probability can be given")]
     says_nothing = ["no better than guessing"] if found.says_nothing else []
     return [
-        _line("new samples", f"error at most {best.value:.4f} with {100 * found.confidence:g}% confidence,"),
-        _line("", f"of {best.subject}:"),
-        _line("", best.evidence),
+        _line("new samples", f"error at most {found.value:.4f} with {100 * found.confidence:g}% confidence,"),
+        _line("", f"of {found.subject}:"),
+        _line("", found.evidence),
         *(_line("", line) for line in says_nothing),
     ]
 
 
-def _guarantee_as_json(found: BestGuarantee) -> dict[str, Any]:
+def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
     return {
         "value": found.value,
         "confidence": found.confidence,
-        "sentence": found.sentence,
-        "statements": [
+        "statement": found.statement,
+        "bounds": [
             {
                 "value": one.value,
-                "kind": one.kind,
+                "method": one.method,
                 "rule": one.rule,
                 "marginal": one.marginal,
                 "n_train": one.n_train,
-                "valid": one.valid,
+                "has_probability": one.has_probability,
                 "reason": one.reason,
                 "assumption": one.assumption,
                 "statement": one.statement,
             }
-            for one in found.statements
+            for one in found.side_by_side
         ],
         "left_out": dict(found.left_out),
     }

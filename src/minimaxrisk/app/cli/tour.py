@@ -18,8 +18,9 @@ from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.verification import verify
-from minimaxrisk.guarantees.worst_case import error_bounds
+from minimaxrisk.guarantees.worst_case import worst_case
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
     print("R* is the smallest worst-case error over all distributions whose feature means lie within the")
     print("radii (s standard errors) of the observed ones. The randomized rule draws its answer from")
     print("predict_proba, and R* is about it: a bound on its error if the true means lie within the radii, a")
-    print("score if that is not known. The arg-max rule is predict, with a worst case of its own.")
+    print("score if that is not known. The rule of predict has a worst case of its own.")
     # A plain number as radius is used on purpose here.
     with without_radius_warnings():
         simulated_study()
@@ -51,10 +52,10 @@ def simulated_study() -> None:
             "true error, randomized rule",
             f"{_randomized_error(model, X_new, y_new):.4f}  (20,000 new patients)",
         )
-        beyond = model.guaranteed_error(X_new[:1000])
+        beyond = error_bound(model, method="radii", rule="randomized", X_new=X_new[:1000])
         _print(_beyond_training(model), f"{beyond.value:.4f}  (1,000 of them, no labels needed)")
-        _print_argmax(model, study.data, study.target)
-        _print("true error, arg-max rule", f"{study.law.error(model.coef_, model.intercept_):.4f}  (exact)")
+        _print_predict(model, study.data, study.target)
+        _print("true error, predict", f"{study.law.error(model.coef_, model.intercept_):.4f}  (exact)")
         _print("genes selected", f"{model.n_features_selected_}, {len(found)} of them informative")
         _print("most important", ", ".join(study.feature_names[top]))
     print("\n  With s = 1 and far more genes than patients, some true means lie outside the radii: R* is a")
@@ -87,8 +88,8 @@ def real_data() -> None:
     print("1000 random Fourier features, radius s = 1.")
     _print_worst_case(model, Z, y)
     _print("held-out error, randomized", f"{_randomized_error(model, Z_test, y_test):.4f}")
-    _print_argmax(model, Z, y)
-    _print("held-out error, arg-max", f"{1 - model.score(Z_test, y_test):.4f}")
+    _print_predict(model, Z, y)
+    _print("held-out error, predict", f"{1 - model.score(Z_test, y_test):.4f}")
     selected = ", ".join(map(str, model.selected_features_[:8]))
     _print("features selected", f"{model.n_features_selected_} of 1000: columns {selected}, ...")
     path = [record["worst_case_error"] for record in model.history_[:5]]
@@ -115,9 +116,9 @@ def _print_worst_case(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray
     _print("certified gap to the optimum", f"{model.optimality_gap_:.1e}  ({verdict})")
 
 
-def _print_argmax(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
+def _print_predict(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
     kind = "worst case" if model.coverage_ is None else "bound"
-    _print(f"{kind}, arg-max rule", f"{error_bounds(model, X, y, 'argmax').upper:.4f}")
+    _print(f"{kind}, predict", f"{worst_case(model, X, y, rule='predict').upper:.4f}")
 
 
 def _beyond_training(model: MinimaxRiskClassifier) -> str:

@@ -27,7 +27,7 @@ from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, f
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.guarantees.statement import BestGuarantee
+from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import Certificate, verify
 
@@ -178,8 +178,8 @@ def permutation_of(trained: Trained, effort: Effort, console: Console) -> Permut
         trained.features,
         trained.y,
         effort.n_permutations,
-        trained.together.within,
-        replicates=trained.together.groups,
+        groups=trained.together.groups,
+        strata=trained.together.within,
         n_jobs=effort.n_jobs,
         random_state=effort.seed,
         verbose=int(console.shows_progress),
@@ -188,7 +188,7 @@ def permutation_of(trained: Trained, effort: Effort, console: Console) -> Permut
 
 def guarantee_of(
     trained: Trained, effort: Effort, console: Console, *, has_report: bool
-) -> BestGuarantee | None:
+) -> ErrorBound | None:
     """What can be said about new samples; a report compares it with bounds that take longer."""
     if not (effort.has_guarantee and trained.certificate.valid):
         return None

@@ -1,12 +1,12 @@
 """One self-contained HTML page about a fitted model: what was learned, and what it is worth.
 
-``report_of`` does it all, and so does ``report`` of a fitted classifier; ``gather_findings`` computes the
-numbers, ``render_report`` makes the page. It needs the extra ``app``.
+``report`` does it all: ``gather_findings`` computes the numbers, ``render_report`` makes the page. It needs
+the extra ``app``.
 """
 
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import gather_findings
-from minimaxrisk.app.report.one_call import Report, report_of
+from minimaxrisk.app.report.one_call import Report, report
 from minimaxrisk.app.report.page import Provenance, render_report
 
-__all__ = ["Findings", "Provenance", "Report", "gather_findings", "render_report", "report_of"]
+__all__ = ["Findings", "Provenance", "Report", "gather_findings", "render_report", "report"]

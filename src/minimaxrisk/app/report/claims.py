@@ -26,7 +26,7 @@ from minimaxrisk.app.report.phrases import (
     rounded,
     share,
 )
-from minimaxrisk.guarantees.statement import HOLDOUT, ErrorStatement
+from minimaxrisk.guarantees.statement import HOLDOUT, NONE, ErrorBound
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
 
@@ -143,24 +143,23 @@ def guaranteed(findings: Findings) -> list[str]:
     found = findings.guarantee
     if found is None:
         return []
-    best = found.best
-    if best is None:
+    if found.method == NONE or found.confidence is None:
         return ["No bound on the error for new samples comes with a confidence."]
     text = (
         f"For new samples: with {percent(found.confidence)} confidence, the error of "
-        f"{whose_error(findings, best)} is at most {share(best.value)}: {shown_by(findings, best)}."
+        f"{whose_error(findings, found)} is at most {share(found.value)}: {shown_by(findings, found)}."
     )
     if (emptiness := _why_guarantee_is_empty(findings)) is not None:
         text += f" {emptiness}"
-    return [f"{text} {best.assumption}"]
+    return [f"{text} {found.assumption}"]
 
 
 def _why_guarantee_is_empty(findings: Findings) -> str | None:
     """A sentence for bounds that tell no more than the sizes of the classes do."""
     found, data = findings.guarantee, findings.data
-    if found is None or found.best is None or not is_guarantee_empty(findings):
+    if found is None or not is_guarantee_empty(findings):
         return None
-    if found.best.rule == "constant":
+    if found.rule == "constant":
         return "Nothing smaller could be shown for a classifier, so this says nothing about the features."
     return (
         f"Always naming {quoted(data.largest_class)}, the most common class, is wrong for "
@@ -168,17 +167,17 @@ def _why_guarantee_is_empty(findings: Findings) -> str | None:
     )
 
 
-def whose_error(findings: Findings, one: ErrorStatement) -> str:
+def whose_error(findings: Findings, one: ErrorBound) -> str:
     """What a bound is about, in the words of the page."""
     if one.rule == "constant":
         return f"always naming {quoted(findings.data.largest_class)}, the most common class,"
-    rule = {"argmax": "the class named by", "randomized": "the randomized rule of"}[one.rule]
-    if one.kind == HOLDOUT:
+    rule = {"predict": "the class predicted by", "randomized": "the randomized rule of"}[one.rule]
+    if one.method == HOLDOUT:
         return f"{rule} a model like this one that learned from {one.n_train:,} of the samples"
     return f"{rule} this model"
 
 
-def shown_by(findings: Findings, one: ErrorStatement) -> str:
+def shown_by(findings: Findings, one: ErrorBound) -> str:
     """The evidence; majorities are told by their numbers."""
     if one.rule == "constant":
         data = findings.data
@@ -317,11 +316,11 @@ def _how_far(findings: Findings) -> str:
     if weak and not says_nothing(findings):
         text += f", and most of {listed([quoted(one.name) for one in weak[:3]])}"
     found = findings.guarantee
-    best = None if found is None or is_guarantee_empty(findings) else found.best
-    if found is not None and best is not None and best.rule != "constant":
+    is_told = found is not None and found.rule != "constant" and not is_guarantee_empty(findings)
+    if is_told and found is not None and found.confidence is not None:
         return (
-            f"{text}; one that learns from {best.n_train:,} of them errs for at most {best.value:.0%} of new "
-            f"samples like these, with {percent(found.confidence)} confidence."
+            f"{text}; one that learns from {found.n_train:,} of them errs for at most {found.value:.0%} of "
+            f"new samples like these, with {percent(found.confidence)} confidence."
         )
     return f"{text}; samples from elsewhere, measured in another way, can be named much worse."
 
@@ -480,11 +479,11 @@ def _about_named_class(findings: Findings) -> Entry:
     fit, data = findings.fit, findings.data
     text = (
         "The same kind of worst case for the class that the model names, the most probable one. "
-        f"{share(fit.argmax_bound)} is computed for this rule; twice the R* of the randomized rule, "
-        f"{share(fit.deterministic_bound)}, always holds too. "
+        f"{share(fit.predict_bound)} is computed for this rule; twice the R* of the randomized rule, "
+        f"{share(min(1.0, 2.0 * fit.upper))}, always holds too. "
     )
     nothing = data.guessing if fit.class_weight else data.majority_error
-    if fit.argmax_bound >= nothing - ROUNDING:
+    if fit.predict_bound >= nothing - ROUNDING:
         what = "guessing" if fit.class_weight else "always naming the most common class"
         text += (
             f"It is no better than {what} ({share(nothing)}), which is common with few samples and wide "
@@ -497,7 +496,7 @@ def _about_named_class(findings: Findings) -> Entry:
         )
     else:
         text += "It holds under the same conditions as R*."
-    return Entry("Worst case of the named class", share(fit.argmax_bound), text)
+    return Entry("Worst case of the predicted class", share(fit.predict_bound), text)
 
 
 def _about_guessing(findings: Findings) -> Entry:
@@ -547,8 +546,8 @@ def says_nothing(findings: Findings) -> bool:
 
 def is_guarantee_empty(findings: Findings) -> bool:
     """Whether the best bound for new samples is no smaller than the error of naming the most common class."""
-    best = None if findings.guarantee is None else findings.guarantee.best
-    return best is not None and best.value >= findings.data.majority_error
+    found = findings.guarantee
+    return found is not None and found.method != NONE and found.value >= findings.data.majority_error
 
 
 def noise_verdict(findings: Findings) -> str:

@@ -26,7 +26,7 @@ from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
 )
 from minimaxrisk.app.report.phrases import isolate, listed
-from minimaxrisk.guarantees.statement import BestGuarantee
+from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -216,7 +216,7 @@ def tabulate_features(
 
 
 def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
-    """Whether the arg-max rule errs on each sample, and the probability that it gives to its own label."""
+    """Whether ``predict`` errs on each sample, and the probability that it gives to its own label."""
     arg_max = copy(model).set_params(deterministic=True)
     wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
     return wrong, model.predict_proba(X)[np.arange(len(own)), own]
@@ -433,8 +433,7 @@ class FitSummary:
     upper: float
     certificate_valid: bool
     certificate_problems: tuple[str, ...]
-    deterministic_bound: float
-    argmax_bound: float
+    predict_bound: float
     n_selected: int
     coding: str
     solver: str
@@ -493,7 +492,7 @@ class Findings:
         Other classifiers on the same folds.
     rivals_skipped : str or None
         Why there are none although they were asked for.
-    guarantee : BestGuarantee or None
+    guarantee : ErrorBound or None
         Bounds on the error for new samples, without the models that they are about.
     seconds : mapping of str to float
         What each part took.
@@ -519,7 +518,7 @@ class Findings:
     comparison: ErrorComparisonDisplay | None
     rivals: Rivals | None
     rivals_skipped: str | None
-    guarantee: BestGuarantee | None
+    guarantee: ErrorBound | None
     seconds: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:

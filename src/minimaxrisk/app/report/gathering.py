@@ -26,9 +26,9 @@ from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
 from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import (
-    arg_max_copy,
     cross_validated_error,
     n_folds_possible,
+    predicting_copy,
     sizes_of_classes,
     stratified_folds,
 )
@@ -50,9 +50,10 @@ from minimaxrisk.app.report.findings import (
 )
 from minimaxrisk.app.report.phrases import clipping, listed
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.guarantees.error_bound import best_guarantee
-from minimaxrisk.guarantees.statement import BestGuarantee
-from minimaxrisk.guarantees.verification import training_data_of, verify
+from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.statement import ErrorBound
+from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -110,7 +111,7 @@ def beside_rivals(
     """Cross-validate a classifier, or a pipeline that ends with one, and the usual rivals."""
     folds = stratified_folds(learner, y, n_folds, random_state, groups)
     rivals = usual_rivals(len(learner.classes_), is_sparse=bool(sparse.issparse(X)))
-    estimators, left_out = {THIS_MODEL: arg_max_copy(learner), **rivals}, {}
+    estimators, left_out = {THIS_MODEL: predicting_copy(learner), **rivals}, {}
     while True:
         try:
             # The rivals are ours to choose, so what they warn about is nothing that a reader could act upon.
@@ -174,7 +175,7 @@ def gather_findings(
     n_jobs: int | None = None,
     random_state: Any = 0,
     permutation_result: PermutationTestResult | None = None,
-    guarantee: bool | BestGuarantee = True,
+    guarantee: bool | ErrorBound = True,
     has_rivals: bool = False,
     progress: Callable[[str], object] | None = None,
 ) -> Findings:
@@ -211,7 +212,7 @@ def gather_findings(
         Seed of the permutations, the folds and the hold-out.
     permutation_result : PermutationTestResult or None, default=None
         The outcome of a permutation test that was done before, instead of a new one.
-    guarantee : bool or BestGuarantee, default=True
+    guarantee : bool or ErrorBound, default=True
         Whether to bound the error for new samples, at the model's confidence, or the bounds found before. A
         model whose certificate does not hold gets none.
     has_rivals : bool, default=False
@@ -233,7 +234,7 @@ def gather_findings(
     See Also
     --------
     render_report : Makes a page of them.
-    report_of : Does both.
+    report : Does both.
     """
     if has_rivals and n_folds == 0:
         raise ValueError("has_rivals=True needs folds to compare on: set n_folds to 2 or more, got 0.")
@@ -277,7 +278,7 @@ class Wanted:
     n_jobs: int | None
     random_state: Any
     permutation_result: PermutationTestResult | None
-    guarantee: bool | BestGuarantee
+    guarantee: bool | ErrorBound
     has_rivals: bool
 
 
@@ -299,14 +300,14 @@ def _certified(subject: Subject, wanted: Wanted, known: Known) -> Known:
 
 def _summarise_fit(subject: Subject) -> FitSummary:
     model = subject.classifier
-    certificate = verify(model, subject.seen, subject.y, groups=subject.groups)
+    fit = PosedFit(model, subject.seen, subject.y, groups=subject.groups)
+    certificate = verify(fit)
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
         upper=float(model.worst_case_error_),
         certificate_valid=certificate.valid,
         certificate_problems=certificate.problems,
-        deterministic_bound=float(model.deterministic_error_bound_),
-        argmax_bound=bound_of_named_class(model, subject.seen, subject.y, subject.groups),
+        predict_bound=bound_of_predict(fit),
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
         solver=model.solver_,
@@ -318,10 +319,10 @@ def _summarise_fit(subject: Subject) -> FitSummary:
     )
 
 
-def bound_of_named_class(model: Any, X: DataMatrix, y: Any, groups: Any = None) -> float:
-    """The worst case of ``predict``: that of the arg-max rule, or twice R*, which holds as well."""
-    worst_case = worst_case_of_rule(model, training_data_of(model, X, y, groups=groups), "argmax").upper
-    return float(min(worst_case, model.deterministic_error_bound_))
+def bound_of_predict(fit: PosedFit) -> float:
+    """The worst case of ``predict``: its own, or twice R*, which bounds it as well."""
+    worst_case = worst_case_of_rule(fit.model, fit.data, "predict", fit.posed).upper
+    return float(min(1.0, worst_case, 2.0 * fit.model.worst_case_error_))
 
 
 def _weighting(class_weight: Any) -> str | None:
@@ -339,9 +340,9 @@ def guarantee_of_model(
     groups: Any = None,
     n_folds: int,
     random_state: Any,
-) -> BestGuarantee:
+) -> ErrorBound:
     """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
-    return best_guarantee(
+    return error_bound(
         model,
         X,
         y,
@@ -357,7 +358,7 @@ def guarantee_of_model(
 def _guaranteed(subject: Subject, wanted: Wanted, known: Known) -> Known:
     """Radii take the steps before the classifier as given, which those that look at labels are not."""
     found = wanted.guarantee
-    if not isinstance(found, BestGuarantee):
+    if not isinstance(found, ErrorBound):
         found = guarantee_of_model(
             last_step(subject.learner),
             subject.X,
@@ -368,14 +369,12 @@ def _guaranteed(subject: Subject, wanted: Wanted, known: Known) -> Known:
             random_state=wanted.random_state,
         )
     # What a page can say; the models behind it are no numbers.
-    statements = tuple(replace(one, model=None) for one in found.statements)
-    return {"guarantee": replace(found, statements=statements)}
+    alternatives = tuple(replace(one, model=None) for one in found.alternatives)
+    return {"guarantee": replace(found, model=None, alternatives=alternatives)}
 
 
 def _wants_guarantee(wanted: Wanted, known: Known) -> bool:
-    return isinstance(wanted.guarantee, BestGuarantee) or (
-        wanted.guarantee and known["fit"].certificate_valid
-    )
+    return isinstance(wanted.guarantee, ErrorBound) or (wanted.guarantee and known["fit"].certificate_valid)
 
 
 def _permuted(subject: Subject, wanted: Wanted, known: Known) -> Known:
@@ -389,8 +388,8 @@ def _permuted(subject: Subject, wanted: Wanted, known: Known) -> Known:
             X,
             subject.y,
             wanted.n_permutations,
-            groups=subject.batch,
-            replicates=subject.groups,
+            groups=subject.groups,
+            strata=subject.batch,
             n_jobs=wanted.n_jobs,
             random_state=wanted.random_state,
         )

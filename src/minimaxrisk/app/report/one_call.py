@@ -62,7 +62,7 @@ class Report:
         )
 
 
-def report_of(
+def report(
     model: Any,
     X: Any,
     y: Any,
@@ -108,7 +108,6 @@ def report_of(
 
     See Also
     --------
-    MinimaxRiskClassifier.report : The same as a method.
     gather_findings : Computes the numbers.
     """
     # Both are asked before the work.
@@ -120,14 +119,14 @@ def report_of(
         model, X, y, scaler=scaler, feature_names=feature_names, sample_names=sample_names, **options
     )
     provenance = Provenance(
-        command="model.report(X, y)",
+        command="report(model, X, y)",
         source=source,
         target=str(getattr(y, "name", None) or "class") if target is None else target,
         fingerprint=fingerprint(subject.seen, subject.y, np.asarray(subject.feature_names)),
         versions=current_versions(),
         links=links,
     )
-    report = Report(findings, render_report(findings, provenance))
+    made = Report(findings, render_report(findings, provenance))
     if path is not None:
-        report.save(path)
-    return report
+        made.save(path)
+    return made

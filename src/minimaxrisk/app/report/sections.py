@@ -20,6 +20,7 @@ from minimaxrisk.app.report.phrases import (
     quoted,
     share,
 )
+from minimaxrisk.guarantees.statement import NONE
 
 # A 95% interval for the error that is wider than this makes it a rough guide.
 WIDE = 0.1
@@ -196,14 +197,14 @@ def about_guarantee(findings: Findings) -> list[str]:
         return ["Not computed: leave out the option --no-guarantee to add it."]
     texts = [
         "Bounds on errors for samples to come, the smallest first. Those with a confidence hold all at once "
-        f"with {percent(found.confidence)} confidence, so that the smallest may be picked: what may go wrong "
-        "was shared out among them beforehand. They are about different classifiers; a hold-out tells of one "
-        "that learned from the samples that were not held out."
+        f"with {percent(found.confidence or 0.0)} confidence, so that the smallest may be picked: what may "
+        "go wrong was shared out among them beforehand. They are about different classifiers; a hold-out "
+        "tells of one that learned from the samples that were not held out."
     ]
-    for reason in dict.fromkeys(one.reason for one in found.statements if not one.valid):
+    for reason in dict.fromkeys(one.reason for one in found.side_by_side if one.reason):
         texts.append(f"Without a confidence, to compare: {reason}.")
-    texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-    if found.best is not None and findings.fit.class_weight:
+    texts += [f"Left out, {method}: {reason}" for method, reason in found.left_out.items()]
+    if found.method != NONE and findings.fit.class_weight:
         texts.append("These are errors among samples as common as here, without weights of classes.")
     return texts
 

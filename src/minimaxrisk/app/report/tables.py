@@ -394,16 +394,16 @@ def suspect_table(findings: Findings) -> PageTable:
 
 def guarantee_table(findings: Findings) -> PageTable | None:
     found = findings.guarantee
-    if found is None or not found.statements:
+    if found is None or not found.side_by_side:
         return None
     rows = [
         [
             whose_error(findings, one).rstrip(","),
             share(one.value),
-            percent(found.confidence) if one.valid else "not stated",
+            percent(one.confidence) if one.confidence is not None else "not stated",
             shown_by(findings, one),
         ]
-        for one in found.statements
+        for one in found.side_by_side
     ]
     return PageTable("Bounds for new samples", ["error of", "at most", "confidence", "because"], rows)
 

@@ -222,13 +222,16 @@ class _Follower:
         last_pivot = self._homotopy.n_pivots + self._budget
         kept: list[SolvedRadius] = []
         for part in [*np.geomspace(start, radius, n_parts + 1)[1:-1], radius]:
-            stops, moments = self._advance(part, last_pivot)
+            met = self._advance(part, last_pivot)
             if self._keep_all or part == radius:
-                kept += [self._certified(*pair) for pair in zip(stops, moments, strict=True)]
+                kept += [self._certified(*one) for one in met]
         return kept
 
-    def _advance(self, radius: float, last_pivot: int) -> tuple[list[_Met], FloatArray]:
-        """Follow the vertex to ``radius``; again with more components as long as others are violated."""
+    def _advance(self, radius: float, last_pivot: int) -> list[tuple[float, Stop, FloatArray]]:
+        """Radii, stops and their moments on the way to ``radius``.
+
+        Follow the vertex; again with more components as long as others are violated.
+        """
         problem, lam = self._family.problem, self._family.at(radius).lam.ravel()
         start = radius if self._radius is None else self._radius
         while True:
@@ -248,8 +251,8 @@ class _Follower:
                 break
             self._components = np.union1d(self._components, violated)
         self._arrive(vertex, radius, lam, np.abs(moments[-1] - problem.tau).ravel())
-        met = [_Met(start + stop.fraction * (radius - start), stop) for stop in stops[:-1]]
-        return [*met, _Met(radius, stops[-1])], moments
+        met = [start + stop.fraction * (radius - start) for stop in stops[:-1]]
+        return list(zip([*met, radius], stops, moments, strict=True))
 
     def _moments_of(self, stops: list[Stop]) -> FloatArray:
         """Moments of all distributions, in one pass over the features (stops x B x d)."""
@@ -266,19 +269,11 @@ class _Follower:
         excess[self._components] = 0.0
         return np.flatnonzero(excess > VIOLATION)
 
-    def _certified(self, met: _Met, moments: FloatArray) -> SolvedRadius:
-        problem = self._family.at(met.radius)
-        upper = upper_bound(problem, problem.objective, met.stop.stage.expand(*problem.tau.shape))
-        inside = lower_bound(problem, problem.objective, met.stop.distribution, moments)
-        return self._family.solved(met.radius, met.stop.stage, upper, inside.bound)
-
-
-@dataclass(frozen=True)
-class _Met:
-    """A stop of the homotopy and its radius."""
-
-    radius: float
-    stop: Stop
+    def _certified(self, radius: float, stop: Stop, moments: FloatArray) -> SolvedRadius:
+        problem = self._family.at(radius)
+        upper = upper_bound(problem, problem.objective, stop.stage.expand(*problem.tau.shape))
+        inside = lower_bound(problem, problem.objective, stop.distribution, moments)
+        return self._family.solved(radius, stop.stage, upper, inside.bound)
 
 
 def _refined(family: RadiusFamily, solved: list[SolvedRadius]) -> list[SolvedRadius]:

@@ -1,0 +1,266 @@
+"""A fitted model and the data that it was fitted on, read once: the data checked, the problem posed.
+
+There are two kinds of models. A classifier stores one linear rule; an ensemble (``members_``) stores several
+and takes their average. Both store the same about the uncertainty set. What the set is, the parameters of a
+classifier say: the model's own, or those of the ``estimator_`` that an ensemble is made of.
+
+A model has two rules. ``"predict"`` names the class with the largest score. ``"randomized"`` draws the label
+from ``predict_proba``; R* is about this one.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.features.matrix import ColumnScale
+from minimaxrisk.problem import rule as rules
+from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.uncertainty.radius import RadiusRule, split_level
+from minimaxrisk.uncertainty.rules import GivenRadii, Multiple, radius_rule_of
+
+if TYPE_CHECKING:
+    from minimaxrisk.guarantees.verification import Certificate
+
+RULES = ("predict", "randomized")
+
+
+class PosedFit:
+    """A fitted model with its training data, to be passed to ``verify``, ``worst_case`` and ``error_bound``.
+
+    Each of them checks the data and poses the problem; given a ``PosedFit`` they share that work.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+        A fitted classifier or ensemble.
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+        The instances that it was fitted on, before the ``transformer`` if there is one.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    sample_weight, X_unlabeled, groups : array-like or None, default=None
+        What else ``fit`` was given.
+    transformer : fitted transformer or None, default=None
+        What made the features of the model from ``X``, such as a ``ClippedScaler``.
+
+    Attributes
+    ----------
+    certificate : Certificate or None
+        What ``verify`` found; None before.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier, verify
+    >>> from minimaxrisk.guarantees import PosedFit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> posed = PosedFit(MinimaxRiskClassifier().fit(X, y), X, y)
+    >>> verify(posed).valid
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        groups: Any = None,
+        transformer: Any = None,
+    ) -> None:
+        check_model(model)
+        if X is None or y is None:
+            raise ValueError("X and y must be passed: the data that the model was fitted on.")
+        if transformer is not None:
+            check_is_fitted(transformer)
+        self.model, self.X, self.y, self.transformer = model, X, y, transformer
+        self.sample_weight, self.X_unlabeled, self.groups = sample_weight, X_unlabeled, groups
+        self.certificate: Certificate | None = None
+
+    @classmethod
+    def of(cls, model: Any, X: Any = None, y: Any = None, **more: Any) -> PosedFit:
+        """From a model and its data, or as it is where one was made before."""
+        if not isinstance(model, cls):
+            return cls(model, X, y, **more)
+        given = [name for name, value in {"X": X, "y": y, **more}.items() if value is not None]
+        if given:
+            raise ValueError(f"a PosedFit holds its data already; leave out {', '.join(given)}.")
+        return model
+
+    def without_groups(self) -> PosedFit:
+        """The same model and data, as if all samples were independent."""
+        return PosedFit(
+            self.model,
+            self.X,
+            self.y,
+            sample_weight=self.sample_weight,
+            X_unlabeled=self.X_unlabeled,
+            transformer=self.transformer,
+        )
+
+    @cached_property
+    def seen(self) -> Any:
+        """The instances as the model saw them."""
+        return self.X if self.transformer is None else self.transformer.transform(self.X)
+
+    @cached_property
+    def data(self) -> TrainingData:
+        return training_data_of(
+            self.model, self.seen, self.y, self.sample_weight, self.X_unlabeled, groups=self.groups
+        )
+
+    @property
+    def has_classes_of_model(self) -> bool:
+        return np.array_equal(self.data.classes, self.model.classes_)
+
+    @cached_property
+    def posed_anew(self) -> PosedProblem:
+        """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
+        parameters = parameters_of(self.model)
+        rule = radius_rule_of(parameters, self.model.radius_seed_)
+        return _pose(self.model, self.data, parameters.coding, rule)
+
+    @cached_property
+    def posed(self) -> PosedProblem:
+        """The uncertainty set of the model: the one posed anew if that was done and has the same factor."""
+        done = self.__dict__.get("posed_anew")
+        if done is not None and done.radii.factor == self.model.radius_:
+            return done
+        return pose_as_fitted(self.model, self.data)
+
+
+class FittedRule(Protocol):
+    """What may be asked of the rule of either kind of model."""
+
+    def probabilities(self, X: DataMatrix) -> FloatArray:
+        """h(y|x) of the randomized rule (K x n)."""
+        ...
+
+    def scores(self, X: DataMatrix) -> FloatArray:
+        """The numbers of which ``predict`` takes the largest (K x n)."""
+        ...
+
+    def use_of_components(self, scale: ColumnScale) -> FloatArray:
+        """Sizes of the coefficients of the inner columns (B x d)."""
+        ...
+
+
+def is_ensemble(model: Any) -> bool:
+    return hasattr(model, "members_")
+
+
+def parameters_of(model: Any) -> Any:
+    """The classifier whose parameters say what the uncertainty set is."""
+    return model.estimator_ if is_ensemble(model) else model
+
+
+def coverage_of(model: Any) -> float | None:
+    """The probability that goes with the radius rule."""
+    parameters = parameters_of(model)
+    return float(parameters.confidence) if isinstance(parameters.radius, str) else None
+
+
+def check_model(model: Any) -> None:
+    check_is_fitted(model)
+    if is_ensemble(model) and not hasattr(model, "worst_case_distribution_"):
+        raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
+    if not hasattr(model, "worst_case_distribution_"):
+        raise ValueError(
+            f"model must be a fitted MinimaxRiskClassifier or an ensemble of them, got "
+            f"{type(model).__name__}; for a pipeline pass its last step and the transformed X, for a search "
+            "its best_estimator_, for a selector or a MinimaxRiskClassifierCV its estimator_."
+        )
+
+
+def check_classes(model: Any, data: TrainingData) -> None:
+    if not np.array_equal(data.classes, model.classes_):
+        raise ValueError(
+            f"y must hold the classes of the model, {model.classes_.tolist()}, got {data.classes.tolist()}."
+        )
+
+
+def check_rule(rule: str) -> None:
+    if rule not in RULES:
+        raise ValueError(f"rule must be 'predict' or 'randomized', got {rule!r}.")
+
+
+def training_data_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    X_unlabeled: Any = None,
+    *,
+    groups: Any = None,
+    with_class_weight: bool = True,
+) -> TrainingData:
+    """The data, checked against the columns and with the class weights of a fitted model."""
+    return check_training_data(
+        model,
+        X,
+        y,
+        sample_weight=sample_weight,
+        class_weight=parameters_of(model).class_weight if with_class_weight else None,
+        weight_kind=parameters_of(model).weight_kind,
+        X_unlabeled=X_unlabeled,
+        groups=groups,
+        reset=False,
+    )
+
+
+def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
+    """The uncertainty set of the data by the factor that the fit found, without looking for it again."""
+    parameters = parameters_of(model)
+    rule: RadiusRule
+    if model.radius_ is None:
+        rule = GivenRadii(model.lambda_, parameters.standardize)
+    elif isinstance(parameters.radius, str):
+        _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
+        rule = Multiple(model.radius_, intercept_level=intercept_level)
+    else:
+        rule = Multiple(model.radius_)
+    return _pose(model, data, model.coding_, rule)
+
+
+def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    """An uncertainty set on the features of the model with other radii, and a free marginal."""
+    return _pose(model, data, model.coding_, rule, marginal="free")
+
+
+def _pose(
+    model: Any, data: TrainingData, coding: str, rule: RadiusRule, marginal: str | None = None
+) -> PosedProblem:
+    parameters = parameters_of(model)
+    return pose(
+        data,
+        coding=coding,
+        rule=rule,
+        standardize=parameters.standardize,
+        fit_intercept=parameters.fit_intercept,
+        copy=parameters.copy,
+        marginal_is_known=(marginal or parameters.marginal) == "empirical",
+    )
+
+
+def linear_rule_of(model: Any) -> LinearRule:
+    threshold = None if model.marginal == "empirical" else model.threshold_
+    return LinearRule.from_full(model.coef_, model.intercept_, threshold)
+
+
+def fitted_rule_of(model: Any) -> FittedRule:
+    return AverageRule(model.members_) if is_ensemble(model) else linear_rule_of(model)
+
+
+def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:
+    """h(y|x) of the rule by name (K x n)."""
+    if rule == "randomized":
+        return fitted.probabilities(X)
+    return rules.arg_max_probabilities(fitted.scores(X))
