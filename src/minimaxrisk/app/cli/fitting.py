@@ -14,6 +14,7 @@ from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.predicting import predicted_columns
 from minimaxrisk.app.cli.reporting import annotations_of, gather, render, wanted_by, write_page
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
+from minimaxrisk.app.cli.settings import Effort, GeneOptions, SampleColumns
 from minimaxrisk.app.cli.training import (
     Trained,
     describe_batches,
@@ -91,7 +92,7 @@ def fit_and_write(
     parts.begin("guarantee")
     guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
     seconds = parts.end()
-    model = saved_model(trained, beside=beside, reading=reading, command=command)
+    model = saved_model(trained, columns=sample_columns, reading=reading, command=command)
     wanted = wanted_by(effort, has_report=results.report is not None)
     wanted = replace(wanted, permutation_result=test, guarantee=guarantee or wanted.guarantee)
     findings = gather(trained.fit, study, wanted, together, console)

@@ -21,13 +21,14 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.app.atomic import whole_file, write_whole
 from minimaxrisk.app.cli.console import Console, printable
-from minimaxrisk.app.cli.options import Effort, GeneOptions
 from minimaxrisk.app.cli.results import COMMAND_LINE
+from minimaxrisk.app.cli.settings import Effort, GeneOptions
 from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Together
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
+from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report import Findings, Provenance, render_report
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import is_bundle_kept
@@ -247,7 +248,7 @@ def wanted_by(effort: Effort, *, has_report: bool = True) -> Wanted:
 
 def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
     """The numbers, with progress and a note where there are fewer folds than asked for."""
-    with console.parts("report") as part, console.warnings_as_notes():
+    with console.stages("report") as part, console.warnings_as_notes():
         subject = Subject.of(
             fit,
             strata=together.within,

@@ -195,7 +195,7 @@ def guarantee_of(
     """What can be said about new samples; a report compares it with bounds that take longer."""
     if not (effort.has_guarantee and verify(trained.fit).valid):
         return None
-    with console.parts("guarantee"):
+    with console.stages("guarantee"):
         n_folds = effort.n_folds if has_report else 0
         return bound_for_new_samples(trained.fit, n_folds=n_folds, random_state=effort.seed)
 
@@ -240,7 +240,7 @@ def together_of(study: Study, columns: SampleColumns, console: Console) -> Toget
         why = _why_not_within(batch, groups, y)
         within = batch if why is None else None
         where = "within batches" if why is None else f"over all samples: {why}"
-        console.note(f"Batches by {beside.batch!r}. The permutation test permutes labels {where}.")
+        console.note(f"Batches by {columns.batch!r}. The permutation test permutes labels {where}.")
     return Together(groups, batch, within)
 
 
@@ -248,7 +248,9 @@ def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColum
     classes = {name: sorted({str(label) for label in y[groups == name]}) for name in dict.fromkeys(groups)}
     mixed = [name for name, labels in classes.items() if len(labels) > 1]
     if len(classes) < 2:
-        raise ValueError(f"{study.source}: --groups needs two groups or more, but {beside.groups!r} has one.")
+        raise ValueError(
+            f"{study.source}: --groups needs two groups or more, but {columns.groups!r} has one."
+        )
     if mixed:
         raise ValueError(
             f"{study.source}: the samples of a group must have one class, but {listed(mixed, 3)} of "
