@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.app.report import Provenance, gather_findings, render_report
+from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.datasets import make_expression
+from tests.report_findings import gather_findings
 from tests.study_files import HOSTILE_NAMES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
