@@ -115,7 +115,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    FalseSelectionBounds : Explains the two bounds.
+    minimaxrisk.guarantees.FalseSelectionBounds : Explains the two bounds.
     minimaxrisk.inspection.StabilityDisplay : Draws how often columns were selected.
 
     Examples
