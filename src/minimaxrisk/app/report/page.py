@@ -81,8 +81,8 @@ class Provenance:
         A site that names of features link to.
     seconds : mapping of str to float, default={}
         What the parts took that were computed before.
-    advice : Advice, default=PYTHON
-        How a reader asks for more: the arguments of Python, or the options of the command line.
+    advice : Advice or None, default=None
+        How a reader asks for more: the options of the command line, or with None the arguments of Python.
     """
 
     command: str
@@ -95,7 +95,7 @@ class Provenance:
     annotations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     links: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
-    advice: Advice = PYTHON
+    advice: Advice | None = None
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def _template() -> Any:
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
-    advice, is_imputed = provenance.advice, provenance.imputed is not None
+    advice, is_imputed = provenance.advice or PYTHON, provenance.imputed is not None
     return {
         "verdict": claims.plain_verdict(findings),
         "headline": claims.headline(findings),
