@@ -1016,15 +1016,15 @@ def test_missing_packages_are_named(findings, monkeypatch):
 @pytest.mark.parametrize(
     ("radius", "labels"),
     [
-        (1.0, ["R*, score, randomized rule", "worst case, arg-max rule", "score, also for new patients"]),
-        ("bonferroni", ["R*, bound, randomized rule", "bound, arg-max rule", "bound, also for new patients"]),
+        (1.0, ["R*, score, randomized rule", "worst case, predict  ", "score, also for new patients"]),
+        ("bonferroni", ["R*, bound, randomized rule", "bound, predict  ", "bound, also for new patients"]),
     ],
 )
 def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
     X, y = study
     model = MinimaxRiskClassifier(radius=radius).fit(X, y)
     demo._print_worst_case(model, X, y)
-    demo._print_argmax(model, X, y)
+    demo._print_predict(model, X, y)
     said = capsys.readouterr().out + demo._beyond_training(model)
     for label in labels:
         assert label in said
