@@ -34,6 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import minimaxrisk as library
 from experiments.harness.record_file import Item, compare_records, write_record
+from experiments.paper.scalability import random_fourier_features
 from minimaxrisk.app.cli import main as command_line
 from minimaxrisk.datasets import make_expression, make_text
 
@@ -300,8 +301,7 @@ def estimator_items() -> Iterator[Item]:
             yield f"svm/{name}/{solver}", partial(support_vectors, X, y, solver)
         for container in ("dense", "float32", "sparse"):
             yield f"scaler/{name}/{container}", partial(scale, as_container(X, container))
-        fourier = library.RandomFourierFeatures(20, random_state=0)
-        yield f"fourier/{name}", partial(fourier.fit_transform, X)
+        yield f"fourier/{name}", partial(random_fourier_features, X, 20, 0)
 
 
 def choose_radius(X: Any, y: Any, **parameters: Any) -> Any:

@@ -501,7 +501,7 @@ class TestASeriesMatrixAsItWasDownloaded:
         page = tmp_path / "page.html"
         status, out, _ = run(capsys, "fit", series, "--target", "disease state", "--report", page, *QUICK)
         assert status == 0
-        assert f"{page}, to be opened in a browser" in out
+        assert f"{page} (open it in a browser)" in out
         assert "disease state" in page.read_text(encoding="utf-8")
 
 
@@ -510,7 +510,7 @@ def test_long_names_of_classes_leave_a_feature_a_line(tmp_path, capsys):
     names = ["gastroesophageal adenocarcinoma", "lung squamous cell carcinoma", "lung adenocarcinoma in situ"]
     rows = [["sample", *GENES, "tissue"], *([f"s{i}", *x, names[i % 3]] for i, x in enumerate(X.tolist()))]
     command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "tissue", "--no-guarantee")
-    table = run(capsys, *command)[1].split("larger values speak")[1].splitlines()[1:-1]
+    table = run(capsys, *command)[1].split("higher values point")[1].splitlines()[1:-1]
     assert max(map(len, table)) < 140
     assert any("gastroes…" in line for line in table)
 
@@ -678,7 +678,7 @@ class TestFilesThatAreWritten:
         study, page = write_study(tmp_path / "t.csv", X, y), tmp_path / "r.html"
         effort = ("--permutations", 0, "--radii", 0, "--no-guarantee")
         said = run(capsys, "fit", study, "--target", "diagnosis", "--report", page, *effort)[2]
-        note = "The cross-validation has 3 folds and not 10, since class 'rare' has only 3 samples."
+        note = "The cross-validation has 3 folds instead of 10, because class 'rare' has only 3 samples."
         assert note in said
         assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
 
@@ -692,7 +692,7 @@ class TestFilesThatAreWritten:
         study.write_text("\n".join(lines), encoding="utf-8")
         options = ("--groups", "patient", "--report", tmp_path / "r.html", "--permutations", 0, "--radii", 0)
         said = run(capsys, "fit", study, "--target", "diagnosis", *options, "--no-guarantee")[2]
-        assert "has 4 folds and not 10, since class 'few patients' has only 4 groups of samples." in said
+        assert "has 4 folds instead of 10, because class 'few patients' has only 4 groups of samples." in said
 
 
 class TestModelFilesThatAreNotSound:

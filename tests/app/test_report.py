@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
 import re
 import sys
@@ -28,7 +29,8 @@ from minimaxrisk import (
 from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import tour as demo
-from minimaxrisk.app.report import Provenance, claims, gather_findings, phrases, render_report, sections
+from minimaxrisk.app.cli.results import COMMAND_LINE
+from minimaxrisk.app.report import Provenance, claims, gather_findings, phrases, render_report, report
 from minimaxrisk.app.report import gathering as rivals_of_report
 from minimaxrisk.app.report.claims import meaning
 from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
@@ -55,6 +57,7 @@ PROVENANCE = Provenance(
     target="diagnosis",
     fingerprint="sha256:1234",
     versions={"minimaxrisk": "0.1.0"},
+    advice=COMMAND_LINE,
 )
 HOSTILE = [
     *HOSTILE_NAMES,
@@ -104,7 +107,7 @@ def text_of(page):
 
 
 def entry(findings, name):
-    return next(one for one in meaning(findings) if one.name == name)
+    return next(one for one in meaning(findings, COMMAND_LINE) if one.name == name)
 
 
 # ---- numbers
@@ -254,21 +257,21 @@ def test_names_must_be_as_many_as_what_they_name(study, argument, expected):
 def test_signal_and_score(findings):
     assert claims.noise_verdict(findings) == "signal"
     assert claims.standing(findings) == "score"
-    assert "more closely than chance explains" in claims.headline(findings)
+    assert claims.headline(findings).startswith("There is signal (p = 0.05); ")
     wrong = findings.cross_validation.n_wrong
     assert wrong == 0
     assert claims.headline(findings).endswith(
         "cross-validation none of 60 left-out samples was misclassified."
     )
     assert "bound" not in claims.headline(findings)
-    assert "score and not a bound" in entry(findings, "Worst-case error R*").text
+    assert "a score, not a bound on the error" in entry(findings, "Worst-case error R*").text
     outside = findings.radius.expected_outside
     assert 0.25 * 300 < outside < 0.4 * 300  # a third of the means lie beyond one standard error
-    means = f"about {outside:.0f} of the 300 true means (one per feature) can be expected to lie outside"
+    means = f"about {outside:.0f} of the 300 true means (one per feature) are expected to lie outside"
     assert means in entry(findings, "Worst-case error R*").text
     noise = entry(findings, "Noise floor and p-value")
-    assert "probability of at most 0.05" in noise.text
-    assert "evidence of a relation and nothing more" in noise.text
+    assert "probability at most 0.05" in noise.text
+    assert "shows a relation and nothing more" in noise.text
     assert "smallest p-value that 19 permutations can give" in noise.text
     assert "--radius bootstrap" in entry(findings, "Radius").text
 
@@ -276,10 +279,10 @@ def test_signal_and_score(findings):
 def test_noise(noise_findings):
     found = noise_findings
     assert claims.noise_verdict(found) == "noise"
-    assert "no more than noise" in claims.headline(found)
+    assert claims.headline(found).startswith("No signal was found (p = ")
     warning = "shuffled labels would give much the same picture"
     assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
-    assert "should be relied on" in entry(found, "Noise floor and p-value").text
+    assert "Do not rely on" in entry(found, "Noise floor and p-value").text
     assert "does not prove that there is no relation" in entry(found, "Noise floor and p-value").text
 
 
@@ -287,11 +290,11 @@ def test_noise(noise_findings):
 def test_bound(study, radius):
     found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
     assert claims.standing(found) == "bound"
-    limit = "bounds the error of the randomized rule, for samples like those of the training data, with 90%"
+    limit = "bounds the error of labels drawn from predict_proba with 90% confidence, for samples like"
     assert limit in claims.headline(found)
     assert limit in text_of(render_report(found, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0])
-    assert "Here it is a bound, with 90% confidence" in entry(found, "Worst-case error R*").text
-    assert "minimaxrisk predict prints the error guaranteed" in entry(found, "Worst-case error R*").text
+    assert "Here it is a bound: with 90% confidence" in entry(found, "Worst-case error R*").text
+    assert "minimaxrisk predict bounds the error for new samples" in entry(found, "Worst-case error R*").text
     assert "with 90% confidence" in entry(found, "Radius").text
     assert "score" not in " ".join(claims.summary(found))
 
@@ -303,7 +306,7 @@ def test_a_bound_in_doubt_says_so(study):
     assert "in doubt" in entry(doubted, "Radius").text
     assert "The tails are heavy." in entry(doubted, "Radius").text
     assert "caution" in " ".join(claims.summary(doubted))
-    assert "which is in doubt" in claims.r_star_note(doubted)
+    assert "cast doubt" in claims.r_star_note(doubted)
     assert "doubt" not in claims.headline(found) + claims.r_star_note(found) + entry(found, "Radius").text
 
 
@@ -317,11 +320,11 @@ def test_weights_of_classes_make_r_star_another_error(study, weights, name):
     X, y = X[uneven][:, :40], (y[uneven] == "ill").astype(int)
     found = gather(MinimaxRiskClassifier(radius="bonferroni", class_weight=weights), X, y)
     page = text_of(render_report(found, PROVENANCE))
-    assert f"the {name} of the randomized rule" in page
+    assert f"the {name} of labels drawn from predict_proba" in page
     assert "count every sample alike" in page
     assert "not comparable with R*" in page
     assert "is not below" not in page
-    assert "bounds the error" not in page
+    assert "bounds the error of labels" not in page
 
 
 def test_known_instances_are_told_of_wherever_the_set_is(study):
@@ -329,9 +332,9 @@ def test_known_instances_are_told_of_wherever_the_set_is(study):
     model = MinimaxRiskClassifier(marginal="empirical", radius="bootstrap")
     found = gather(model, X, y)
     page = text_of(render_report(found, PROVENANCE))
-    assert page.count("labels may change, instances may not") == 2
-    assert page.count("for instances spread as in the training data, where labels alone may change") == 3
-    assert "samples like those of the training data" not in page
+    assert page.count("(only labels may change)") == 2
+    assert page.count("for instances distributed as in the training data, where only labels may change") == 3
+    assert "samples like the training data" not in page
     assert "difference between a sample’s two weights" not in page
     assert "Every sample keeps its share of the whole here" in page
     path = minimax_risk_path(X, y, found.path.x, marginal="empirical")
@@ -346,8 +349,8 @@ def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, fin
     own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
     page = text_of(render_report(findings, PROVENANCE))
     said = (
-        "For new samples: with 95% confidence, the error of the class predicted by a model like this one "
-        f"that learned from {own.n_train} of the samples is at most {own.value:.3f}: {own.evidence}."
+        f"For new samples: with 95% confidence, the error of predict for the same method trained on "
+        f"{own.n_train} samples is at most {own.value:.3f}: {own.evidence}."
     )
     assert page.index(said) < page.index("What the numbers mean Worst-case")
     rows = guarantee_table(findings).rows
@@ -357,7 +360,7 @@ def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, fin
     everything = error_bound(model, X, y, n_folds=3, random_state=0)
     compared = replace(findings, guarantee=everything)
     assert [row[2] for row in guarantee_table(compared).rows] == ["95%"] * 2 + ["not stated"] * 4
-    said = "Without a confidence, to compare: cross-fitting assumes that"
+    said = "Without a confidence, for comparison: cross-fitting assumes that"
     assert said in text_of(render_report(compared, PROVENANCE))
     given = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=own)
     assert given.guarantee.side_by_side == own.side_by_side
@@ -368,10 +371,8 @@ def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, fin
 def test_a_guarantee_that_says_nothing_says_so(noise_findings):
     found = noise_findings
     assert found.guarantee.says_nothing
-    said = "the most common class, is wrong for 50.0% of these samples, so this says nothing."
-    assert (
-        said in claims.guaranteed(found)[0] or "Nothing smaller could be shown" in claims.guaranteed(found)[0]
-    )
+    said = "the most common class, is wrong for 50.0% of these samples, so this bound says nothing."
+    assert said in claims.guaranteed(found)[0] or "No smaller bound was found" in claims.guaranteed(found)[0]
 
 
 def test_without_a_guarantee(study):
@@ -379,7 +380,7 @@ def test_without_a_guarantee(study):
     found = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=False)
     assert found.guarantee is None
     assert "For new samples:" not in (page := text_of(render_report(found, PROVENANCE)))
-    assert "Not computed: leave out the option --no-guarantee to add it." in page
+    assert "Not computed: leave out --no-guarantee to add it." in page
     no_bound = ErrorBound(1.0, NONE, "constant", 0.95, None, 2, left_out={"holdout": "too few samples."})
     none = replace(found, guarantee=no_bound)
     page = text_of(render_report(none, PROVENANCE))
@@ -431,7 +432,7 @@ def test_nothing_learned(noise_data):
     found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
     assert found.fit.n_selected == 0
     assert claims.headline(found).startswith("Nothing was learned")
-    assert "toss of a fair coin" in claims.headline(found)
+    assert "the error of guessing" in claims.headline(found)
     assert "guarantees nothing" in entry(found, "Worst-case error R*").text
     page = render_report(found, PROVENANCE)
     assert "What to try" in page
@@ -457,21 +458,19 @@ def test_an_r_star_above_the_share_of_the_small_classes_is_said_near_the_top(fin
     lopsided = replace(findings, data=replace(findings.data, class_sizes=(4, 56)))
     assert findings.fit.upper > 4 / 60
     r = f"R* = {findings.fit.upper:.3f}"
-    said = (
-        f"“ill”, the most common class, would be wrong for 6.7% of these samples, and {r} is not below that"
-    )
+    said = f"“ill”, the most common class, is wrong for 6.7% of these samples, and {r} is not below that"
     assert said in claims.summary(lopsided)[-1]
-    assert said in text_of(render_report(lopsided, PROVENANCE)).split("Against noise")[0]
+    assert said in text_of(render_report(lopsided, PROVENANCE)).split("Signal or noise")[0]
 
 
 def test_three_classes(wide):
     found = gather(MinimaxRiskClassifier(radius=2.0), *wide)
     assert found.features.coefficients.shape[0] == 3
-    assert "throw of a fair die" in entry(found, "To compare with").text
+    assert "guessing one of 3 classes" in entry(found, "To compare with").text
     assert entry(found, "To compare with").value == f"{found.data.majority_error:.3f}"
     page = render_report(found, PROVENANCE)
     assert "coefficient, gamma" in page
-    assert "speaks for the class" in text_of(page)
+    assert "points to the class" in text_of(page)
     assert "two classes the worst case" not in text_of(page)
     assert suspect_table(found).headers[2:4] == ["heaviest other label", "weight on all others"]
     assert found.radius.n_means == 900
@@ -485,13 +484,13 @@ def test_three_classes(wide):
 def test_larger_values_may_speak_against_a_class(wide):
     found = gather(MinimaxRiskClassifier(), *wide, n_permutations=0, n_folds=0, n_radii=0)
     supports = [row.supports for row in feature_rows(found)]
-    assert {words.split()[0] for words in supports} == {"for", "against"}
+    assert {words.split()[0] for words in supports} == {"to", "away"}
     for words, coefficients in zip(supports, found.features.coefficients.T, strict=True):
         parts = []
         if coefficients.max() > 0:
-            parts.append(f"for {found.data.classes[np.argmax(coefficients)]}")
+            parts.append(f"to {found.data.classes[np.argmax(coefficients)]}")
         if coefficients.min() < 0:
-            parts.append(f"against {found.data.classes[np.argmin(coefficients)]}")
+            parts.append(f"away from {found.data.classes[np.argmin(coefficients)]}")
         assert words.startswith(parts[0])
         assert parts[-1] in words
 
@@ -530,11 +529,11 @@ def samples_section(findings):
 
 def test_ties_are_no_ranking(findings):
     tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
-    texts = sections.about_suspects(tied)
+    texts = claims.about_suspects(tied)
     assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
-    assert any("not as proof" in text for text in texts)
+    assert any("not proof" in text for text in texts)
     assert "So all samples have the same weight on the other label" in texts[-1]
-    caption = sections.suspects_caption(tied)
+    caption = claims.suspects_caption(tied)
     assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
     assert "0.14%" in caption
     assert "<details>" in samples_section(tied)
@@ -545,24 +544,24 @@ def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     weights = [0.02] * 3 + [0.001] * 22
     few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
     said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
-    assert sections.about_suspects(few)[0] == said
+    assert claims.about_suspects(few)[0] == said
     first = (
         "First the 3 samples for which the other label weighs at least as much as their own; then those with"
     )
-    assert sections.suspects_caption(few).startswith(first)
-    assert "all samples whose own label weighs more have" in sections.about_suspects(few)[-1]
+    assert claims.suspects_caption(few).startswith(first)
+    assert "all samples whose own label weighs more have" in claims.about_suspects(few)[-1]
     assert "<details>" not in samples_section(few)
     one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
-    assert sections.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    assert claims.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
     several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
     said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
-    assert sections.about_suspects(several)[0].startswith(said)
+    assert claims.about_suspects(several)[0].startswith(said)
 
 
 def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     many = with_weights(findings, [0.005] * 25, [0.005] * 25, n_samples=72, n_in_doubt=61)
-    assert "too many for any of them to stand out" in sections.about_suspects(many)[0]
-    caption = sections.suspects_caption(many)
+    assert "too many for any of them to stand out" in claims.about_suspects(many)[0]
+    caption = claims.suspects_caption(many)
     assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
     assert "<details>" in samples_section(many)
 
@@ -575,18 +574,59 @@ def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
     assert not claims.all_tie(one_hot_findings)
 
 
-def test_words_are_those_of_people_and_not_of_python(findings):
+def test_the_two_rules_are_introduced_once_and_have_one_name_each(findings):
     page = text_of(render_report(findings, PROVENANCE))
-    assert not re.search(r"adversar|predict_proba|error_bound|(?<!minimaxrisk )\bpredict\b", page)
-    assert page.count("the class that it names is the most probable one") == 1
-    assert page.count("randomized rule draws the label with these probabilities") == 1
+    assert not re.search(r"adversar|arg-max|randomized rule|named class|names the", page)
+    assert page.count("Its rule “predict” returns the most probable class") == 1
+    assert page.count("labels drawn from predict_proba, that is, at random with these probabilities") == 1
+
+
+OPTIONS = re.compile(r"--[a-z]|minimaxrisk (?:fit|predict|report)")
+
+
+@pytest.mark.parametrize("radius", [1.0, "bonferroni"])
+def test_a_page_advises_in_the_words_of_the_place_it_was_made(study, radius):
+    """Where parts were left out, nothing was learned or R* is a bound, readers are told what to pass."""
+    X, y = study
+    model = MinimaxRiskClassifier(radius=radius).fit(X, y)
+    page = text_of(report(model, X, y, **NOTHING, guarantee=False).html)
+    assert not OPTIONS.search(page)
+    for argument in ("n_permutations=199", "n_folds=10", "n_radii=12", "has_rivals=True", "guarantee=True"):
+        assert argument in page
+    assert ("error_bound(model, X, y, X_new=X_new) bounds" in page) == (radius == "bonferroni")
+    assert ('radius="bootstrap" finds' in page) == (radius == 1.0)
+    found = gather_findings(model, X, y, **NOTHING, guarantee=False)
+    page = text_of(render_report(found, PROVENANCE))
+    for option in ("--permutations 199", "--folds 10", "--radii 12", "--compare", "leave out --no-guarantee"):
+        assert option in page
+    assert not re.search(r"n_permutations=|n_folds=|has_rivals=|error_bound", page)
+
+
+def test_the_advice_of_python_names_what_is_there():
+    advice = claims.PYTHON
+    options = [advice.permutations, advice.folds, advice.repeats, advice.radii, advice.rivals]
+    options.append(advice.guarantee.removeprefix("pass "))
+    known = inspect.signature(gather_findings).parameters
+    assert {option.split("=")[0] for option in options} <= set(known)
+    for choice in (advice.covering_radius, advice.small_radius):
+        MinimaxRiskClassifier().set_params(**eval(f"dict({choice})"))
+    assert advice.new_samples.startswith(f"{error_bound.__name__}(model, X, y, X_new=")
+    assert "X_new" in inspect.signature(error_bound).parameters
+
+
+def test_nothing_learned_advises_in_the_words_of_the_place(noise_data):
+    X, y = noise_data
+    model = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
+    page = text_of(report(model, X, y, **NOTHING).html)
+    assert "A smaller radius, such as radius=1, selects features." in page
+    assert not OPTIONS.search(page)
 
 
 def test_cards_come_in_the_order_of_what_people_ask(findings):
     page = render_report(findings, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0]
     names = re.findall("<dt>(.*?)</dt>", page)
-    assert names == ["Against noise", "Cross-validated error", "Worst-case error R*", "Selected features"]
-    assert "a score, not a bound on the error; checked without the solver" in page
+    assert names == ["Signal or noise", "Cross-validated error", "Worst-case error R*", "Selected features"]
+    assert "is a score, not a bound on the error of labels drawn from predict_proba; checked without" in page
     assert "none of 60 left-out samples was misclassified" in page
 
 
@@ -595,7 +635,7 @@ def test_one_r_star_everywhere(findings):
     rough = replace(findings, permutation=replace(findings.permutation, statistic=findings.fit.upper + 1e-3))
     r, other = f"{findings.fit.upper:.3f}", f"{findings.fit.upper + 1e-3:.3f}"
     drawn = permutation_figure(rough)
-    assert drawn.caption.startswith(f"R* of the observed labels is {r}; ")
+    assert drawn.caption.startswith(f"R* of the observed labels is {r} (p = ")
     assert drawn.legend[0].text == f"observed labels, {r}"
     assert drawn.specs[0]["layer"][-1]["data"]["values"][0]["v"] == findings.fit.upper
     assert f"R* is {r} with {findings.fit.n_selected} features" in radius_figure(rough).caption
@@ -631,11 +671,11 @@ def test_parts_left_out_say_so(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=0, n_folds=0, n_radii=0)
     assert found.permutation is found.cross_validation is found.path is None
     tested = gather(MinimaxRiskClassifier(), *study, n_folds=0, n_radii=0)
-    assert claims.headline(tested).endswith("how often the classifier will err is another question.")
-    assert "was not computed" in claims.headline(found)
+    assert claims.headline(tested).endswith("how often the classifier errs was not tested.")
+    assert "cannot be judged yet" in claims.headline(found)
     page = text_of(render_report(found, PROVENANCE))
     for option in ("--permutations 199", "--folds 10", "--radii 12"):
-        assert f"the option {option}" in page
+        assert f"Not computed: {option}" in page
 
 
 def test_a_class_of_one_sample_is_not_cross_validated(study):
@@ -651,9 +691,9 @@ def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
     low, high = findings.cross_validation.approximate_interval()
-    text = " ".join(sections.about_cross_validation(findings))
-    assert f"from {low:.3f} to {high:.3f}" in text
-    assert "they are not" in text
+    text = " ".join(claims.about_cross_validation(findings, COMMAND_LINE))
+    assert f"would be {low:.3f} to {high:.3f}" in text
+    assert "not independent" in text
 
 
 @pytest.mark.parametrize(("n_samples", "n_wrong", "rough"), [(72, 3, True), (72, 0, False), (600, 30, False)])
@@ -666,7 +706,7 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own_probability=np.ones(n_samples),
         stated=np.ones(n_samples),
     )
-    text = " ".join(sections.about_cross_validation(replace(findings, cross_validation=folds)))
+    text = " ".join(claims.about_cross_validation(replace(findings, cross_validation=folds), COMMAND_LINE))
     assert ("rough guide" in text) == rough
     counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
     assert counted[n_wrong] in text
@@ -675,12 +715,12 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
 @pytest.mark.parametrize(
     ("n", "n_right", "words"),
     [
-        (40, 38, "Of 40 left-out samples whose class was stated with probability 1, 38 were right."),
-        (40, 40, "Of 40 left-out samples whose class was stated with probability 1, all were right."),
-        (3, 1, "Of 3 left-out samples whose class was stated with probability 1, 1 was right."),
-        (3, 0, "Of 3 left-out samples whose class was stated with probability 1, none was right."),
-        (1, 0, "One left-out sample had its class stated with probability 1, which was wrong."),
-        (0, 0, "No left-out sample had its class stated with probability 1."),
+        (40, 38, "Of 40 left-out samples predicted with probability 1, 38 were right."),
+        (40, 40, "Of 40 left-out samples predicted with probability 1, all were right."),
+        (3, 1, "Of 3 left-out samples predicted with probability 1, 1 was right."),
+        (3, 0, "Of 3 left-out samples predicted with probability 1, none was right."),
+        (1, 0, "One left-out sample was predicted with probability 1, wrongly."),
+        (0, 0, "No left-out sample was predicted with probability 1."),
     ],
 )
 def test_probabilities_beside_what_became_of_them(findings, n, n_right, words):
@@ -805,15 +845,13 @@ def with_outcomes(*outcomes, left_out=None):
     [
         (
             with_outcomes("none", "none"),
-            "No difference between this model and the others can be told: none is larger than two of its "
-            "standard errors.",
+            "No detectable difference between this model and the others: at most two standard errors.",
         ),
         (
             with_outcomes("more", "fewer", "none"),
             "B forest made fewer errors than this model, by more than two standard errors of the difference. "
             "A forest made more errors than this model, by more than two standard errors of the difference. "
-            "No difference from this model can be told for c forest: it is not larger than two standard "
-            "errors.",
+            "No detectable difference from c forest: at most two standard errors.",
         ),
         (
             with_outcomes("more", "more", left_out={"tree": "No leaves."}),
@@ -823,11 +861,11 @@ def with_outcomes(*outcomes, left_out=None):
     ],
 )
 def test_words_say_which_differences_can_be_told(findings, rivals, words):
-    assert sections.compared(rivals) == words
+    assert claims.compared(rivals) == words
     page = text_of(render_report(replace(findings, rivals=rivals), PROVENANCE))
-    assert f"Beside other classifiers {words} All were cross-validated" in page
+    assert f"Other classifiers {words} All were cross-validated" in page
     assert "this model 0.100 12 0.100" in page
-    assert "a forest 0.200 +0.100 ± 0.010 not told 1.000" in page
+    assert "a forest 0.200 +0.100 ± 0.010 not known 1.000" in page
 
 
 def test_weights_of_classes_are_not_those_of_the_rivals(findings):
@@ -861,13 +899,13 @@ def test_sparse_data_have_the_rivals_that_take_them(study, quick_forest):
 
 def test_rivals_that_were_not_compared(study, findings):
     assert findings.rivals is findings.rivals_skipped is None
-    assert "Not computed: the option --compare adds it." in text_of(render_report(findings, PROVENANCE))
+    assert "Not computed: --compare adds it." in text_of(render_report(findings, PROVENANCE))
     X, y = study
     lonely = np.where(np.arange(60) == np.flatnonzero(y == "ill")[0], "ill", "healthy")
     found = gather(MinimaxRiskClassifier(), X, lonely, n_permutations=0, n_radii=0, has_rivals=True)
     assert found.rivals is None
     reason = "Not computed: class ill has a single sample"
-    assert f"Beside other classifiers {reason}" in text_of(render_report(found, PROVENANCE))
+    assert f"Other classifiers {reason}" in text_of(render_report(found, PROVENANCE))
     with pytest.raises(ValueError, match="has_rivals=True needs folds to compare on"):
         gather(MinimaxRiskClassifier(), X, y, n_folds=0, has_rivals=True)
 
@@ -1016,8 +1054,8 @@ def test_missing_packages_are_named(findings, monkeypatch):
 @pytest.mark.parametrize(
     ("radius", "labels"),
     [
-        (1.0, ["R*, score, randomized rule", "worst case, predict  ", "score, also for new patients"]),
-        ("bonferroni", ["R*, bound, randomized rule", "bound, predict  ", "bound, also for new patients"]),
+        (1.0, ["R*, score, randomized rule", "worst case, predict", "score, also for new patients"]),
+        ("bonferroni", ["R*, bound, randomized rule", "bound, predict", "bound, also for new patients"]),
     ],
 )
 def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):

@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,12 +20,13 @@ from typer.testing import CliRunner
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
-from minimaxrisk.app.cli.results import predict_bound
-from minimaxrisk.app.report import claims, gather_findings
+from minimaxrisk.app.cli.results import COMMAND_LINE
+from minimaxrisk.app.report import claims, gather_findings, report
 from minimaxrisk.app.report.claims import meaning
 from minimaxrisk.app.report.findings import direction
 from minimaxrisk.app.report.tables import feature_rows
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees import posed_fit, verification
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -79,10 +81,10 @@ def test_a_feature_without_positive_coefficient_speaks_for_no_class():
     found = direction(np.array([-0.1, 0.0, -0.5]), ["a", "b", "c"])
     assert found.speaks_for == ()
     assert found.speaks_against == ("c", "a")
-    assert found.in_words == "against c and a"
-    assert direction(np.array([0.1, 0.3, -0.5]), ["a", "b", "c"]).in_words == "for b and a, against c"
-    assert direction(np.array([-2.0]), ["a", "b"]).in_words == "for a, against b"
-    assert direction(np.arange(1.0, 5.0), list("abcd")).in_words == "for d, c and 2 more"
+    assert found.in_words == "away from c and a"
+    assert direction(np.array([0.1, 0.3, -0.5]), ["a", "b", "c"]).in_words == "to b and a, away from c"
+    assert direction(np.array([-2.0]), ["a", "b"]).in_words == "to a, away from b"
+    assert direction(np.arange(1.0, 5.0), list("abcd")).in_words == "to d, c and 2 more"
 
 
 def test_terminal_json_and_page_agree_on_classes_and_means(four_classes, tmp_path):
@@ -120,7 +122,6 @@ def test_terminal_and_page_give_the_same_bound_for_predict(study, tmp_path):
     assert page.fit.predict_bound < 2.0 * model.worst_case_error_ - 1e-3
     assert found["predict_error_bound"] == pytest.approx(page.fit.predict_bound, abs=1e-6)
     assert f"{page.fit.predict_bound:.4f} bounds that of predict" in run(*options)
-    assert predict_bound(None, page) == page.fit.predict_bound
 
 
 # ---- what nothing learned means
@@ -133,7 +134,7 @@ def test_the_reference_is_the_error_of_naming_the_most_common_class(study):
     model = MinimaxRiskClassifier().fit(X, y)
     found = gather_findings(model, X, y, **NOTHING | {"n_folds": 3})
     assert found.comparison.majority_error == pytest.approx(6 / len(y))
-    entry = next(one for one in meaning(found) if one.name == "To compare with")
+    entry = next(one for one in meaning(found, COMMAND_LINE) if one.name == "To compare with")
     assert entry.value == f"{6 / len(y):.3f}"
     assert "has learned nothing" in entry.text
 
@@ -143,7 +144,7 @@ def test_a_page_without_selected_features_does_not_speak_of_noise_or_signal():
     X, y = random.standard_normal((60, 50)), np.array(["rare"] * 6 + ["common"] * 54)
     model = MinimaxRiskClassifier(radius=4.0).fit(X, y)
     found = gather_findings(model, X, y, **NOTHING | {"n_permutations": 19, "guarantee": True})
-    noise = next(one for one in meaning(found) if one.name == "Noise floor and p-value")
+    noise = next(one for one in meaning(found, COMMAND_LINE) if one.name == "Noise floor and p-value")
     assert "the test says nothing" in noise.text
     assert "noise gives" not in noise.text
     assert "says nothing" in " ".join(claims.guaranteed(found))
@@ -165,8 +166,8 @@ def test_a_small_p_value_beside_many_left_out_errors_is_no_finding(findings):
     assert claims.evidence(lucky) == "doubtful"
     assert "no finding" in claims.headline(lucky)
     assert "28 of 60 left-out samples were misclassified" in claims.headline(lucky)
-    assert "more closely than chance explains" not in claims.headline(lucky)
-    noise = next(one for one in meaning(lucky) if one.name == "Noise floor and p-value")
+    assert "There is signal" not in claims.headline(lucky)
+    noise = next(one for one in meaning(lucky, COMMAND_LINE) if one.name == "Noise floor and p-value")
     assert "take it as no finding" in noise.text
 
 
@@ -175,7 +176,7 @@ def test_few_left_out_errors_beside_a_large_p_value_are_told(findings):
     hidden = replace(with_errors(findings, 2), permutation=test)
     assert claims.evidence(hidden) == "hidden"
     assert "2 of 60 left-out samples were misclassified, fewer than" in claims.headline(hidden)
-    assert "no more than noise" in claims.headline(replace(with_errors(findings, 28), permutation=test))
+    assert "No signal was found" in claims.headline(replace(with_errors(findings, 28), permutation=test))
 
 
 # ---- frames and pipelines
@@ -265,3 +266,88 @@ def test_columns_that_steps_made_have_names_of_their_own(study):
     assert found.data.n_features == 8
     with pytest.raises(ValueError, match=r"feature_names must hold 60 names.*or 8, of those"):
         gather_findings(pipeline, pandas_frame(X), y, feature_names=["a", "b"], **NOTHING)
+
+
+# ---- posed and verified once
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """What was posed after the fit, as (number of samples, radius rule), and what was verified."""
+    posed, verified = [], []
+    pose, recompute = posed_fit.pose, verification._recompute
+
+    def counting_pose(data, **options):
+        posed.append((len(data.labels), type(options["rule"]).__name__))
+        return pose(data, **options)
+
+    def counting_recompute(fit):
+        verified.append(fit)
+        return recompute(fit)
+
+    monkeypatch.setattr(posed_fit, "pose", counting_pose)
+    monkeypatch.setattr(verification, "_recompute", counting_recompute)
+    return posed, verified
+
+
+FEW = ("--permutations", 5, "--folds", 2, "--radii", 3)
+
+
+def check_posed_once(counted, n_samples):
+    """Bounds by covering radii are about another set, posed once too; those of folds have fewer samples."""
+    posed, verified = counted
+    assert len(verified) == 1
+    rules = [rule for n, rule in posed if n == n_samples]
+    assert len(rules) == 2
+    assert rules.count("MultiplierBootstrap") == 1
+
+
+@pytest.mark.parametrize(("radius", "scale"), [("1", "standard"), ("bonferroni", "clip")])
+def test_fit_with_a_report_poses_and_verifies_once(study, tmp_path, counted, radius, scale):
+    path, page = as_csv(tmp_path / "genes.csv", *study), tmp_path / "page.html"
+    options = ("--radius", radius, "--scale", scale, *FEW)
+    run("fit", path, "--target", "diagnosis", "--report", page, "-q", *options)
+    check_posed_once(counted, 60)
+    assert page.exists()
+
+
+def test_fit_with_a_report_poses_and_verifies_leukemia_once(real_data, tmp_path, counted):
+    X, y = real_data("Leukemia")
+    path = tmp_path / "genes.npz"
+    np.savez(path, X=X, y=y)
+    run("fit", path, "--report", tmp_path / "page.html", "-q", *FEW)
+    check_posed_once(counted, len(y))
+
+
+def test_fit_without_a_report_poses_and_verifies_once(study, tmp_path, counted):
+    path = as_csv(tmp_path / "genes.csv", *study)
+    run("fit", path, "--target", "diagnosis", "--radius", "bonferroni", "-q")
+    assert [len(each) for each in counted] == [1, 1]
+
+
+def test_a_report_of_a_stored_model_poses_and_verifies_once(study, tmp_path, counted):
+    path, model = as_csv(tmp_path / "genes.csv", *study), tmp_path / "m.skops"
+    run("fit", path, "--target", "diagnosis", "--no-guarantee", "-q", "--out", model)
+    for each in counted:
+        each.clear()
+    run("report", model, path, "-q", *FEW)
+    check_posed_once(counted, 60)
+
+
+class Counting(StandardScaler):
+    """Writes down how many samples each instance transformed."""
+
+    transformed: ClassVar[list] = []
+
+    def transform(self, X, copy=None):
+        self.transformed.append((id(self), len(X)))
+        return super().transform(X, copy)
+
+
+def test_a_report_transforms_once(study):
+    """Folds, hold-out and permutations fit copies of their own."""
+    X, y = study
+    pipeline = make_pipeline(Counting(), MinimaxRiskClassifier()).fit(X, y)
+    Counting.transformed.clear()
+    report(pipeline, X, y, n_permutations=5, n_folds=2, n_radii=3)
+    assert Counting.transformed.count((id(pipeline[0]), 60)) == 1

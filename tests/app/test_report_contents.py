@@ -158,7 +158,7 @@ def test_genes_at_the_command_line(three, tmp_path, capsys):
     options += ["--links", "ncbi"]
     assert main([str(each) for each in options]) == 0
     said = capsys.readouterr()
-    assert "tells about 2 of 12 features" in said.err
+    assert "describes 2 of 12 features" in said.err
     found = json.loads(said.out)
     rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
     assert [row["feature"] for row in rows] == [one["name"] for one in found["selected_features"]]

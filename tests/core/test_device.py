@@ -18,7 +18,7 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk._utils.arrays import beside, to_numpy
+from minimaxrisk._utils.arrays import asarray_like, to_numpy
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.batched.engine import can_share, solve_together
@@ -255,7 +255,7 @@ def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, 
         def fail_for_the_first(self, rows, diagonal):
             failed = to_numpy(plain(self, rows, diagonal)).copy()
             failed[0] |= failed.size == 3
-            return beside(rows, failed)
+            return asarray_like(rows, failed)
 
         monkeypatch.setattr(Kernels, "factorise", fail_for_the_first)
     data = check_training_data(MinimaxRiskClassifier(), elsewhere(X), y)

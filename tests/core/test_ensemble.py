@@ -650,7 +650,7 @@ def test_pipelines_searches_and_copies(wide):
 
 def test_verbose_shows_how_far_it_is(wide, capsys):
     ensemble(verbose=1).fit(*wide)
-    assert "6/6" in capsys.readouterr().err
+    assert "6 of 6" in capsys.readouterr().err
     ensemble().fit(*wide)
     assert not capsys.readouterr().err
 

@@ -87,13 +87,13 @@ def to_numpy(X: Any) -> np.ndarray:
 def put_columns(target: Any, columns: IntArray, values: Any) -> None:
     """``target[:, columns] = values``, which the standard defines for single columns only."""
     try:
-        target[:, beside(target, columns)] = values
+        target[:, asarray_like(target, columns)] = values
     except IndexError:
         for i, column in enumerate(columns.tolist()):
             target[:, column] = values[:, i]
 
 
-def beside(X: Any, values: np.ndarray) -> Any:
+def asarray_like(X: Any, values: np.ndarray) -> Any:
     """Numbers in the library and on the device of X; unchanged if X is a NumPy array, or for text."""
     if not is_foreign(X) or values.dtype.kind not in "biuf":
         return values
@@ -102,11 +102,11 @@ def beside(X: Any, values: np.ndarray) -> Any:
 
 def answer(X: Any, values: np.ndarray) -> Any:
     """Results for a caller who passed X: in the library and on the device of X if X stays there."""
-    return beside(X, values) if stays_where_it_is(X) else values
+    return asarray_like(X, values) if stays_where_it_is(X) else values
 
 
 def columns_of(X: Any, columns: IntArray) -> Any:
     """Some columns of a matrix, in the memory of this process."""
     if not is_foreign(X):
         return here(X[:, columns])
-    return to_numpy(namespace_of(X).take(X, beside(X, columns), axis=1))
+    return to_numpy(namespace_of(X).take(X, asarray_like(X, columns), axis=1))

@@ -24,7 +24,7 @@ from minimaxrisk._utils.arrays import (
     DataMatrix,
     FloatArray,
     IntArray,
-    beside,
+    asarray_like,
     columns_of,
     is_foreign,
     namespace_of,
@@ -268,13 +268,13 @@ def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatAr
     return found
 
 
-def rows_of(X: Any, rows: IntArray) -> Any:
+def take_rows(X: Any, rows: IntArray) -> Any:
     """Rows of an array, a data frame, a sparse matrix of any format or a list, as the same type.
 
     Rows of a chunked array are read into memory, because other estimators do not take chunked arrays.
     """
     if is_foreign(X):
-        return namespace_of(X).take(X, beside(X, rows), axis=0)
+        return namespace_of(X).take(X, asarray_like(X, rows), axis=0)
     if isinstance(X, Table):
         return X[rows]
     if is_in_chunks(X):

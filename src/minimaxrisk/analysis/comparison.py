@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import fit_with
@@ -261,8 +261,8 @@ class _OneFit:
     def __call__(self, task: tuple[str, int]) -> tuple[float, float, float]:
         name, fold = task
         train, test = self.folds[fold]
-        learn, left_out = rows_of(self.X, train), rows_of(self.X, test)
-        groups = None if self.groups is None else rows_of(self.groups, train)
+        learn, left_out = take_rows(self.X, train), take_rows(self.X, test)
+        groups = None if self.groups is None else take_rows(self.groups, train)
         begun = time.perf_counter()
         try:
             with quiet_fits():

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with
@@ -259,10 +259,10 @@ class _LeftOut:
 
     def __call__(self, fold: tuple[IntArray, IntArray]) -> _Outcome:
         train, test = fold
-        left_out = rows_of(self.X, test)
+        left_out = take_rows(self.X, test)
         groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
-            fitted = fit_with(clone(self.fresh), rows_of(self.X, train), self.y[train], groups=groups)
+            fitted = fit_with(clone(self.fresh), take_rows(self.X, train), self.y[train], groups=groups)
         scores = fitted.decision_function(left_out) if hasattr(fitted, "decision_function") else None
         predicted = np.searchsorted(fitted.classes_, fitted.predict(left_out))
         return _Outcome(fitted.predict_proba(left_out), predicted, scores, _selected(fitted, self.X.shape[1]))

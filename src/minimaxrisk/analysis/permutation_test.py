@@ -41,7 +41,7 @@ from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -293,7 +293,7 @@ class _Sample:
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
             rows = np.flatnonzero(weights)
-            X, y, weights = rows_of(X, rows), y[rows], weights[rows]
+            X, y, weights = take_rows(X, rows), y[rows], weights[rows]
             stratum, unit = stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
         row_of_unit = np.unique(unit, return_index=True)[1]
         for what, values in (("labels", y), ("strata", stratum)):

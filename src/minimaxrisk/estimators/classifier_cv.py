@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
@@ -105,7 +105,7 @@ class Sample:
     def rows(self, rows: IntArray) -> Sample:
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Sample(rows_of(self.X, rows), self.y[rows], weights, groups)
+        return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
 
     def permutation(self, random: np.random.RandomState) -> IntArray:
         """For each row the one whose label it gets; labels move from group to group."""

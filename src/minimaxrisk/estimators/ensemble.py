@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -420,7 +420,7 @@ def _worst_case(
     problem = posed.problem
     return largest_expected_loss(
         problem,
-        1.0 - fitted.probabilities(rows_of(data.X, posed.instances.rows)),
+        1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows)),
         start=features_to_start_with(fitted, problem),
         n_max=settings.n_max,
         epsilon=settings.epsilon,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -43,7 +43,7 @@ class SelectionFromRows:
         with without_radius_warnings():
             fitted = fit_with(
                 clone(self.estimator),
-                rows_of(self.X, rows),
+                take_rows(self.X, rows),
                 self.y[rows],
                 sample_weight=weights,
                 groups=groups,

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, beside
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like
 from minimaxrisk.features.dense import DenseFeatures, DensePart
 from minimaxrisk.features.device import DeviceFeatures, taken_columns, weighted_sums
 
@@ -101,7 +101,7 @@ class _SameColumnsOnDevice:
 
     def __init__(self, features: DeviceFeatures, lam: Any) -> None:
         self.lam, self._features, self._lead = lam, features, int(features.has_intercept)
-        self._instance_of_row = beside(features.data, _instance_of_row(features))
+        self._instance_of_row = asarray_like(features.data, _instance_of_row(features))
 
     def keep(self, places: Any) -> None:
         self.lam = self._features.xp.take(self.lam, places, axis=0)
@@ -133,7 +133,7 @@ class _OwnColumnsOnDevice:
         self._shift = self._xp.stack([each.shift for each in features])
         self._factor = self._xp.stack([each.factor for each in features])
         self._rows = self._xp.stack([each.rows_there for each in features])
-        self._instance_of_row = beside(lam, np.stack([_instance_of_row(each) for each in features]))
+        self._instance_of_row = asarray_like(lam, np.stack([_instance_of_row(each) for each in features]))
 
     def keep(self, places: Any) -> None:
         for name in ("lam", "_shift", "_factor", "_rows", "_instance_of_row"):

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, beside, namespace_of, put_columns, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.device_kernels import fused_step, fused_sums
 from minimaxrisk.features.matrix import (
@@ -64,7 +64,7 @@ class StreamedArray:
 
     def columns(self, indices: IntArray) -> Any:
         """Some columns on the device, gathered here."""
-        return self.host.index_select(1, beside(self.host, indices)).to(self.device)
+        return self.host.index_select(1, asarray_like(self.host, indices)).to(self.device)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """All columns, a block after the other, each on the device until the next is asked for."""
@@ -137,7 +137,7 @@ def taken_columns(data: Any, place: Any) -> Any:
     """Some columns of the data on the device, by indices here or there."""
     if isinstance(data, StreamedArray):
         return data.columns(to_numpy(place))
-    there = beside(data, place) if isinstance(place, np.ndarray) else place
+    there = asarray_like(data, place) if isinstance(place, np.ndarray) else place
     return namespace_of(data).take(data, there, axis=1)
 
 
@@ -207,7 +207,7 @@ class DeviceFeatures(FeatureMatrix):
     rows_there: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.rows_there = beside(self.data, self.rows)
+        self.rows_there = asarray_like(self.data, self.rows)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -222,14 +222,14 @@ class DeviceFeatures(FeatureMatrix):
         return namespace_of(self.data)
 
     def there(self, values: FloatArray) -> Any:
-        return beside(self.data, values)
+        return asarray_like(self.data, values)
 
     def correlate_there(self, block_weights: FloatArray) -> Any:
         self.n_passes += 1
         inner = weighted_sums(self.data, self.on_rows(block_weights), self.shift) * self.factor
         if not self.has_intercept:
             return inner
-        mass = beside(self.data, block_weights.sum(axis=1, keepdims=True))
+        mass = asarray_like(self.data, block_weights.sum(axis=1, keepdims=True))
         return self.xp.concat([mass, inner], axis=1)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
@@ -246,24 +246,26 @@ class DeviceFeatures(FeatureMatrix):
         for start in range(0, len(columns), width):
             part = slice(start, start + width)
             values = self.columns_there(columns[part])
-            scores += to_numpy(beside(self.data, coefficients[:, part]) @ self.xp.matrix_transpose(values))
+            scores += to_numpy(
+                asarray_like(self.data, coefficients[:, part]) @ self.xp.matrix_transpose(values)
+            )
         return scores
 
     def means_of(self, function: Callable[[Any], Any], weights: FloatArray) -> FloatArray:
         self.n_passes += 1
-        there = beside(self.data, weights)
+        there = asarray_like(self.data, weights)
         return to_numpy(self.xp.concat([there @ function(block) for block in self._blocks()], axis=1))
 
     def largest_deviations(
         self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
     ) -> FloatArray:
-        xp, tau_there, inverse_there = self.xp, beside(self.data, tau), beside(self.data, inverse)
+        xp, tau_there, inverse_there = self.xp, asarray_like(self.data, tau), asarray_like(self.data, inverse)
         n_at_a_time, found = max(1, DRAWN_ELEMENTS // tau.size), []
         for start in range(0, len(weights), n_at_a_time):
             part = slice(start, start + n_at_a_time)
             draws = self.correlate_there(weights[part].reshape(-1, weights.shape[2]))
             draws = xp.reshape(draws, (-1, *tau.shape))
-            draws = draws - beside(self.data, sums[part, None, None]) * tau_there
+            draws = draws - asarray_like(self.data, sums[part, None, None]) * tau_there
             found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
         return to_numpy(xp.concat(found))
 
@@ -287,7 +289,7 @@ class DeviceFeatures(FeatureMatrix):
     def _moments(self, p_hat: FloatArray, first: Any, second: Any) -> ClassMoments:
         """From ``p_hat`` times the centred columns and times their squares."""
         xp, prior = self.xp, p_hat.sum(axis=1)
-        share = beside(self.data, prior[:, None])
+        share = asarray_like(self.data, prior[:, None])
         mean = first / share * self.factor
         variance = second / share * self.factor**2 - mean**2
         # The subtraction loses digits where a column hardly varies within a class.
@@ -325,7 +327,7 @@ class DeviceFeatures(FeatureMatrix):
 
     def averaged(self, shares: sparse.csr_array) -> DeviceFeatures:
         self.n_passes += 1
-        there = beside(self.data, shares.toarray())
+        there = asarray_like(self.data, shares.toarray())
         blocks = self._blocks()
         if self.has_intercept:
             next(blocks)
@@ -335,7 +337,7 @@ class DeviceFeatures(FeatureMatrix):
 
     def some_rows(self, indices: IntArray, *, after: FloatArray) -> DenseFeatures:
         self.n_passes += 1
-        chosen = beside(self.data, indices)
+        chosen = asarray_like(self.data, indices)
         rows = self.xp.concat([self.xp.take(block, chosen, axis=0) for block in self._blocks()], axis=1)
         return DenseFeatures(np.asfortranarray(np.vstack([after, to_numpy(rows)])))
 
@@ -343,13 +345,13 @@ class DeviceFeatures(FeatureMatrix):
         """Some columns on the device (n x c)."""
         xp, lead = self.xp, int(self.has_intercept)
         inner = np.maximum(indices - lead, 0)
-        place = beside(self.data, inner)
+        place = asarray_like(self.data, inner)
         gathered = xp.take(taken_columns(self.data, inner), self.rows_there, axis=0)
         values = xp.astype(gathered, xp.float64) - xp.take(self.shift, place)
         values = values * xp.take(self.factor, place)
         if not lead or (indices > 0).all():
             return values
-        return xp.where(beside(self.data, indices == 0), 1.0, values)
+        return xp.where(asarray_like(self.data, indices == 0), 1.0, values)
 
     def columns(self, indices: IntArray) -> FloatArray:
         return to_numpy(self.columns_there(indices))
@@ -358,7 +360,7 @@ class DeviceFeatures(FeatureMatrix):
         """Weights of the rows of the data from those of the instances, on the device."""
         everywhere = np.zeros((len(block_weights), self.data.shape[0]))
         everywhere[:, self.rows] = block_weights
-        return beside(self.data, everywhere)
+        return asarray_like(self.data, everywhere)
 
     def _blocks(self) -> Iterator[Any]:
         """Columns of the instances in float64, centred and scaled, a block at a time."""
@@ -374,8 +376,8 @@ def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
     xp, means, variances = namespace_of(columns), [], []
     for mass in p_hat:
         members = np.flatnonzero(mass)
-        share = beside(columns, (mass[members] / mass[members].sum())[None])
-        values = xp.take(columns, beside(columns, members), axis=0)
+        share = asarray_like(columns, (mass[members] / mass[members].sum())[None])
+        values = xp.take(columns, asarray_like(columns, members), axis=0)
         mean = share @ values
         means.append(mean)
         variances.append(share @ (values - mean) ** 2)

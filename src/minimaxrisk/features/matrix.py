@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, beside, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 
 # Numbers held at a time where draws of weights are multiplied with the features: draws x components.
 DRAWN_ELEMENTS = 1 << 21
@@ -292,7 +292,7 @@ class ColumnScale:
 
     def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Shift and scale of some of the caller's columns, copied together."""
-        xp, place = namespace_of(self.shift_there), beside(self.shift_there, columns)
+        xp, place = namespace_of(self.shift_there), asarray_like(self.shift_there, columns)
         both = to_numpy(xp.stack([xp.take(each, place) for each in (self.shift_there, self.scale_there)]))
         return both[0], both[1]
 

@@ -32,7 +32,7 @@ from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import is_integer, is_number
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RULE_NAMES, ErrorBound
@@ -73,8 +73,8 @@ def holdout_bound(
     if unit is not None and learns_groups and _have_one_label_each(unit, y):
         learned = unit[train]
     with quiet_fits():
-        model = fit_with(clone(estimator), rows_of(X, train), y[train], groups=learned)
-    n_errors = int(np.sum(np.asarray(model.predict(rows_of(X, test))) != y[test]))
+        model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)
+    n_errors = int(np.sum(np.asarray(model.predict(take_rows(X, test))) != y[test]))
     last = model[-1] if isinstance(model, Pipeline) else model
     name = "predict" if getattr(last, "deterministic", True) else "randomized"
     return ErrorBound(

@@ -42,7 +42,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import tell_progress
 from minimaxrisk.engines.dispatch import solve_minimax_risk
@@ -338,7 +338,7 @@ def _by_cross_fitting(
         judged = judge(part)
         excess = excess or [np.zeros(len(data.weights)) for _ in judged]
         for one, of_rule in zip(judged, excess, strict=True):
-            of_rule[part.left_out] = one.excess(rows_of(data.X, part.left_out))
+            of_rule[part.left_out] = one.excess(take_rows(data.X, part.left_out))
         known.append([one.known for one in judged])
     return [
         mean_excess(*_by_unit(counted, of_rule), limit, CROSS_FITTING, known=_mean(constants))
@@ -405,8 +405,8 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
         more: dict[str, Any] = {"sample_weight": data.weights[rows], "X_unlabeled": unlabeled}
         more["groups"] = None if data.groups is None else data.groups[rows]
         with quiet_fits():
-            part.fit(rows_of(data.X, rows), data.labels[rows], **more)
-        seen = training_data_of(part, rows_of(data.X, rows), data.labels[rows], **more)
+            part.fit(take_rows(data.X, rows), data.labels[rows], **more)
+        seen = training_data_of(part, take_rows(data.X, rows), data.labels[rows], **more)
         yield Part(part, seen, rows, test)
         tell_progress(i + 1, folds.get_n_splits())
 

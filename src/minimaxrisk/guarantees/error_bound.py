@@ -26,7 +26,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
 from minimaxrisk.guarantees.posed_fit import (
@@ -310,7 +310,7 @@ def _of_holdout(
     rows, data = sample.rows, sample.data
     return holdout_bound(
         learner,
-        rows_of(fit.X, rows),
+        take_rows(fit.X, rows),
         data.classes[data.labels[rows]],
         test_size=test_size,
         groups=None if sample.unit is None else sample.unit[rows],

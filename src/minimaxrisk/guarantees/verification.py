@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import (
@@ -215,7 +215,7 @@ def _recompute_ensemble(
     if not all(np.isfinite(rule.coef).all() and np.isfinite(rule.intercept).all() for rule in fitted.members):
         problems.append("the coefficients in members_ are not finite")
         return np.nan, np.nan
-    loss = 1.0 - fitted.probabilities(rows_of(data.X, posed.instances.rows))
+    loss = 1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows))
     objective = ExpectedLoss(loss, posed.problem.marginal)
     upper = _recompute_upper_of_loss(model, posed, objective, problems)
     lower = _recompute_lower(model, posed, objective, problems)

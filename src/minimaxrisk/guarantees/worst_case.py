@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import rows_of
+from minimaxrisk._utils.containers import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.guarantees.posed_fit import (
@@ -153,7 +153,7 @@ def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedPr
 def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
     """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return 1.0 - rule_probabilities(fitted_rule_of(model), rows_of(data.X, posed.instances.rows), rule)
+    return 1.0 - rule_probabilities(fitted_rule_of(model), take_rows(data.X, posed.instances.rows), rule)
 
 
 def _largest_loss(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:

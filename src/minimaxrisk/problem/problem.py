@@ -34,7 +34,7 @@ from minimaxrisk._utils.arrays import (
     DataMatrix,
     FloatArray,
     IntArray,
-    beside,
+    asarray_like,
     is_foreign,
     namespace_of,
     stays_where_it_is,
@@ -86,7 +86,7 @@ class Problem:
 
     def with_radii(self, lam: FloatArray) -> Problem:
         """The same problem with other radii."""
-        return replace(self, lam_there=beside(self.tau_there, lam))
+        return replace(self, lam_there=asarray_like(self.tau_there, lam))
 
     @property
     def objective(self) -> BayesError:
@@ -147,7 +147,7 @@ class Problem:
 
     def at(self, components: IntArray, *vectors: Any) -> FloatArray:
         """Entries of vectors where the features are (B x d or their length), copied together."""
-        xp, place = namespace_of(vectors[0]), beside(vectors[0], components)
+        xp, place = namespace_of(vectors[0]), asarray_like(vectors[0], components)
         return to_numpy(xp.stack([xp.take(xp.reshape(vector, (-1,)), place) for vector in vectors]))
 
     def share_inside(self, distribution: FloatArray, moments: FloatArray | float | None = None) -> float:
@@ -159,7 +159,7 @@ class Problem:
         if moments is None:
             moments = self.features.correlate_there(self.coding.encode(distribution))
         else:
-            moments = beside(tau, np.asarray(moments))
+            moments = asarray_like(tau, np.asarray(moments))
         xp = namespace_of(lam)
         deviation = xp.abs(moments - tau)
         slack = xp.where(lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * lam)
@@ -240,7 +240,7 @@ def problem_with_radii(
 ) -> tuple[Problem, Radii]:
     """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
     radii, tau = rule.radii(sample), sample.tau_there
-    lam = beside(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
+    lam = asarray_like(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
     # A column of zeros constrains nothing. This radius is not mistaken for a tight one.
     lam = namespace_of(tau).where(is_empty, 1.0, lam)
     return Problem(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal), radii

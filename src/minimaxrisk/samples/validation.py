@@ -20,14 +20,14 @@ from minimaxrisk._utils.arrays import (
     DataMatrix,
     FloatArray,
     IntArray,
-    beside,
+    asarray_like,
     float_types_of,
     is_foreign,
     namespace_of,
     stays_where_it_is,
     to_numpy,
 )
-from minimaxrisk._utils.containers import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, rows_of
+from minimaxrisk._utils.containers import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
 from minimaxrisk._utils.dask_arrays import (
     fetch,
     here,
@@ -146,7 +146,7 @@ class TrainingData:
     def part(self, rows: IntArray) -> TrainingData:
         """Some of the labelled rows; every class must be among them."""
         return TrainingData(
-            X=rows_of(self.X, rows),
+            X=take_rows(self.X, rows),
             classes=self.classes,
             labels=self.labels[rows],
             weights=self.weights[rows],
@@ -268,7 +268,7 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
     elif isinstance(data.X, Table) or isinstance(more, Table):
         X = np.vstack([_in_memory(data.X), _in_memory(more)])
     elif is_foreign(data.X):
-        X = namespace_of(data.X).concat([data.X, beside(data.X, to_numpy(more))], axis=0)
+        X = namespace_of(data.X).concat([data.X, asarray_like(data.X, to_numpy(more))], axis=0)
     else:
         X = np.vstack([data.X, to_numpy(more)])
     nothing = np.zeros(more.shape[0])

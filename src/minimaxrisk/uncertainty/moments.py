@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from minimaxrisk._utils.arrays import FloatArray, beside, namespace_of, put_columns, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.samples.units import Units
 
@@ -76,13 +76,13 @@ def signed_moments(
     Columns where that would lose digits are looked at once more.
     """
     tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
-    square, xp = beside(tau, features.means_of(_square, mass[None])), namespace_of(tau)
+    square, xp = asarray_like(tau, features.means_of(_square, mass[None])), namespace_of(tau)
     variance = square - tau * tau
     is_lossy = variance < ENOUGH_VARIANCE * square
     sigma = xp.sqrt(xp.where(variance > 0.0, variance, 0.0))
     for i in np.flatnonzero(to_numpy(xp.any(is_lossy, axis=1))).tolist():
         lossy = np.flatnonzero(to_numpy(is_lossy[i, :]))
-        own = xp.take(tau[i : i + 1, :], beside(tau, lossy), axis=1)
+        own = xp.take(tau[i : i + 1, :], asarray_like(tau, lossy), axis=1)
         accurate = deviation_of_phi(own, features.class_moments_of(lossy, p_hats[i]), coding)
         put_columns(sigma[i : i + 1, :], lossy, accurate)
     return tau[:, None, :], sigma[:, None, :]

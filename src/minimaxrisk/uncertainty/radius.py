@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import stats
 
-from minimaxrisk._utils.arrays import FloatArray, beside, namespace_of
+from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of
 from minimaxrisk.uncertainty.moments import LOST_BY_ROUNDING, MomentSample
 
 # Where the sample standard deviation is zero, the set would have no thickness in that direction and
@@ -56,7 +56,7 @@ def multiples_of_standard_errors(
     plain = factor * sample.sigma_there / float(np.sqrt(sample.n))
     lam = namespace_of(plain).where(plain > SMALLEST_RADIUS, plain, SMALLEST_RADIUS)
     if intercept_level is not None and sample.scale.has_intercept:
-        lam[:, 0] = beside(lam, np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS))
+        lam[:, 0] = asarray_like(lam, np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS))
     return lam
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.predicting import predicted_columns
-from minimaxrisk.app.cli.reporting import annotations_of, make_report, write_page
-from minimaxrisk.app.cli.results import feature_table, fit_as_json, fit_as_text
+from minimaxrisk.app.cli.reporting import annotations_of, gather, render, wanted_by, write_page
+from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.settings import Effort, GeneOptions, SampleColumns
 from minimaxrisk.app.cli.training import (
     Trained,
@@ -91,30 +91,27 @@ def fit_and_write(
     test = permutation_of(trained, effort, console)
     parts.begin("guarantee")
     guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
+    seconds = parts.end()
     model = saved_model(trained, columns=sample_columns, reading=reading, command=command)
+    wanted = wanted_by(effort, has_report=results.report is not None)
+    wanted = replace(wanted, permutation_result=test, guarantee=guarantee or wanted.guarantee)
+    findings = gather(trained.fit, study, wanted, together, console)
     written: dict[str, Path] = {}
-    findings = None
     if results.report is not None:
-        findings, page = make_report(
+        page = render(
+            findings,
             model,
             study,
-            trained.X,
-            effort,
-            together=together,
             command=command,
             console=console,
-            permutation_result=test,
-            guarantee=guarantee,
             genes=genes,
             annotations=annotations,
-            seconds=parts.end(),
+            seconds=seconds,
         )
         write_page(results.report, page)
         written["report"] = results.report
     if genes.table is not None:
-        table = feature_table(trained, findings)
-        classes = [str(label) for label in trained.classifier.classes_]
-        write_genes(genes.table, gene_table(table, classes, annotations))
+        write_genes(genes.table, gene_table(findings.features, findings.data.classes, annotations))
         written["genes"] = genes.table
     if results.model is not None:
         save_model(model, results.model)
@@ -123,18 +120,18 @@ def fit_and_write(
         write_back_fit(data, trained)
         written["data"] = data
     typer.echo(
-        as_json(fit_as_json(trained, test, findings, guarantee, written=written, notes=console.notes))
+        as_json(fit_as_json(trained, test, findings, written=written, notes=console.notes))
         if results.as_json
-        else fit_as_text(trained, test, findings, guarantee, written=written)
+        else fit_as_text(trained, test, findings, written=written)
     )
-    if not trained.certificate.valid:
+    if not findings.fit.certificate_valid:
         raise typer.Exit(1)
 
 
 def write_back_fit(path: Path, trained: Trained) -> None:
     """Coefficients and selection by feature; predictions and the weights of the worst case by sample."""
     model, study = trained.classifier, trained.study
-    selected = np.zeros(trained.X.shape[1], dtype=bool)
+    selected = np.zeros(trained.fit.X.shape[1], dtype=bool)
     selected[model.selected_features_] = True
     towards = model.classes_[-1:] if len(model.coef_) == 1 else model.classes_
     coefficients = {f"coefficient_{c}": row for c, row in zip(towards, model.coef_, strict=True)}

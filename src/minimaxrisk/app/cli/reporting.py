@@ -1,9 +1,4 @@
-"""Columns about features: the symbols of probes from a second file, the descriptions of a GCT file.
-
-The file that a report goes to: a page for browsers, or a PDF that a browser prints.
-
-The page that the commands ``fit`` and ``report`` write.
-"""
+"""The page that ``fit`` and ``report`` write: columns about features, numbers, HTML, and PDF by a browser."""
 
 from __future__ import annotations
 
@@ -15,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -23,9 +19,9 @@ import typer
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
-from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.app.atomic import whole_file, write_whole
 from minimaxrisk.app.cli.console import Console, printable
+from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.cli.settings import Effort, GeneOptions
 from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Together
@@ -33,10 +29,11 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
 from minimaxrisk.app.files.text_tables import gct_sizes
-from minimaxrisk.app.report import Findings, Provenance, gather_findings, render_report
+from minimaxrisk.app.report import Findings, Provenance, render_report
+from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import is_bundle_kept
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.guarantees.statement import ErrorBound
+from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
 GCT_MARK = re.compile(r"#1\.[23]\s*$")
@@ -58,11 +55,11 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
     if not found:
         first = lines[0][0] if lines and lines[0] else ""
         raise ValueError(
-            f"{path}: none of its names in the column {header[0]!r}, such as {first!r}, is "
-            f"a feature of the data, such as {feature_names[0]!r}."
+            f"{path}: no name in its column {header[0]!r}, such as {first!r}, is a feature of the data, "
+            f"such as {feature_names[0]!r}."
         )
     if len(found) < len(feature_names):
-        console.note(f"{path} tells about {len(found):,} of {len(feature_names):,} features.")
+        console.note(f"{path} describes {len(found):,} of {len(feature_names):,} features.")
     return _columns(header[1:], about, feature_names)
 
 
@@ -223,42 +220,66 @@ def make_report(
     console: Console,
     genes: GeneOptions,
     annotations: Mapping[str, Sequence[str]],
-    permutation_result: PermutationTestResult | None = None,
-    guarantee: ErrorBound | None = None,
-    seconds: Mapping[str, float] = NO_SECONDS,
 ) -> tuple[Findings, str]:
-    """The numbers and the page as HTML; ``X`` is that of the study without gaps.
+    """The numbers of a stored model and the page as HTML; ``X`` is that of the study without gaps."""
+    fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
+    wanted = wanted_by(effort)
+    findings = gather(fit, study, wanted, together, console)
+    return findings, render(
+        findings, saved, study, command=command, console=console, genes=genes, annotations=annotations
+    )
 
-    ``seconds`` tells what the parts took that were done before.
-    """
+
+def wanted_by(effort: Effort, *, has_report: bool = True) -> Wanted:
+    """What to compute for a page, or for the terminal alone."""
+    if not has_report:
+        return Wanted(n_permutations=0, n_folds=0, n_radii=0, guarantee=False, is_brief=True)
+    return Wanted(
+        n_permutations=effort.n_permutations,
+        n_folds=effort.n_folds,
+        n_repeats=effort.n_repeats,
+        n_radii=effort.n_radii,
+        n_jobs=effort.n_jobs,
+        random_state=effort.seed,
+        guarantee=effort.has_guarantee,
+        has_rivals=effort.compares,
+    )
+
+
+def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
+    """The numbers, with progress and a note where there are fewer folds than asked for."""
     with console.stages("report") as part, console.warnings_as_notes():
-        findings = gather_findings(
-            saved.classifier,
-            X,
-            study.y,
+        subject = Subject.of(
+            fit,
+            strata=together.within,
             feature_names=study.feature_names,
             sample_names=study.sample_names,
-            scaler=saved.scaler,
-            groups=together.groups,
-            batch=together.within,
-            n_permutations=effort.n_permutations,
-            n_folds=effort.n_folds,
-            n_repeats=effort.n_repeats,
-            n_radii=effort.n_radii,
-            n_jobs=effort.n_jobs,
-            random_state=effort.seed,
-            progress=part.begin,
-            permutation_result=permutation_result,
-            guarantee=guarantee or effort.has_guarantee,
-            has_rivals=effort.compares,
         )
-    if findings.cross_validation is not None and findings.cross_validation.n_folds < effort.n_folds:
-        sizes = sizes_of_classes(saved.classifier, study.y, together.groups)
-        rarest = str(saved.classifier.classes_[int(np.argmin(sizes))])
+        findings = findings_of(subject, replace(wanted, progress=part.begin))
+    folds = findings.cross_validation
+    if folds is not None and folds.n_folds < wanted.n_folds:
+        sizes = sizes_of_classes(fit.model, study.y, together.groups)
+        rarest = str(fit.model.classes_[int(np.argmin(sizes))])
+        what = "samples" if together.groups is None else "groups of samples"
         console.note(
-            f"The cross-validation has {min(sizes)} folds and not {effort.n_folds}, since class {rarest!r} "
-            f"has only {min(sizes)} {'samples' if together.groups is None else 'groups of samples'}."
+            f"The cross-validation has {min(sizes)} folds instead of {wanted.n_folds}, because class "
+            f"{rarest!r} has only {min(sizes)} {what}."
         )
+    return findings
+
+
+def render(
+    findings: Findings,
+    saved: SavedModel,
+    study: Study,
+    *,
+    command: str,
+    console: Console,
+    genes: GeneOptions,
+    annotations: Mapping[str, Sequence[str]],
+    seconds: Mapping[str, float] = NO_SECONDS,
+) -> str:
+    """The page; ``seconds`` tells what the parts took that were done before."""
     provenance = Provenance(
         command=command,
         source=printable(study.source.name),
@@ -270,11 +291,9 @@ def make_report(
         annotations=annotations,
         links=genes.links,
         seconds=seconds,
+        advice=COMMAND_LINE,
     )
     with console.progress("report") as show:
-        show(
-            "the page"
-            if is_bundle_kept()
-            else "the page, with its scripts: some seconds more, once per version"
-        )
-        return findings, render_report(findings, provenance)
+        once = "" if is_bundle_kept() else ", with its scripts: some seconds more, once per version"
+        show(f"the page{once}")
+        return render_report(findings, provenance)

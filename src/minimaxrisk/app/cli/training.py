@@ -1,9 +1,4 @@
-"""From a study to a certified classifier, with progress for a person who waits.
-
-Samples that belong together, as ``--groups`` and ``--batch`` name them.
-
-What ``minimaxrisk fit`` does with its options: read, fit, test, and write what was asked for.
-"""
+"""From a study to a certified classifier: fit, verify, test, with warnings about data that mislead."""
 
 from __future__ import annotations
 
@@ -22,14 +17,15 @@ from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
 from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
-from minimaxrisk.app.report.gathering import guarantee_of_model
+from minimaxrisk.app.report.gathering import bound_for_new_samples
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import training_scale
-from minimaxrisk.guarantees.verification import Certificate, verify
+from minimaxrisk.guarantees.verification import verify
 
 # Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
 # or more than the memory of a common machine.
@@ -49,20 +45,35 @@ class Together:
 
 @dataclass(frozen=True)
 class Trained:
-    """A classifier with the study that it was learned from: its labels, and its values without gaps.
+    """A classifier with the study that it was learned from.
 
-    ``features`` are these values as the classifier saw them: clipped, where there is a scaler.
+    ``fit`` is posed and verified once for all that follows. It holds the values without gaps, and as the
+    classifier saw them: clipped, where there is a scaler.
     """
 
     study: Study
-    X: DataMatrix
-    features: DataMatrix
-    y: np.ndarray
-    classifier: MinimaxRiskClassifier
+    fit: PosedFit
     imputer: SimpleImputer | None
-    scaler: ClippedScaler | None
-    certificate: Certificate
-    together: Together = Together()
+    together: Together
+
+    @property
+    def classifier(self) -> MinimaxRiskClassifier:
+        classifier: MinimaxRiskClassifier = self.fit.model
+        return classifier
+
+    @property
+    def scaler(self) -> ClippedScaler | None:
+        scaler: ClippedScaler | None = self.fit.transformer
+        return scaler
+
+    @property
+    def features(self) -> DataMatrix:
+        features: DataMatrix = self.fit.seen
+        return features
+
+    @property
+    def y(self) -> np.ndarray:
+        return np.asarray(self.fit.y)
 
 
 def warn_of_copies(study: Study, together: Together, console: Console) -> None:
@@ -73,10 +84,9 @@ def warn_of_copies(study: Study, together: Together, console: Console) -> None:
     if pairs:
         i, j = pairs[0]
         console.warn(
-            f"{counted(len(pairs), 'sample')} with the values of another one, such as "
-            f"{names[j]!r} with those of {names[i]!r}: with one in training and "
-            "its copy in the test every classifier looks good. Remove copies, or name what belongs together "
-            "with --groups"
+            f"{counted(len(pairs), 'sample')} identical to another sample, such as {names[j]!r} to "
+            f"{names[i]!r}: with one in training and its copy in the test every classifier looks good. "
+            "Remove copies, or name the samples that are not independent with --groups"
         )
     copied = {j: i for i, j in exact}
     near = [
@@ -91,8 +101,8 @@ def warn_of_copies(study: Study, together: Together, console: Console) -> None:
         console.warn(
             f"{counted(len(near), 'pair')} of samples far closer than is usual in their class, such as "
             f"{', '.join(shown)} of the usual distance: they look like one sample measured twice. With one "
-            "in training and the other in the test every classifier looks good. If they belong together, "
-            "say so with --groups, or keep one of them"
+            "in training and the other in the test every classifier looks good. If they are, name them with "
+            "--groups, or keep one of them"
         )
 
 
@@ -126,25 +136,18 @@ def train(
 ) -> Trained:
     """Fit, and confirm the bounds without the solver."""
     imputer, X = _without_gaps(study, impute=impute, console=console)
-    features = X if scaler is None else scaler.fit_transform(X)
+    seen = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():
 
         def follow(record: IterationRecord) -> None:
             show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
 
-        classifier.set_params(callback=follow).fit(features, study.y, groups=together.groups)
+        classifier.set_params(callback=follow).fit(seen, study.y, groups=together.groups)
     classifier.set_params(callback=None)
-    return Trained(
-        study=study,
-        X=X,
-        features=features,
-        y=np.asarray(study.y),
-        classifier=classifier,
-        imputer=imputer,
-        scaler=scaler,
-        certificate=verify(classifier, features, study.y, groups=together.groups),
-        together=together,
-    )
+    fit = PosedFit(classifier, X, study.y, groups=together.groups, transformer=scaler)
+    fit.seen = seen  # not transformed again
+    verify(fit)
+    return Trained(study, fit, imputer, together)
 
 
 def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
@@ -190,18 +193,11 @@ def guarantee_of(
     trained: Trained, effort: Effort, console: Console, *, has_report: bool
 ) -> ErrorBound | None:
     """What can be said about new samples; a report compares it with bounds that take longer."""
-    if not (effort.has_guarantee and trained.certificate.valid):
+    if not (effort.has_guarantee and verify(trained.fit).valid):
         return None
     with console.stages("guarantee"):
-        return guarantee_of_model(
-            trained.classifier,
-            trained.X,
-            trained.y,
-            trained.scaler,
-            groups=trained.together.groups,
-            n_folds=effort.n_folds if has_report else 0,
-            random_state=effort.seed,
-        )
+        n_folds = effort.n_folds if has_report else 0
+        return bound_for_new_samples(trained.fit, n_folds=n_folds, random_state=effort.seed)
 
 
 def saved_model(
@@ -213,12 +209,12 @@ def saved_model(
         classifier=trained.classifier,
         feature_names=study.feature_names,
         target=study.target or "class",
-        fingerprint=fingerprint(trained.X, trained.y, study.feature_names),
-        fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.X, study.feature_names),
+        fingerprint=fingerprint(trained.fit.X, trained.y, study.feature_names),
+        fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.fit.X, study.feature_names),
         imputer=trained.imputer,
         scaler=trained.scaler,
         training_scale=training_scale(
-            trained.classifier, trained.features, trained.y, before_scaling=trained.X
+            trained.classifier, trained.features, trained.y, before_scaling=trained.fit.X
         ),
         groups=columns.groups,
         batch=columns.batch,
@@ -243,8 +239,8 @@ def together_of(study: Study, columns: SampleColumns, console: Console) -> Toget
     if batch is not None:
         why = _why_not_within(batch, groups, y)
         within = batch if why is None else None
-        said = "within batches" if why is None else f"over all samples: {why}"
-        console.note(f"Batches by {columns.batch!r}. A permutation test permutes labels {said}.")
+        where = "within batches" if why is None else f"over all samples: {why}"
+        console.note(f"Batches by {columns.batch!r}. The permutation test permutes labels {where}.")
     return Together(groups, batch, within)
 
 
@@ -252,7 +248,9 @@ def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColum
     classes = {name: sorted({str(label) for label in y[groups == name]}) for name in dict.fromkeys(groups)}
     mixed = [name for name, labels in classes.items() if len(labels) > 1]
     if len(classes) < 2:
-        raise ValueError(f"{study.source}: --groups must tell groups apart, but {columns.groups!r} has one.")
+        raise ValueError(
+            f"{study.source}: --groups needs two groups or more, but {columns.groups!r} has one."
+        )
     if mixed:
         raise ValueError(
             f"{study.source}: the samples of a group must have one class, but {listed(mixed, 3)} of "
@@ -265,7 +263,7 @@ def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColum
 def _why_not_within(batch: np.ndarray, groups: np.ndarray | None, y: np.ndarray) -> str | None:
     """Why labels cannot be permuted within batches, if they cannot."""
     if all(len(set(y[batch == name])) == 1 for name in set(batch)):
-        return "every batch holds one class only, so that nothing would change within"
+        return "every batch holds one class only, so no labels could be exchanged within it"
     if groups is not None and any(len(set(batch[groups == name])) > 1 for name in set(groups)):
         return "some groups have samples in several batches"
     return None

@@ -51,15 +51,15 @@ def count_missing(study: Study) -> int:
     return int(np.isnan(study.values).sum())
 
 
-def refuse_missing(study: Study, *, advice: str = f"{FILL}, or leave out the columns with ignore=") -> None:
+def refuse_missing(study: Study, *, advice: str | None = None) -> None:
     """Refuse a study in which a value is missing.
 
     Parameters
     ----------
     study : Study
         As read from a file.
-    advice : str, default="fill them, ..."
-        What to do, for the message.
+    advice : str or None, default=None
+        What to do, for the message; None advises to fill the values or leave out the columns.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def refuse_missing(study: Study, *, advice: str = f"{FILL}, or leave out the col
         raise ValueError(
             f"{study.source}: the data must have no missing values, got {len(rows)} in "
             f"{len(np.unique(columns))} of {counted(study.X.shape[1], 'column')}, the first at {shown}; "
-            f"{advice}."
+            f"{advice or f'{FILL}, or leave out the columns with ignore='}."
         )
 
 

@@ -1,19 +1,23 @@
-"""What the top of the report says, and the words that its sections share.
+"""Facts become sentences here: what the page and the terminal claim, each case in its own words.
 
-Every sentence is a claim, so each case has its own words: a bound with a stated confidence, a score, a result
-that noise would give as well, nothing learned at all.
+A number can be a bound with a stated confidence, a score, or what noise gives as well, and a model may have
+learned nothing. The first functions tell these cases apart; the others word them. What a reader can do about
+it depends on where the page was made: ``Advice`` has the words of Python or of the command line.
 
-Can I use this? Two sentences without a term that would have to be looked up.
-
-The section on what the numbers mean and do not mean: each one with a claim that fits its case.
+Labels come by two rules. ``predict`` returns the most probable class. R* is about labels that are drawn with
+the probabilities of ``predict_proba``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minimaxrisk.app.report.findings import Findings
+import numpy as np
+
+from minimaxrisk.app.report.findings import Findings, Rivals
 from minimaxrisk.app.report.phrases import (
+    capital,
+    certain,
     count,
     isolate,
     listed,
@@ -26,512 +30,45 @@ from minimaxrisk.app.report.phrases import (
     rounded,
     share,
 )
-from minimaxrisk.guarantees.statement import HOLDOUT, NONE, ErrorBound
+from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
 
-
-def fair(findings: Findings) -> str:
-    return "a toss of a fair coin" if findings.data.n_classes == 2 else "a throw of a fair die"
-
-
-def headline(findings: Findings) -> str:
-    """The one sentence that most people will read."""
-    if learned_nothing(findings):
-        return f"Nothing was learned: the data do not rule out that the label is {fair(findings)}."
-    if selected_nothing(findings):
-        return "No feature was selected; only the sizes of the classes were learned."
-    r, is_bound = share(findings.fit.upper), standing(findings) == "bound"
-    limit = (
-        f"R* = {r} bounds the {error_name(findings)} of the randomized rule, {for_whom(findings)}, "
-        f"with {stated_confidence(findings)} confidence"
-    )
-    if findings.radius.remarks:
-        limit += ", though the data cast doubt on that confidence"
-    related = "The features and the labels are related more closely than chance explains"
-    return {
-        "noise": "These data show no more than noise would: shuffled labels give an R* as small.",
-        "doubtful": "The evidence is divided, which is no finding: R* is smaller than with shuffled labels, "
-        f"but {_how_often_wrong(findings)}, and always naming the most common class may do as well.",
-        "hidden": f"R* is what shuffled labels give as well, yet {_how_often_wrong(findings)}, fewer than by "
-        "always naming the most common class: another radius may show more.",
-        "too few": f"R* is {r}, but there were too few permutations to tell it from noise.",
-        "signal": f"{related}, and {limit}." if is_bound else f"{related}; {_how_often_wrong(findings)}.",
-        "untested": f"{limit}."
-        if is_bound
-        else f"R* is {r}; what noise would score was not computed, so it cannot be judged yet.",
-    }[evidence(findings)]
-
-
-def for_whom(findings: Findings) -> str:
-    """The samples that a worst case speaks of."""
-    if knows_instances(findings):
-        return "for instances spread as in the training data, where labels alone may change"
-    return "for samples like those of the training data"
-
-
-def the_set(findings: Findings) -> str:
-    """The distributions that a worst case is over."""
-    if knows_instances(findings):
-        return (
-            "all distributions of labels on the instances of the training data, which keep their shares: "
-            "labels may change, instances may not, as long as the feature means"
-        )
-    return "all distributions of samples like those of the training data whose feature means"
-
-
-def error_name(findings: Findings) -> str:
-    """What R* is a worst case of."""
-    weighting = findings.fit.class_weight
-    return {None: "error", "balanced": "class-balanced error", "given": "class-weighted error"}[weighting]
-
-
-def _about_weights(findings: Findings) -> str:
-    kind = {
-        "balanced": "All classes were given the same weight, whatever their sizes, so R* is about the "
-        "class-balanced error, the mean of the errors within the classes.",
-        "given": "Classes were given weights, so R* is about the class-weighted error.",
-    }[findings.fit.class_weight or ""]
-    return (
-        f"{kind} The error among samples with classes as common as here can be larger; the cross-validated "
-        "error and the shares of classes on this page count every sample alike, and cannot be compared with "
-        "R*."
-    )
-
-
-def _how_often_wrong(findings: Findings) -> str:
-    folds = findings.cross_validation
-    if folds is None:
-        return "how often the classifier will err is another question"
-    return f"in cross-validation {misclassified(folds.n_wrong, len(folds.own))}"
-
-
-def stated_confidence(findings: Findings) -> str:
-    level = findings.radius.coverage
-    return percent(findings.radius.confidence if level is None else level)
-
-
-def summary(findings: Findings) -> list[str]:
-    """The short paragraphs under the headline."""
-    data, fit = findings.data, findings.fit
-    sizes = [f"{isolate(name)} ({size:,})" for name, size in zip(data.classes, data.class_sizes, strict=True)]
-    task = "was to learn" if selected_nothing(findings) else "learned"
-    learned = (
-        f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, a linear "
-        f"classifier {task} to tell apart {listed(sizes)}."
-    )
-    rules = (
-        "It gives every class a probability: the class that it names is the most probable one, while its "
-        "randomized rule draws the label with these probabilities."
-    )
-    if selected_nothing(findings):
-        return [f"{learned} It uses none of the features, and names the same class for every sample. {rules}"]
-    worst = (
-        f"Over {the_set(findings)} agree with the data within the chosen radii, the {error_name(findings)} "
-        f"of the randomized rule is at most R* = {share(fit.upper)}. {_in_short(findings)}"
-    )
-    uses = "It uses all features."
-    if fit.n_selected < data.n_features:
-        uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others."
-    more = [_beside_majority(findings)] if is_no_better_than_majority(findings) else []
-    more += [_about_weights(findings)] if findings.fit.class_weight else []
-    return [f"{learned} {uses} {rules}", *guaranteed(findings), worst, *more]
-
-
-def guaranteed(findings: Findings) -> list[str]:
-    """The tightest bound for new samples in a sentence, if bounds were computed."""
-    found = findings.guarantee
-    if found is None:
-        return []
-    if found.method == NONE or found.confidence is None:
-        return ["No bound on the error for new samples comes with a confidence."]
-    text = (
-        f"For new samples: with {percent(found.confidence)} confidence, the error of "
-        f"{whose_error(findings, found)} is at most {share(found.value)}: {shown_by(findings, found)}."
-    )
-    if (emptiness := _why_guarantee_is_empty(findings)) is not None:
-        text += f" {emptiness}"
-    return [f"{text} {found.assumption}"]
-
-
-def _why_guarantee_is_empty(findings: Findings) -> str | None:
-    """A sentence for bounds that tell no more than the sizes of the classes do."""
-    found, data = findings.guarantee, findings.data
-    if found is None or not is_guarantee_empty(findings):
-        return None
-    if found.rule == "constant":
-        return "Nothing smaller could be shown for a classifier, so this says nothing about the features."
-    return (
-        f"Always naming {quoted(data.largest_class)}, the most common class, is wrong for "
-        f"{data.majority_error:.1%} of these samples, so this says nothing."
-    )
-
-
-def whose_error(findings: Findings, one: ErrorBound) -> str:
-    """What a bound is about, in the words of the page."""
-    if one.rule == "constant":
-        return f"always naming {quoted(findings.data.largest_class)}, the most common class,"
-    rule = {"predict": "the class predicted by", "randomized": "the randomized rule of"}[one.rule]
-    if one.method == HOLDOUT:
-        return f"{rule} a model like this one that learned from {one.n_train:,} of the samples"
-    return f"{rule} this model"
-
-
-def shown_by(findings: Findings, one: ErrorBound) -> str:
-    """The evidence; majorities are told by their numbers."""
-    if one.rule == "constant":
-        data = findings.data
-        return (
-            f"{data.n_samples - max(data.class_sizes):,} of {data.n_samples:,} samples are of other classes"
-        )
-    return one.evidence
-
-
-def _beside_majority(findings: Findings) -> str:
-    data = findings.data
-    return (
-        f"Always naming {quoted(data.largest_class)}, the most common class, would be wrong for "
-        f"{data.majority_error:.1%} of these samples, and R* = {share(findings.fit.upper)} is not below "
-        "that: R* alone does not show that the classifier does any better."
-    )
-
-
-def _in_short(findings: Findings) -> str:
-    if standing(findings) == "bound" and findings.radius.remarks:
-        return (
-            f"The radii are meant to contain all true means at once with {stated_confidence(findings)} "
-            "confidence, but the data visibly break its assumptions, so treat it with caution."
-        )
-    if standing(findings) == "bound":
-        return f"All true means lie within the radii at once with {stated_confidence(findings)} confidence."
-    if standing(findings) == "given":
-        return "The radii were given, and the data cannot tell whether the true means lie within them."
-    return (
-        "The true means need not lie within these radii, so R* is a score for comparison and not a bound on "
-        "the error for new samples."
-    )
-
-
-def beyond_training(findings: Findings) -> str:
-    """Where the error for new samples is told."""
-    who = "For samples unlike them it can be larger"
-    if knows_instances(findings):
-        who = "R* was made small on these instances, so for new ones it is usually larger"
-    if findings.radius.coverage is None:
-        return (
-            f"{who}: for a model fitted with a named radius, such as --radius bootstrap, the command "
-            "minimaxrisk predict prints the error guaranteed for new samples."
-        )
-    return (
-        f"{who}: the command minimaxrisk predict prints the error guaranteed for the new samples that it is "
-        "given."
-    )
-
-
-def r_star_note(findings: Findings) -> str:
-    """What R* is worth, for the card with the number."""
-    doubt = ", which is in doubt" if findings.radius.remarks else ""
-    note = {
-        "bound": f"bounds the {error_name(findings)} of the randomized rule, {for_whom(findings)}, with "
-        f"{stated_confidence(findings)} confidence{doubt}",
-        "score": "a score, not a bound on the error",
-        "given": f"a bound {for_whom(findings)}, if the given radii hold",
-    }[standing(findings)]
-    if learned_nothing(findings):
-        note = "the same as guessing"
-    checked = "checked without the solver" if findings.fit.certificate_valid else "NOT confirmed by the check"
-    return f"{note}; {checked}"
-
-
-def what_to_try(findings: Findings) -> list[str]:
-    """Advice where nothing was learned, or nothing selected."""
-    radius = findings.radius
-    advice = []
-    if radius.rule in NAMED_RULES:
-        advice.append(
-            "A smaller radius, such as --radius 1, selects features; R* is then a score, to be compared with "
-            "its noise floor by the permutation test, and no longer a bound."
-        )
-    elif radius.factor is not None:
-        advice.append(f"A radius smaller than {radius.factor:g} selects more features.")
-    else:
-        advice.append("Smaller radii select more features, if you have reason to trust them.")
-    advice.append(
-        "Fewer features, chosen without looking at the labels (by variance, or from the literature), need "
-        "smaller radii for the same confidence."
-    )
-    advice.append("More samples: the radii shrink with the square root of their number.")
-    return advice
-
-
-# With more than this share of left-out samples named wrongly, a classifier is no help for single samples.
-MANY_ERRORS = 0.25
-# Classes with more than this share of their left-out samples named wrongly are named.
-WEAK_CLASS = 0.5
-# By what shuffled labels and left-out samples say together.
-ANSWERS = {
-    "noise": "No: labels dealt out at random would have given much the same result.",
-    "doubtful": "Not yet: one test speaks for a relation, but samples left out were named hardly better than "
-    "by always saying the most common class.",
-    "hidden": "Perhaps: samples left out were named well, but this setting cannot tell the result from "
-    "chance.",
-    "untested": "It cannot be said yet: whether chance would do as well was not tested.",
-    "too few": "It cannot be said yet: whether chance would do as well was not tested often enough.",
-}
-
-
-def plain_verdict(findings: Findings) -> str:
-    """What can be relied on, and how far."""
-    return f"{_can_it_be_used(findings)} {_how_far(findings)}"
-
-
-def _can_it_be_used(findings: Findings) -> str:
-    if not findings.fit.certificate_valid:
-        return "No: the check of the model against these data failed, so nothing on this page should be used."
-    if says_nothing(findings):
-        return "No: at these settings no feature could be told from chance, so there is nothing to use."
-    kind = evidence(findings)
-    return _if_related(findings) if kind == "signal" else ANSWERS[kind]
-
-
-def _if_related(findings: Findings) -> str:
-    folds = findings.cross_validation
-    if folds is None:
-        return "The features and the classes are related, but how often the classifier errs was not tested."
-    if folds.errors[1] > MANY_ERRORS:
-        return (
-            "As a lead, not as a test: features and classes are related, but single samples are often named "
-            "wrongly."
-        )
-    return "Yes, as a classifier to be tried on new samples: it does clearly better than chance."
-
-
-def _how_far(findings: Findings) -> str:
-    folds = findings.cross_validation
-    if folds is None:
-        return "Before anybody relies on it, it has to be tried on samples that it has not seen."
-    n, wrong = len(folds.own), folds.n_wrong
-    text = f"Of {count(n, 'sample')} that it had not seen it named {wrong:,} wrongly"
-    weak = [one for one in findings.classes if one.recall is not None and 1.0 - one.recall > WEAK_CLASS]
-    if weak and not says_nothing(findings):
-        text += f", and most of {listed([quoted(one.name) for one in weak[:3]])}"
-    found = findings.guarantee
-    is_told = found is not None and found.rule != "constant" and not is_guarantee_empty(findings)
-    if is_told and found is not None and found.confidence is not None:
-        return (
-            f"{text}; one that learns from {found.n_train:,} of them errs for at most {found.value:.0%} of "
-            f"new samples like these, with {percent(found.confidence)} confidence."
-        )
-    return f"{text}; samples from elsewhere, measured in another way, can be named much worse."
-
-
-NOISE_WORDS = {
-    "signal": "If labels and features were unrelated, an R* as small as this would occur with a probability "
-    "of at most {p}. That is evidence of a relation and nothing more: it does not say how large the error "
-    "is, which features carry the relation, or what causes it; a batch effect can be the cause.",
-    "noise": "An R* like this one is what noise gives, p = {p}: the data show no relation between features "
-    "and labels. Neither the selected features nor the predictions should be relied on. That does not prove "
-    "that there is no relation; a weak one needs more samples to show.",
-    "nothing": "No feature was selected, and R* is what it is with any labels of classes as large, so that "
-    "the test says nothing.",
-    "doubtful": "If labels and features were unrelated, an R* as small as this would occur with a "
-    "probability of at most {p}; yet left-out samples were misclassified about as often as by always naming "
-    "the most common class. The small p-value may be luck, or the relation too weak to predict with: "
-    "take it as no finding until more samples confirm it.",
-    "hidden": "An R* like this one is what noise gives, p = {p}, but left-out samples were named better than "
-    "by always naming the most common class. At this radius R* does not show the relation.",
-    "too few": "{n} permutations are too few for a p-value of 0.05; take 19 or more, better 199.",
-}
+PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
+# What R* is where nothing says that the true means lie within the radii.
+SCORE = "a score, not a bound on the error"
+MOST_COMMON = "always predicting the most common class"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A number with its name and what it says."""
+class Advice:
+    """What a reader can do: arguments as they are typed, and where the error for new samples is bounded."""
 
-    name: str
-    value: str
-    text: str
-
-
-def meaning(findings: Findings) -> list[Entry]:
-    """The numbers one after the other, each with what it says."""
-    entries = [_about_r_star(findings), _about_interval(findings), _about_radius(findings)]
-    entries += [_about_noise(findings), _about_named_class(findings), _about_guessing(findings)]
-    return entries
-
-
-def _about_r_star(findings: Findings) -> Entry:
-    kind = {
-        "bound": f"Here it is a bound, with {stated_confidence(findings)} confidence if the assumptions of "
-        f"the rule that chose the radii hold: {for_whom(findings)}, the true {error_name(findings)} of the "
-        f"randomized rule is at most R*. {beyond_training(findings)}",
-        "score": f"Here it is a score and not a bound on the error: {_outside(findings)}, and the true error "
-        "can be larger than R*.",
-        "given": f"It bounds the error {for_whom(findings)}, if the true means lie within the radii that "
-        "were given. The data cannot tell whether they do.",
-    }[standing(findings)]
-    if learned_nothing(findings):
-        kind = "At this value it guarantees nothing: no rule does better than guessing on all of them."
-    text = (
-        f"The worst-case error of the randomized rule over {the_set(findings)} lie within the radii. {kind}"
-    )
-    return Entry("Worst-case error R*", share(findings.fit.upper), text)
+    covering_radius: str = 'radius="bootstrap"'
+    small_radius: str = "radius=1"
+    permutations: str = "n_permutations=199"
+    folds: str = "n_folds=10"
+    repeats: str = "n_repeats=5"
+    radii: str = "n_radii=12"
+    rivals: str = "has_rivals=True"
+    guarantee: str = "pass guarantee=True"
+    new_samples: str = "error_bound(model, X, y, X_new=X_new)"
 
 
-def _outside(findings: Findings) -> str:
-    expected, n_means = findings.radius.expected_outside, findings.radius.n_means
-    if expected < 1.0:
-        return "there is no guarantee that all true means lie within these radii"
-    each = "feature" if n_means == findings.data.n_features else "feature and class"
-    return (
-        f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) can be expected to lie "
-        "outside these radii"
-    )
+PYTHON = Advice()
 
+# ---- which case the findings are
 
-def _about_interval(findings: Findings) -> Entry:
-    fit = findings.fit
-    low, high = outward(fit.lower, fit.upper)
-    text = (
-        "No rule has a worst case below the lower number, and the learned one has none above the upper "
-        "number. This interval is about the computation and not about sampling: it says how close the solver "
-        "came to the optimum. "
-    )
-    if fit.certificate_valid:
-        text += "Both numbers were recomputed from the data without the solver, and hold."
-    else:
-        problems = "; ".join(fit.certificate_problems)
-        text += f"The recomputation without the solver did NOT confirm the model: {problems}."
-    if fit.preparation is not None:
-        text += f" They are about the values {fit.preparation}."
-    return Entry("Certified interval", f"{low} to {high}", text)
-
-
-def _about_radius(findings: Findings) -> Entry:
-    radius, data = findings.radius, findings.data
-    if radius.factor is None:
-        text = "The radii were given as an array. The data cannot tell with what confidence they hold."
-        return Entry("Radius", "given", text)
-    value = f"s = {radius.factor:.4g}"
-    if radius.coverage is not None:
-        rule = NAMED_RULES[radius.rule].in_words
-        text = (
-            f"Chosen by {rule} such that all true means lie within s standard errors of "
-            f"the observed ones at once with {percent(radius.coverage)} confidence. {_assumption(findings)}"
-        )
-    elif radius.covers:
-        text = (
-            f"A plain number, but no smaller than the {radius.needed:.3g} that a union bound for normal "
-            f"features asks for at {percent(radius.confidence)} confidence."
-        )
-    else:
-        text = (
-            f"A plain number of standard errors by which each mean may be off. With "
-            f"{count(data.n_features, 'feature')} and {count(data.n_samples, 'sample')} a union bound for "
-            f"normal features would need s = {radius.needed:.3g} to contain all of them at once with "
-            f"{percent(radius.confidence)} confidence. The option --radius bootstrap finds such an s."
-        )
-    return Entry("Radius", value, text)
-
-
-def _assumption(findings: Findings) -> str:
-    radius = findings.radius
-    if radius.remarks:
-        broken = " ".join(f"{remark[0].upper()}{remark[1:].rstrip('.')}." for remark in radius.remarks)
-        return f"That confidence is in doubt, since the sample visibly breaks what the rule assumes. {broken}"
-    return NAMED_RULES[radius.rule].coverage
-
-
-def _about_noise(findings: Findings) -> Entry:
-    """The noise floor and the p-value."""
-    test, verdict = findings.permutation, noise_verdict(findings)
-    if test is None:
-        text = (
-            "Not computed: the option --permutations 199 tells what R* would be if the labels were shuffled."
-        )
-        return Entry("Noise floor and p-value", "not computed", text)
-    n, floor = len(test.null_distribution), test.noise_floor
-    value = f"p = {p_value(test.pvalue)}" if floor is None else f"{share(floor)}, p = {p_value(test.pvalue)}"
-    words = NOISE_WORDS["nothing" if says_nothing(findings) else evidence(findings)]
-    text = f"{_of_permutations(findings)} {words.format(p=p_value(test.pvalue), n=n)}"
-    if verdict == "signal" and not says_nothing(findings) and test.pvalue * (1 + n) < 1.5:
-        text += f" It is the smallest p-value that {n} permutations can give."
-    return Entry("Noise floor and p-value", value, text)
-
-
-def _of_permutations(findings: Findings) -> str:
-    test = findings.permutation
-    assert test is not None
-    null, n = test.null_distribution, len(test.null_distribution)
-    if null.max() - null.min() < ROUNDING:
-        return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
-    n_below = int((null <= test.statistic).sum())
-    text = f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}; "
-    text += f"{none_or(n_below)} of {n} permutations gave one as small as the observed labels do"
-    return text + (
-        f". Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
-        if test.noise_floor is not None
-        else "."
-    )
-
-
-def _about_named_class(findings: Findings) -> Entry:
-    fit, data = findings.fit, findings.data
-    text = (
-        "The same kind of worst case for the class that the model names, the most probable one. "
-        f"{share(fit.predict_bound)} is computed for this rule; twice the R* of the randomized rule, "
-        f"{share(min(1.0, 2.0 * fit.upper))}, always holds too. "
-    )
-    nothing = data.guessing if fit.class_weight else data.majority_error
-    if fit.predict_bound >= nothing - ROUNDING:
-        what = "guessing" if fit.class_weight else "always naming the most common class"
-        text += (
-            f"It is no better than {what} ({share(nothing)}), which is common with few samples and wide "
-            "radii: it does not mean that the named classes are wrong, only that the set of "
-            "distributions does not rule it out."
-        )
-    elif standing(findings) == "score":
-        text += (
-            "Like R* it is a score here: it holds over the set, which need not contain the true distribution."
-        )
-    else:
-        text += "It holds under the same conditions as R*."
-    return Entry("Worst case of the predicted class", share(fit.predict_bound), text)
-
-
-def _about_guessing(findings: Findings) -> Entry:
-    data, upper = findings.data, findings.fit.upper
-    text = (
-        f"Always naming {quoted(data.largest_class)}, the most common class, would be wrong for "
-        f"{data.majority_error:.1%} of these samples: a classifier that errs as often has learned nothing"
-    )
-    if findings.fit.class_weight:
-        text += ", though that is not comparable with R*, since R* weights the classes."
-    elif upper >= data.majority_error:
-        text += ", and R* is not below that: R* alone does not show that the classifier does any better."
-    else:
-        text += "."
-    text += (
-        f" The error of {fair(findings)}, {share(data.guessing)}, is the largest value that R* can have: "
-        "there the data do not even rule out that the label is one."
-    )
-    return Entry("To compare with", share(data.majority_error), text)
-
-
-# The quantile of the noise, and the p-value, from which on a result counts as more than noise.
-LEVEL = 0.05
-
-
-# Bounds closer to guessing than this are guessing, but for the rounding of a solver.
-ROUNDING = 1e-6
-
-
-# With more than this share of the samples in doubt, none of them stands out.
-FEW = 0.25
+LEVEL = 0.05  # of the noise floor and of the p-value, from which on a result counts as more than noise
+ROUNDING = 1e-6  # of a solver: bounds closer to guessing than this are guessing
+FEW = 0.25  # with a larger share of the samples in doubt, none of them stands out
+MANY_ERRORS = 0.25  # with a larger share of left-out samples misclassified, single predictions are no help
+WEAK_CLASS = 0.5  # classes with a larger share of their left-out samples misclassified are named
+WIDE = 0.1  # a wider 95% interval makes the cross-validated error a rough guide
 
 
 def learned_nothing(findings: Findings) -> bool:
-    """Whether R* is that of a toss of a fair coin or die."""
+    """Whether R* is the error of guessing."""
     return findings.fit.upper >= findings.data.guessing - ROUNDING
 
 
@@ -545,9 +82,15 @@ def says_nothing(findings: Findings) -> bool:
 
 
 def is_guarantee_empty(findings: Findings) -> bool:
-    """Whether the best bound for new samples is no smaller than the error of naming the most common class."""
+    """Whether the best bound for new samples is no smaller than the error of predicting one class."""
+    best = bound_with_confidence(findings)
+    return best is not None and best.value >= findings.data.majority_error
+
+
+def bound_with_confidence(findings: Findings) -> ErrorBound | None:
+    """The tightest bound for new samples that has a confidence, if there is one."""
     found = findings.guarantee
-    return found is not None and found.method != NONE and found.value >= findings.data.majority_error
+    return None if found is None or found.method == NONE or not found.has_probability else found
 
 
 def noise_verdict(findings: Findings) -> str:
@@ -562,7 +105,7 @@ def noise_verdict(findings: Findings) -> str:
 
 
 def left_out_verdict(findings: Findings) -> str:
-    """Whether left-out samples were named ``better`` than by always naming the most common class.
+    """Whether left-out samples were predicted ``better`` than by one class for all.
 
     ``no better`` where the 95% interval of the error, were the outcomes independent, does not lie below that
     error; ``untested`` without folds, and with weights of classes, which trade errors of one class for those
@@ -610,7 +153,7 @@ def in_doubt(findings: Findings) -> str:
 
 
 def is_no_better_than_majority(findings: Findings) -> bool:
-    """Whether features were selected, but R* is not below the error of always naming the largest class.
+    """Whether features were selected, but R* is not below the error of predicting the most common class.
 
     With weights of classes the two are errors of different kinds.
     """
@@ -624,3 +167,726 @@ def all_tie(findings: Findings) -> bool:
     largest = float(shown.other_mass.max(initial=0.0))
     is_one_label = findings.data.n_classes == 2 and largest > 0.0
     return is_one_label and shown.total_other_mass >= shown.n_samples * (largest - TIE)
+
+
+# ---- can I use this?
+
+# By what shuffled labels and left-out samples say together.
+ANSWERS = {
+    "noise": "No: shuffled labels give much the same result.",
+    "doubtful": "Not yet: one test finds a relation, but left-out samples were predicted hardly better than "
+    f"by {MOST_COMMON}.",
+    "hidden": "Perhaps: left-out samples were predicted well, but with these settings the result cannot be "
+    "told from chance.",
+    "untested": "Not known yet: the result was not compared with chance.",
+    "too few": "Not known yet: there were too few permutations to compare the result with chance.",
+}
+
+
+def plain_verdict(findings: Findings) -> str:
+    """Two sentences without a term that would have to be looked up: whether to use it, and how far."""
+    return f"{_can_it_be_used(findings)} {_how_far(findings)}"
+
+
+def _can_it_be_used(findings: Findings) -> str:
+    folds, kind = findings.cross_validation, evidence(findings)
+    if not findings.fit.certificate_valid:
+        return "No: the check of the model against these data failed, so nothing on this page should be used."
+    if says_nothing(findings):
+        return "No: with these settings no feature can be told from chance, so there is nothing to use."
+    if kind != "signal":
+        return ANSWERS[kind]
+    if folds is None:
+        return "There is signal, but how often the classifier errs was not tested."
+    if folds.errors[1] > MANY_ERRORS:
+        return "As a lead, not as a test: there is signal, but single samples are often misclassified."
+    return "Yes, as a classifier to try on new samples: it does clearly better than chance."
+
+
+def _how_far(findings: Findings) -> str:
+    folds, best = findings.cross_validation, bound_with_confidence(findings)
+    if folds is None:
+        return "Before anyone relies on it, test it on samples that it has not seen."
+    text = (
+        f"It misclassified {none_or(folds.n_wrong)} of {count(len(folds.own), 'sample')} not seen in training"
+    )
+    weak = [one for one in findings.classes if one.recall is not None and 1.0 - one.recall > WEAK_CLASS]
+    if weak and not says_nothing(findings):
+        text += f", among them most of {listed([quoted(one.name) for one in weak[:3]])}"
+    if best is not None and best.rule != "constant" and not is_guarantee_empty(findings):
+        return (
+            f"{text}; trained on {_samples_trained_on(best)}, it errs on at most {best.value:.0%} of new "
+            f"samples like these, with {_confidence_of(best)} confidence."
+        )
+    return f"{text}; samples from elsewhere, measured in another way, can be misclassified far more often."
+
+
+# ---- the finding and the paragraphs under it
+
+
+def headline(findings: Findings) -> str:
+    """The one sentence that most people will read."""
+    r, test = share(findings.fit.upper), findings.permutation
+    if learned_nothing(findings):
+        return f"Nothing was learned: R* = {r} is the error of guessing."
+    if selected_nothing(findings):
+        return "No feature was selected: only the sizes of the classes were learned."
+    p = "" if test is None else f" (p = {p_value(test.pvalue)})"
+    is_bound = standing(findings) == "bound"
+    return {
+        "noise": f"No signal was found{p}: shuffled labels give an R* as small.",
+        "doubtful": f"The evidence is divided, which is no finding: R* is smaller than with shuffled "
+        f"labels{p}, but {_how_often_wrong(findings)}, and {MOST_COMMON} may do as well.",
+        "hidden": f"R* shows no signal{p}, yet {_how_often_wrong(findings)}, fewer than by {MOST_COMMON}: "
+        "another radius may show more.",
+        "too few": f"R* is {r}, but there were too few permutations to tell it from noise.",
+        "signal": f"There is signal{p}"
+        + (f", and R* = {r} {r_star_claim(findings)}." if is_bound else f"; {_how_often_wrong(findings)}."),
+        "untested": f"R* = {r} {r_star_claim(findings)}."
+        if is_bound
+        else f"R* is {r}; it cannot be judged yet, because R* of shuffled labels was not computed.",
+    }[evidence(findings)]
+
+
+def r_star_claim(findings: Findings) -> str:
+    """What R* says about an error, as words that follow its value."""
+    whose = f"the {error_name(findings)} of {DRAWN}"
+    doubt = ", but the data cast doubt on that confidence" if findings.radius.remarks else ""
+    return {
+        "bound": f"bounds {whose} with {stated_confidence(findings)} confidence, {for_whom(findings)}{doubt}",
+        "score": f"is a score, not a bound on {whose}",
+        "given": f"bounds {whose} {for_whom(findings)}, if the given radii hold",
+    }[standing(findings)]
+
+
+def r_star_note(findings: Findings) -> str:
+    """What R* is worth, for the card with the number."""
+    note = "is the same as guessing" if learned_nothing(findings) else r_star_claim(findings)
+    checked = "checked without the solver" if findings.fit.certificate_valid else "NOT confirmed by the check"
+    return f"{note}; {checked}"
+
+
+def for_whom(findings: Findings) -> str:
+    """The samples that a worst case speaks of."""
+    if knows_instances(findings):
+        return "for instances distributed as in the training data, where only labels may change"
+    return "for samples like the training data"
+
+
+def the_set(findings: Findings) -> str:
+    """The distributions that a worst case is over."""
+    if knows_instances(findings):
+        return (
+            "all distributions that keep the training instances and their frequencies (only labels may "
+            "change) and whose feature means lie within the radii"
+        )
+    return "all distributions of samples like the training data whose feature means lie within the radii"
+
+
+def error_name(findings: Findings) -> str:
+    """What R* is a worst case of."""
+    weighting = findings.fit.class_weight
+    return {None: "error", "balanced": "class-balanced error", "given": "class-weighted error"}[weighting]
+
+
+def stated_confidence(findings: Findings) -> str:
+    level = findings.radius.coverage
+    return percent(findings.radius.confidence if level is None else level)
+
+
+def _how_often_wrong(findings: Findings) -> str:
+    folds = findings.cross_validation
+    if folds is None:
+        return "how often the classifier errs was not tested"
+    return f"in cross-validation {misclassified(folds.n_wrong, len(folds.own))}"
+
+
+def majority_claim(findings: Findings) -> str:
+    """What any classifier has to beat."""
+    data = findings.data
+    named = f"always predicting {quoted(data.largest_class)}, the most common class,"
+    return f"{named} is wrong for {data.majority_error:.1%} of these samples"
+
+
+def summary(findings: Findings) -> list[str]:
+    """The short paragraphs under the headline."""
+    data, fit = findings.data, findings.fit
+    sizes = [f"{isolate(name)} ({size:,})" for name, size in zip(data.classes, data.class_sizes, strict=True)]
+    learned = (
+        f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, a linear "
+        f"classifier {'was to learn' if selected_nothing(findings) else 'learned'} to tell apart "
+        f"{listed(sizes)}."
+    )
+    rules = (
+        "It gives every class a probability. Its rule “predict” returns the most probable class; R* is about "
+        f"{DRAWN}, that is, at random with these probabilities."
+    )
+    if selected_nothing(findings):
+        return [f"{learned} It uses no feature and predicts the same class for every sample. {rules}"]
+    uses = "It uses all features."
+    if fit.n_selected < data.n_features:
+        uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others."
+    worst = (
+        f"The {error_name(findings)} of {DRAWN} is at most R* = {share(fit.upper)} over {the_set(findings)}. "
+        f"{_are_means_within(findings)}"
+    )
+    more = []
+    if is_no_better_than_majority(findings):
+        more.append(
+            f"{capital(majority_claim(findings))}, and R* = {share(fit.upper)} is not below that: R* "
+            "alone does not show that the classifier does any better."
+        )
+    if fit.class_weight:
+        more.append(_about_weights(findings))
+    return [f"{learned} {uses} {rules}", *guaranteed(findings), worst, *more]
+
+
+def _about_weights(findings: Findings) -> str:
+    kind = {
+        "balanced": "All classes have the same weight, whatever their sizes, so R* is about the "
+        "class-balanced error: the mean of the errors within the classes.",
+        "given": "Classes have the given weights, so R* is about the class-weighted error.",
+    }[findings.fit.class_weight or ""]
+    return (
+        f"{kind} With classes as common as here the error can be larger. The cross-validated error and the "
+        "shares of classes on this page count every sample alike and cannot be compared with R*."
+    )
+
+
+def _are_means_within(findings: Findings) -> str:
+    if standing(findings) == "score":
+        return f"The true means need not lie within these radii, so R* is {SCORE} for new samples."
+    if standing(findings) == "given":
+        return "The radii were given. The data cannot tell whether the true means lie within them."
+    within = f"All true means lie within the radii at once with {stated_confidence(findings)} confidence"
+    if findings.radius.remarks:
+        return f"{within} by the rule that chose them, but the data break its assumptions: use with caution."
+    return f"{within}."
+
+
+# ---- bounds on the error for new samples
+
+
+def guaranteed(findings: Findings) -> list[str]:
+    """The tightest bound for new samples with what it assumes, if bounds were computed."""
+    best = bound_with_confidence(findings)
+    if findings.guarantee is None:
+        return []
+    return [
+        capital(best_bound(findings))
+        if best is None
+        else f"For new samples: {best_bound(findings)} {best.assumption}"
+    ]
+
+
+def best_bound(findings: Findings, digits: int = 3) -> str:
+    """The tightest bound for new samples, and whether it says anything."""
+    best = bound_with_confidence(findings)
+    if best is None:
+        return "no bound on the error for new samples comes with a confidence."
+    text = (
+        f"with {_confidence_of(best)} confidence, the error of {whose_error(findings, best)} is at most "
+        f"{best.value:.{digits}f}: {shown_by(findings, best)}."
+    )
+    if not is_guarantee_empty(findings):
+        return text
+    if best.rule == "constant":
+        return f"{text} No smaller bound was found for a classifier, so this says nothing about the features."
+    return f"{text} {capital(majority_claim(findings))}, so this bound says nothing."
+
+
+def whose_error(findings: Findings, one: ErrorBound) -> str:
+    """What a bound is about."""
+    if one.rule == "constant":
+        return f"always predicting {quoted(findings.data.largest_class)}"
+    if one.method == HOLDOUT:
+        return f"{RULE_NAMES[one.rule]} for the same method trained on {_samples_trained_on(one)}"
+    return f"{RULE_NAMES[one.rule]} for this model"
+
+
+def _samples_trained_on(one: ErrorBound) -> str:
+    assert one.n_train is not None  # bounds beside each other come from training data
+    return count(one.n_train, "sample")
+
+
+def _confidence_of(one: ErrorBound) -> str:
+    assert one.confidence is not None
+    return percent(one.confidence)
+
+
+def shown_by(findings: Findings, one: ErrorBound) -> str:
+    """The evidence for a bound."""
+    if one.rule != "constant":
+        return one.evidence
+    data = findings.data
+    return f"{data.n_samples - max(data.class_sizes):,} of {data.n_samples:,} samples are of other classes"
+
+
+def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
+    """How the bounds for new samples come about, and which of them hold."""
+    found = findings.guarantee
+    if found is None:
+        return [f"Not computed: {advice.guarantee} to add it."]
+    level = findings.radius.confidence if found.confidence is None else found.confidence
+    texts = [
+        "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
+        f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
+        "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
+        "one trained on the samples that were not held out."
+    ]
+    for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
+        texts.append(f"Without a confidence, for comparison: {reason}.")
+    texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
+    if bound_with_confidence(findings) is not None and findings.fit.class_weight:
+        texts.append("These errors count every sample alike, without the weights of classes.")
+    return texts
+
+
+# ---- what the numbers mean
+
+NOISE_WORDS = {
+    "signal": "If labels and features were unrelated, an R* as small as this would occur with probability at "
+    "most {p}. This shows a relation and nothing more: not how large the error is, which features carry the "
+    "relation, or what causes it. A batch effect can be the cause.",
+    "noise": "This R* is what noise gives (p = {p}): the data show no relation between features and labels. "
+    "Do not rely on the selected features or the predictions. That does not prove that there is no relation: "
+    "a weak one needs more samples to show.",
+    "nothing": "No feature was selected, so R* is the same for any labels with classes of these sizes, and "
+    "the test says nothing.",
+    "doubtful": "If labels and features were unrelated, an R* as small as this would occur with probability "
+    f"at most {{p}}; yet left-out samples were misclassified about as often as by {MOST_COMMON}. The small "
+    "p-value may be luck, or the relation too weak for predictions: take it as no finding until more samples "
+    "confirm it.",
+    "hidden": "This R* is what noise gives (p = {p}), but left-out samples were predicted better than by "
+    f"{MOST_COMMON}. At this radius R* does not show the relation.",
+    "too few": "{n} permutations are too few for a p-value of 0.05; take 19 or more, better 199.",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number with its name and what it says."""
+
+    name: str
+    value: str
+    text: str
+
+
+def meaning(findings: Findings, advice: Advice) -> list[Entry]:
+    """The numbers one after the other, each with what it says."""
+    return [
+        _about_r_star(findings, advice),
+        _about_interval(findings),
+        _about_radius(findings, advice),
+        _about_noise(findings, advice),
+        _about_predict(findings),
+        _about_guessing(findings),
+    ]
+
+
+def _about_r_star(findings: Findings, advice: Advice) -> Entry:
+    kind = {
+        "bound": f"Here it is a bound: with {stated_confidence(findings)} confidence, if the assumptions of "
+        f"the rule that chose the radii hold, the true {error_name(findings)} is at most R* "
+        f"{for_whom(findings)}. {_beyond_training(findings, advice)}",
+        "score": f"Here it is {SCORE}: {_outside(findings)}, and the true error can be larger than R*.",
+        "given": f"It bounds the error {for_whom(findings)}, if the true means lie within the given radii. "
+        "The data cannot tell whether they do.",
+    }[standing(findings)]
+    if learned_nothing(findings):
+        kind = "At this value it guarantees nothing: over this set no rule does better than guessing."
+    text = f"The worst-case error of {DRAWN} over {the_set(findings)}. {kind}"
+    return Entry("Worst-case error R*", share(findings.fit.upper), text)
+
+
+def _beyond_training(findings: Findings, advice: Advice) -> str:
+    """Where the error for new samples is told."""
+    who = "For other samples it can be larger"
+    if knows_instances(findings):
+        who = "R* was made small on these instances, so it is usually larger on new ones"
+    if findings.radius.coverage is None:
+        who += f"; for a model fitted with a named radius such as {advice.covering_radius},"
+    else:
+        who += ":"
+    return f"{who} {advice.new_samples} bounds the error for new samples."
+
+
+def _outside(findings: Findings) -> str:
+    expected, n_means = findings.radius.expected_outside, findings.radius.n_means
+    if expected < 1.0:
+        return "there is no guarantee that all true means lie within these radii"
+    each = "feature" if n_means == findings.data.n_features else "feature and class"
+    return (
+        f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) are expected to lie "
+        "outside these radii"
+    )
+
+
+def _about_interval(findings: Findings) -> Entry:
+    fit = findings.fit
+    text = (
+        "No rule has a worst case below the lower number, and the learned rule has none above the upper "
+        "number. The interval is about the computation, not about sampling: it says how close the solver "
+        "came to the optimum. "
+    )
+    if fit.certificate_valid:
+        text += "Both numbers were recomputed from the data without the solver, and hold."
+    else:
+        problems = "; ".join(fit.certificate_problems)
+        text += f"The recomputation without the solver did NOT confirm the model: {problems}."
+    if fit.preparation is not None:
+        text += f" They are about the values {fit.preparation}."
+    return Entry("Certified interval", " to ".join(outward(fit.lower, fit.upper)), text)
+
+
+def _about_radius(findings: Findings, advice: Advice) -> Entry:
+    radius, data = findings.radius, findings.data
+    if radius.factor is None:
+        text = "The radii were given as an array. The data cannot tell with what confidence they hold."
+        return Entry("Radius", "given", text)
+    if radius.coverage is not None:
+        text = (
+            f"Chosen by {NAMED_RULES[radius.rule].in_words} such that all true means lie within s standard "
+            f"errors of the observed ones at once with {percent(radius.coverage)} confidence. "
+            f"{_assumption(findings)}"
+        )
+    elif radius.covers:
+        text = (
+            f"A plain number, but no smaller than the {radius.needed:.3g} that a union bound for normal "
+            f"features needs for {percent(radius.confidence)} confidence."
+        )
+    else:
+        text = (
+            "A plain number: each mean may be off by so many standard errors. With "
+            f"{count(data.n_features, 'feature')} and {count(data.n_samples, 'sample')} a union bound for "
+            f"normal features needs s = {radius.needed:.3g} to contain all means at once with "
+            f"{percent(radius.confidence)} confidence; {advice.covering_radius} finds such an s."
+        )
+    return Entry("Radius", f"s = {radius.factor:.4g}", text)
+
+
+def _assumption(findings: Findings) -> str:
+    radius = findings.radius
+    if not radius.remarks:
+        return NAMED_RULES[radius.rule].coverage
+    broken = " ".join(f"{capital(remark).rstrip('.')}." for remark in radius.remarks)
+    return f"That confidence is in doubt, because the sample breaks what the rule assumes. {broken}"
+
+
+def _about_noise(findings: Findings, advice: Advice) -> Entry:
+    """The noise floor and the p-value."""
+    name, test = "Noise floor and p-value", findings.permutation
+    if test is None:
+        text = f"Not computed: {advice.permutations} shows what R* is with shuffled labels."
+        return Entry(name, "not computed", text)
+    n, p = len(test.null_distribution), p_value(test.pvalue)
+    value = f"p = {p}" if test.noise_floor is None else f"{share(test.noise_floor)}, p = {p}"
+    words = NOISE_WORDS["nothing" if says_nothing(findings) else evidence(findings)]
+    text = f"{of_permutations(findings)} {words.format(p=p, n=n)}"
+    if noise_verdict(findings) == "signal" and not says_nothing(findings) and test.pvalue * (1 + n) < 1.5:
+        text += f" It is the smallest p-value that {n} permutations can give."
+    return Entry(name, value, text)
+
+
+def of_permutations(findings: Findings) -> str:
+    """What R* was with shuffled labels; the test must have been done."""
+    test = findings.permutation
+    assert test is not None
+    null, n = test.null_distribution, len(test.null_distribution)
+    if null.max() - null.min() < ROUNDING:
+        return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
+    n_below = int((null <= test.statistic).sum())
+    floor = (
+        ""
+        if test.noise_floor is None
+        else f" Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
+    )
+    return (
+        f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}, "
+        f"with a median of {share(float(np.median(null)))}; {none_or(n_below)} of {n} permutations gave one "
+        f"as small as the observed labels do.{floor}"
+    )
+
+
+def _about_predict(findings: Findings) -> Entry:
+    fit, data = findings.fit, findings.data
+    assert fit.predict_bound is not None
+    text = (
+        f"The same kind of worst case for {PREDICT}, which returns the most probable class. "
+        f"{share(fit.predict_bound)} was computed for this rule; twice R*, "
+        f"{share(min(1.0, 2.0 * fit.upper))}, always holds too. "
+    )
+    nothing = data.guessing if fit.class_weight else data.majority_error
+    if fit.predict_bound >= nothing - ROUNDING:
+        text += (
+            f"It is no better than {'guessing' if fit.class_weight else MOST_COMMON} ({share(nothing)}), "
+            "which is common with few samples and wide radii. That does not mean that the predicted classes "
+            "are wrong, only that the set of distributions does not rule it out."
+        )
+    elif standing(findings) == "score":
+        text += "Like R* it is a score here: the set need not contain the true distribution."
+    else:
+        text += "It holds under the same conditions as R*."
+    return Entry(f"Worst case of {PREDICT}", share(fit.predict_bound), text)
+
+
+def _about_guessing(findings: Findings) -> Entry:
+    data = findings.data
+    text = f"{capital(majority_claim(findings))}: a classifier that errs as often has learned nothing"
+    if findings.fit.class_weight:
+        text += ", though that is not comparable with R*, which weights the classes."
+    elif findings.fit.upper >= data.majority_error:
+        text += ", and R* is not below that: R* alone does not show that the classifier does any better."
+    else:
+        text += "."
+    text += f" R* is at most {share(data.guessing)}, the error of guessing one of {data.n_classes} classes."
+    return Entry("To compare with", share(data.majority_error), text)
+
+
+def what_to_try(findings: Findings, advice: Advice) -> list[str]:
+    """Where nothing was learned, or nothing selected."""
+    radius = findings.radius
+    if radius.rule in NAMED_RULES:
+        smaller = (
+            f"A smaller radius, such as {advice.small_radius}, selects features. R* is then {SCORE}; compare "
+            "it with its noise floor by the permutation test."
+        )
+    elif radius.factor is not None:
+        smaller = f"A radius smaller than {radius.factor:g} selects more features."
+    else:
+        smaller = "Smaller radii select more features, if you have reason to trust them."
+    return [
+        smaller,
+        "Fewer features, chosen without looking at the labels (by variance, or from the literature), need "
+        "smaller radii for the same confidence.",
+        "More samples: the radii shrink with the square root of their number.",
+    ]
+
+
+# ---- left-out samples and other classifiers
+
+
+def about_cross_validation(findings: Findings, advice: Advice) -> list[str]:
+    """What the cross-validated error says beside R*, and why to distrust it."""
+    result = findings.cross_validation
+    if result is None:
+        return [f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"]
+    n, upper = len(result.own), share(findings.fit.upper)
+    low, high = result.approximate_interval()
+    beside = "below" if result.errors[0] < findings.fit.upper else "not below"
+    to_r_star = f", {beside} R* = {upper}; the two answer different questions"
+    if findings.fit.class_weight:
+        to_r_star = f", which is not comparable with R* = {upper}, because R* weights the classes"
+    rough = f"With {n:,} samples this is a rough guide. " if high - low > WIDE else ""
+    return [
+        f"In {result.n_folds}-fold cross-validation {misclassified(result.n_wrong, n)} by {PREDICT}. The "
+        f"mean error of {DRAWN} was {share(float(result.errors[0]))}{to_r_star}. R* is a worst case over a "
+        "set of distributions, for this model. Cross-validation is an average over models trained on parts "
+        "of these samples.",
+        f"{rough}If the {n:,} outcomes were independent, a 95% interval for the error of {PREDICT} would be "
+        f"{share(low)} to {share(high)}. They are not independent, because the folds share their training "
+        "samples, and no unbiased estimate of the variance exists. Choosing a radius, features or samples to "
+        "leave out by looking at this number makes it too small.",
+    ]
+
+
+def about_left_out(findings: Findings, advice: Advice) -> list[str]:
+    """Which classes are taken for which, and which samples are wrong again and again."""
+    found = findings.left_out
+    if found is None:
+        return []
+    if not found.errors:
+        return ["No left-out sample was misclassified."]
+    if found.n_repeats == 1:
+        repeats = f"To see which samples are misclassified again and again, use {advice.repeats}."
+    else:
+        always = sum(one.n_times == found.n_repeats for one in found.errors)
+        once = sum(one.n_times == 1 for one in found.errors)
+        repeats = (
+            f"The folds were drawn {found.n_repeats} times. {capital(none_or(always))} of the samples below "
+            f"{'was' if always < 2 else 'were'} misclassified every time"
+            f"{' (check their labels)' if always else ''}, and {none_or(once)} once."
+        )
+    return [_most_common_mistake(findings), repeats]
+
+
+def _most_common_mistake(findings: Findings) -> str:
+    assert findings.left_out is not None
+    counts = findings.left_out.confusion.copy()
+    np.fill_diagonal(counts, 0)
+    if not counts.any():
+        return "In the first draw of the folds no left-out sample was misclassified."
+    own, named = (int(k) for k in np.unravel_index(int(np.argmax(counts)), counts.shape))
+    data = findings.data
+    return (
+        f"The most common mistake: {counts[own, named]:,} of {data.class_sizes[own]:,} samples of "
+        f"{quoted(data.classes[own])} were taken for {quoted(data.classes[named])}."
+    )
+
+
+def compared(rivals: Rivals) -> str:
+    """Which differences from this model are detectable."""
+    sentences = [
+        f"{capital(listed(names))} made {outcome} errors than this model, by more than two standard errors "
+        "of the difference."
+        for outcome in ("fewer", "more")
+        if (names := rivals.names(outcome))
+    ]
+    alike = rivals.names("none")
+    if alike:
+        whom = f"from {listed(alike)}" if sentences else "between this model and the others"
+        sentences.append(f"No detectable difference {whom}: at most two standard errors.")
+    sentences += [
+        f"{capital(name)} could not be fitted to these data; scikit-learn says: {reason.rstrip('.')}."
+        for name, reason in rivals.left_out.items()
+    ]
+    return " ".join(sentences)
+
+
+def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> list[str]:
+    """How the comparison came about, and what it does not prove."""
+    found = findings.rivals
+    if found is None:
+        return [f"Not computed: {findings.rivals_skipped or f'{advice.rivals} adds it.'}"]
+    how = (
+        f"All were cross-validated on the same {found.n_folds} folds, the others with their default "
+        f"settings. Errors are those of {PREDICT}, averaged over the folds; differences are from this model, "
+        "positive for more errors; columns and seconds of a fit are medians. The standard errors of the "
+        "differences are approximate: they allow for folds that share training samples, and are rough with "
+        "few folds. Of several differences one may exceed two standard errors by chance, and the smallest of "
+        "several errors looks smaller than it is."
+    )
+    if findings.fit.class_weight:
+        how += " This model weights the classes and the others do not; all errors count every sample alike."
+    if is_imputed:
+        how += " Missing values were filled before, by medians of all samples and not fold by fold."
+    return [compared(found), how]
+
+
+def about_probabilities(findings: Findings) -> str:
+    """What the stated probabilities are worth; needs the cross-validation."""
+    result = findings.cross_validation
+    assert result is not None
+    first, n = result.by_stated_probability()[0], len(result.own)
+    n_right = n - result.n_wrong
+    return (
+        f"{capital(certain(first.n_samples, first.n_right))}. Over all {n:,} the predicted class had a "
+        f"probability of {share(float(result.stated.mean()))} on average, and {n_right:,} of them, "
+        f"{n_right / n:.1%}, were right. The probabilities are chosen to make the worst case small. They do "
+        "not estimate how often a class is right, not even where they are 1; for that, calibrate them on "
+        "left-out samples."
+    )
+
+
+# ---- features, radii and samples
+
+
+def caution(findings: Findings) -> list[str]:
+    """For those who read a section on its own."""
+    if noise_verdict(findings) != "noise":
+        return []
+    return ["R* is what noise gives: shuffled labels would give much the same picture as the following."]
+
+
+def about_features(findings: Findings) -> str:
+    """How to read the table of features."""
+    scale = "standard deviation" if findings.fit.is_standardized else "root mean square"
+    names = findings.data.classes
+    sign = (
+        f"a positive coefficient points to {quoted(names[1])}, a negative one to {quoted(names[0])}"
+        if len(findings.features.coefficients) == 1
+        else "a positive coefficient points to the class, a negative one away from it"
+    )
+    values = "the values as they are in the data"
+    if findings.fit.preparation is not None:
+        values = f"the values {findings.fit.preparation}, and so do the means and the colours"
+    return (
+        f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
+        f"refer to {values}. Of several features with the same information the classifier may use any one: a "
+        "feature that is not listed need not be unimportant, one that is listed may be replaceable, and with "
+        "other samples part of the list would differ. Welch’s t and q (Benjamini and Hochberg, over all "
+        "features) describe features one by one. They were computed on the samples that selected the "
+        "features, so for selected features they prove nothing."
+    )
+
+
+def about_path(findings: Findings, advice: Advice) -> str:
+    if findings.path is None:
+        return f"Not computed: {findings.path_skipped or f'{advice.radii} adds it.'}"
+    return (
+        "A smaller radius always gives a smaller R*, and usually more features, because the set of "
+        "distributions shrinks. That does not make a better classifier: do not choose the radius afterwards "
+        "to make R* small."
+    )
+
+
+def about_suspects(findings: Findings) -> list[str]:
+    """Whether any sample stands out, and how to read the weights.
+
+    With two classes and the signed coding only the difference of a sample's two weights is determined. The
+    rest is spread evenly, so that all samples whose own label weighs more share one weight on the other.
+    """
+    shown = findings.worst_case
+    if learned_nothing(findings):
+        return ["Nothing was learned, so the worst case does not single out any sample."]
+    if not findings.suspects:
+        return ["The worst case leaves every sample its own label: none stands out."]
+    reading = (
+        "The worst case is a distribution over the training samples and their possible labels, within the "
+        "radii, on which every rule errs at least as often as the lower bound on R* says. Where it puts "
+        "weight on another label than a sample’s own, changing the label would hardly contradict the data. "
+        "Mislabelled samples often show up in this way, and so do unusual and borderline ones: this is a "
+        "list of samples to check, not proof of a mistake."
+    )
+    texts = [*caution(findings), _who_stands_out(findings), reading]
+    if knows_instances(findings):
+        texts.append("Every sample keeps its share of the whole here; only labels may change.")
+    elif findings.fit.coding == "signed":
+        who = "all samples" if all_tie(findings) else "all samples whose own label weighs more"
+        texts.append(
+            "With two classes the worst case determines only the difference between a sample’s two weights; "
+            f"the rest is spread evenly. So {who} have the same weight on the other label, and differ in the "
+            "weight on their own."
+        )
+    if shown.n_unlabeled:
+        without = count(shown.n_unlabeled, "sample")
+        texts.append(f"Left out: {without} without a label, with a weight of {shown.unlabeled_mass:.1%}.")
+    return texts
+
+
+def suspects_caption(findings: Findings) -> str:
+    """Which samples the figure and the table list, in which order."""
+    shown, drawn = findings.worst_case, len(findings.suspects)
+    n_in_doubt, on_others = shown.n_ambiguous, f"{shown.total_other_mass:.1%}"
+    if all_tie(findings):
+        those = f"The {count(drawn, 'sample')} with"
+        if n_in_doubt > drawn:
+            those = f"{drawn} of the {n_in_doubt:,} samples that share"
+        return (
+            f"{those} the least weight on their own label. All {shown.n_samples:,} have the same weight "
+            f"on the other one, {shown.other_mass[0]:.2%}; together that is {on_others} of the worst case."
+        )
+    outweighed = f"{count(n_in_doubt, 'sample')} for which {_outweighs(findings, n_in_doubt)}"
+    if n_in_doubt == 0:
+        which = f"The {count(drawn, 'sample')} with the most weight on other labels than their own."
+    elif n_in_doubt >= drawn:
+        which = f"{f'{drawn} of the' if n_in_doubt > drawn else 'The'} {outweighed}."
+    else:
+        which = f"First the {outweighed}; then those with the most weight on other labels."
+    return f"{which} All together {on_others} of the worst case lies on other labels."
+
+
+def _who_stands_out(findings: Findings) -> str:
+    shown = findings.worst_case
+    n = shown.n_ambiguous
+    if n == 0:
+        return "No sample has more weight on another label than on its own: none stands out."
+    start = f"For {n:,} of {count(shown.n_samples, 'sample')} {_outweighs(findings, n)}"
+    if in_doubt(findings) == "many":
+        return f"{start}: too many for any of them to stand out, as is common with wide radii."
+    return f"{start}: look at {'it' if n == 1 else 'them'} first."
+
+
+def _outweighs(findings: Findings, n: int) -> str:
+    others = "the other label weighs" if findings.data.n_classes == 2 else "the other labels together weigh"
+    return f"{others} at least as much as {'its' if n == 1 else 'their'} own"

@@ -1,18 +1,10 @@
-"""Colours of classes: ten chosen ones in the style sheet, and as many more as a study needs.
-
-Beyond ten the hues go around by the golden angle, so that neighbours are far apart, and the lightness
-changes from one to the next, so that hues which come near each other again differ in it.
-
-What all figures are made of: Vega-Lite specifications as dictionaries.
+"""Figures of errors, tests and bounds: Vega-Lite specifications as dictionaries.
 
 Colours are CSS variables, so that light, dark and print need no new drawing. Fields have short names of our
 own, because Vega reads dots and brackets in them as paths; names from the data are values only.
 
-The figures of certified bounds over radii and over iterations.
-
-The figures of tests and errors: shuffled labels, cross-validation, and samples in the worst case.
-
-The figures of left-out samples: ROC curves, and what stated probabilities were worth.
+Ten colours of classes are in the style sheet. Beyond them the hues go around by the golden angle, so that
+neighbours are far apart, and the lightness changes from one to the next.
 """
 
 from __future__ import annotations
@@ -25,10 +17,10 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
+from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT, of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, outward, p_value, share, shortened
-from minimaxrisk.app.report.sections import suspects_caption
-from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay, PermutationTestDisplay
+from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay
 
 N_CHOSEN = 10
 GOLDEN_ANGLE = 137.508
@@ -59,6 +51,8 @@ def more_colours(n_classes: int) -> str:
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, SOFT, LINE = "var(--ink)", "var(--soft)", "var(--line)"
 MAIN, SECOND, NOISE = "var(--main)", "var(--second)", "var(--noise)"
+DASHED = {"color": SOFT, "strokeDash": [5, 4]}
+POINT = {"type": "point", "filled": True, "opacity": 1}
 # So that the frames of figures that stand one above the other begin at the same place.
 LEFT = 44
 
@@ -126,6 +120,12 @@ def quantitative(name: str, title: str | None, **more: Any) -> dict[str, Any]:
     return {"field": name, "type": "quantitative", "title": title, **more}
 
 
+def diagonal(x: Mapping[str, Any], y: Mapping[str, Any], start: float = 0.0) -> dict[str, Any]:
+    """The dashed line on which x and y are equal, from ``start`` to 1."""
+    ends = [{"x": start, "y": start}, {"x": 1.0, "y": 1.0}]
+    return layer(ends, {"type": "line", "strokeWidth": 1, **DASHED}, x=x, y=y)
+
+
 def tip(name: str, title: str, kind: str = "nominal", **more: Any) -> dict[str, Any]:
     return {"field": name, "type": kind, "title": title, **more}
 
@@ -157,8 +157,8 @@ def radius_figure(findings: Findings) -> Figure | None:
         return None
     rows = _points(path)
     place = int(abs(path.x - used).argmin())
-    drop = {"type": "rule", "color": SOFT, "strokeDash": [5, 4]}
-    dot = {"type": "point", "filled": True, "size": 110, "color": MAIN, "opacity": 1, "stroke": INK}
+    drop = {"type": "rule", **DASHED}
+    dot = {**POINT, "size": 110, "color": MAIN, "stroke": INK}
     x, y = _x(RADIUS), _y("u", R_STAR)
     bounds = [
         layer([{"x": used}], drop, x=x),
@@ -256,7 +256,7 @@ def _table(path: BoundPathDisplay) -> list[list[str]]:
 
 
 # Rows of the comparison.
-ROWS = ["R*, worst case", "randomized, cross-val.", "named class, cross-val."]
+ROWS = ["R*, worst case", "drawn labels, cross-val.", f"{PREDICT}, cross-val."]
 
 
 def permutation_figure(findings: Findings) -> Figure | None:
@@ -269,55 +269,47 @@ def permutation_figure(findings: Findings) -> Figure | None:
         {"a": float(a), "b": float(b), "n": int(n), "w": f"{share(a)} to {share(b)}"}
         for n, a, b in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
-    observed = share(findings.fit.upper)
-    marks = [{"v": findings.fit.upper, "k": "observed labels", "w": observed}]
-    title = "worst-case error R*"
-    scale = {"zero": False, "nice": False, "padding": 14}
-    axis = {"grid": False, "tickCount": 8}
-    line_tip = [tip("k", "line"), tip("w", "R*")]
+    observed, floor = share(findings.fit.upper), test.noise_floor
     layers = [
         layer(
             bins,
             {"type": "bar", "color": NOISE, "binSpacing": 1},
-            x=quantitative("a", title, scale=scale, axis=axis),
+            x=quantitative(
+                "a",
+                R_STAR,
+                scale={"zero": False, "nice": False, "padding": 14},
+                axis={"grid": False, "tickCount": 8},
+            ),
             x2={"field": "b"},
             y=quantitative("n", "permutations", axis={"tickMinStep": 1, "minExtent": LEFT, "tickCount": 5}),
             y2={"datum": 0},
             tooltip=[tip("w", "R*"), tip("n", "permutations", "quantitative")],
         )
     ]
-    if test.noise_floor is not None:
-        floor = [{"v": test.noise_floor, "k": "5% quantile of the noise", "w": share(test.noise_floor)}]
-        mark = {"type": "rule", "color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
-        layers.append(layer(floor, mark, x=quantitative("v", title), tooltip=line_tip))
-    mark = {"type": "rule", "color": SECOND, "strokeWidth": 3}
-    layers.append(layer(marks, mark, x=quantitative("v", title), tooltip=line_tip))
+    legend = [
+        Legend("second", "line", f"observed labels, {observed}"),
+        Legend("noise", "box", f"{len(test.null_distribution)} permutations"),
+    ]
+    lines = [("observed labels", findings.fit.upper, {"color": SECOND, "strokeWidth": 3})]
+    if floor is not None:
+        mark: dict[str, Any] = {"color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
+        lines.insert(0, ("5% quantile of the noise", floor, mark))
+        legend.append(Legend("ink", "dash", f"noise floor, their 5% quantile, {share(floor)}"))
+    for name, value, mark in lines:
+        values, tips = [{"v": value, "k": name, "w": share(value)}], [tip("k", "line"), tip("w", "R*")]
+        layers.append(layer(values, {"type": "rule", **mark}, x=quantitative("v", R_STAR), tooltip=tips))
     return Figure(
         key="permutations",
         title="R* of the observed labels and of shuffled labels",
-        caption=_permutation_caption(test, observed),
+        caption=(
+            f"R* of the observed labels is {observed} (p = {p_value(test.pvalue)}). "
+            f"{of_permutations(findings)} For the p-value, R* of the observed labels is computed as roughly "
+            "as that of shuffled ones."
+        ),
         specs=[plot(190, layers)],
         headers=["R*", "permutations"],
         rows=[[str(one["w"]), str(one["n"])] for one in bins],
-        legend=[
-            Legend("second", "line", f"observed labels, {observed}"),
-            Legend("noise", "box", f"{len(test.null_distribution)} permutations"),
-            *(
-                [Legend("ink", "dash", f"noise floor, their 5% quantile, {share(test.noise_floor)}")]
-                if test.noise_floor is not None
-                else []
-            ),
-        ],
-    )
-
-
-def _permutation_caption(test: PermutationTestDisplay, observed: str) -> str:
-    null = test.null_distribution
-    return (
-        f"R* of the observed labels is {observed}; with shuffled labels it lies between "
-        f"{share(null.min())} and {share(null.max())}, with a median of {share(float(np.median(null)))} over "
-        f"{len(null)} permutations (p = {p_value(test.pvalue)}). For the p-value, R* of the observed labels "
-        "is computed as roughly as that of shuffled ones."
+        legend=legend,
     )
 
 
@@ -337,10 +329,9 @@ def comparison_figure(findings: Findings) -> Figure | None:
         title="R* and the cross-validated error",
         caption=(
             f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
-            f"the error of the randomized rule is {share(shown.errors[0])} ± "
-            f"{share(shown.fold_deviations[0])} and that of the named class {share(shown.errors[1])} ± "
-            f"{share(shown.fold_deviations[1])}, with the standard deviation over folds; "
-            f"always naming the most common class would err for {share(shown.majority_error)}."
+            f"the error of {DRAWN} is {share(shown.errors[0])} ± {share(shown.fold_deviations[0])} and that "
+            f"of {PREDICT} {share(shown.errors[1])} ± {share(shown.fold_deviations[1])}, with the standard "
+            f"deviation over folds. The error of {MOST_COMMON} is {share(shown.majority_error)}."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
@@ -349,7 +340,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
             Legend("second", "square", "R*, worst case over the set"),
             Legend("ink", "diamond", "all left-out samples ± standard deviation of folds"),
             Legend("noise", "dot", "a fold (larger where several folds agree)"),
-            Legend("soft", "dash", "always naming the most common class"),
+            Legend("soft", "dash", MOST_COMMON),
         ],
     )
 
@@ -360,14 +351,21 @@ def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
     title = "error probability"
     x = quantitative("e", title, scale={"domainMin": 0}, axis={"tickCount": 6})
     size = quantitative("n", None, scale={"domain": [0, 10], "range": [0, 420]}, legend=None)
-    means = _means(shown)
+    means = [
+        {
+            "r": name,
+            "e": float(mean),
+            "a": max(0.0, float(mean - spread)),
+            "b": float(mean + spread),
+            "w": f"{share(mean)} ± {share(spread)}",
+        }
+        for name, mean, spread in zip(ROWS[1:], shown.errors, shown.fold_deviations, strict=True)
+    ]
     majority = [{"e": shown.majority_error, "w": share(shown.majority_error)}]
     worst = [{"r": ROWS[0], "e": shown.worst_case_error, "w": share(shown.worst_case_error)}]
-    dash = {"type": "rule", "color": SOFT, "strokeDash": [5, 4]}
-    point = {"type": "point", "filled": True, "opacity": 1}
     of = tip("r", "error of")
     return [
-        layer(majority, dash, x=x, tooltip=[tip("w", "most common class")]),
+        layer(majority, {"type": "rule", **DASHED}, x=x, tooltip=[tip("w", "most common class")]),
         layer(
             _folds(shown),
             {"type": "circle", "color": NOISE, "opacity": 0.9},
@@ -385,14 +383,14 @@ def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
         ),
         layer(
             means,
-            {**point, "shape": "diamond", "size": 90, "color": INK},
+            {**POINT, "shape": "diamond", "size": 90, "color": INK},
             x=x,
             y=y,
             tooltip=[of, tip("w", "± standard deviation of folds")],
         ),
         layer(
             worst,
-            {**point, "shape": "square", "size": 110, "color": SECOND},
+            {**POINT, "shape": "square", "size": 110, "color": SECOND},
             x=x,
             y=y,
             tooltip=[of, tip("w", "worst case over the set")],
@@ -410,19 +408,6 @@ def _folds(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
             for v, n in zip(values, counts, strict=True)
         ]
     return records
-
-
-def _means(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
-    return [
-        {
-            "r": name,
-            "e": float(mean),
-            "a": max(0.0, float(mean - spread)),
-            "b": float(mean + spread),
-            "w": f"{share(mean)} ± {share(spread)}",
-        }
-        for name, mean, spread in zip(ROWS[1:], shown.errors, shown.fold_deviations, strict=True)
-    ]
 
 
 def suspects_figure(findings: Findings) -> Figure | None:
@@ -480,23 +465,21 @@ def suspects_figure(findings: Findings) -> Figure | None:
 
 
 UNIT = {"domain": [0, 1], "nice": False}
+TENTHS = {"tickCount": 5, "format": ".1f"}
+LEFT_TENTHS = {**TENTHS, "minExtent": LEFT}
 
 
 def roc_figure(findings: Findings) -> Figure | None:
-    """Right alarms over false ones, for each class against all others."""
+    """True positives over false positives, for each class against all others."""
     found = findings.left_out
     if found is None or not found.curves:
         return None
     classes = list(findings.data.classes)
     colours = [class_colour(classes.index(one.name)) if len(classes) > 2 else "main" for one in found.curves]
-    x, y = "share of the other classes called by its name", "share of the class found"
-    axis = {"tickCount": 5, "format": ".1f"}
-    layers: list[dict[str, Any]] = [
-        layer(
-            [{"x": 0, "y": 0}, {"x": 1, "y": 1}],
-            {"type": "line", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1},
-            x=quantitative("x", x, scale=UNIT, axis=axis),
-            y=quantitative("y", y, scale=UNIT, axis={**axis, "minExtent": LEFT}),
+    x, y = "false positive rate", "true positive rate"
+    layers = [
+        diagonal(
+            quantitative("x", x, scale=UNIT, axis=TENTHS), quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS)
         )
     ]
     for one, colour in zip(found.curves, colours, strict=True):
@@ -523,11 +506,11 @@ def roc_figure(findings: Findings) -> Figure | None:
     )
     return Figure(
         key="roc",
-        title="ROC: right and false alarms by left-out scores",
+        title="ROC curve (cross-validated)",
         caption=(
-            f"{which}, by the scores of samples when they were left out; those of all folds in one ranking. "
-            f"The area under the curve is {_range(areas)}{mean}: the probability that a sample of the class "
-            "scores higher than another one. 0.5, the dashed line, is chance; 1 is perfect."
+            f"{which}, by the scores of left-out samples, all folds in one ranking. The area under the curve "
+            f"is {_range(areas)}{mean}: the probability that a sample of the class scores higher than "
+            "another one. 0.5, the dashed line, is chance; 1 is perfect."
         ),
         specs=[plot(260, layers)],
         headers=["class", "area under the curve"],
@@ -545,21 +528,20 @@ def _range(areas: list[float]) -> str:
 
 
 def reliability_figure(findings: Findings) -> Figure | None:
-    """The probability of the named class beside how often it was right."""
+    """The probability of the predicted class beside how often it was right."""
     folds = findings.cross_validation
     if folds is None:
         return None
     rows = _right_by_stated(folds)
-    x, y = "probability stated for the named class", "share that was right"
+    x, y = "probability of the predicted class", "share that was right"
     low = min(0.5, max(0.0, min(one["x"] for one in rows) - 0.05))
     scale = {"domain": [low, 1.02], "nice": False}
-    tips = [tip("x", "stated", "quantitative", format=".3f"), tip("w", "right")]
+    tips = [tip("x", "probability", "quantitative", format=".3f"), tip("w", "right")]
     layers = [
-        layer(
-            [{"x": low, "y": low}, {"x": 1, "y": 1}],
-            {"type": "line", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1},
-            x=quantitative("x", x, scale=scale, axis={"tickCount": 5, "format": ".1f"}),
-            y=quantitative("y", y, scale=UNIT, axis={"tickCount": 5, "format": ".1f", "minExtent": LEFT}),
+        diagonal(
+            quantitative("x", x, scale=scale, axis=TENTHS),
+            quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS),
+            start=low,
         ),
         layer(
             rows,
@@ -570,7 +552,7 @@ def reliability_figure(findings: Findings) -> Figure | None:
         ),
         layer(
             rows,
-            {"type": "point", "filled": True, "opacity": 1, "color": MAIN, "stroke": INK},
+            {**POINT, "color": MAIN, "stroke": INK},
             x=quantitative("x", x),
             y=quantitative("y", y),
             size=quantitative("n", None, scale={"range": [40, 260], "zero": True}, legend=None),
@@ -579,25 +561,21 @@ def reliability_figure(findings: Findings) -> Figure | None:
     ]
     return Figure(
         key="reliability",
-        title="Stated probabilities and how often they were right",
+        title="Calibration: probabilities and how often they were right",
         caption=(
-            "Left-out samples by the probability of the class that was named; larger points are more "
-            "samples, and lines are 95% intervals as if samples were independent. On the dashed line "
-            "probabilities would be right as often as they say; below it they promise too much, above it too "
-            "little."
+            "Left-out samples by the probability of the predicted class. Larger points are more samples; "
+            "vertical lines are 95% intervals as if samples were independent. On the dashed line the "
+            "probabilities are calibrated; below it they are too high, above it too low."
         ),
         specs=[plot(200, layers)],
         headers=[],  # the table of probabilities has its numbers
         rows=[],
-        legend=[
-            Legend("main", "dot", "left-out samples"),
-            Legend("soft", "dash", "as often right as stated"),
-        ],
+        legend=[Legend("main", "dot", "left-out samples"), Legend("soft", "dash", "calibrated")],
     )
 
 
 def _right_by_stated(folds: CrossValidatedError) -> list[dict[str, Any]]:
-    """How often the named class was right by stated probability, with Clopper and Pearson's interval."""
+    """How often the predicted class was right by its probability, with Clopper and Pearson's interval."""
     rows: list[dict[str, Any]] = []
     for band in folds.by_stated_probability():
         if band.mean_stated is None:

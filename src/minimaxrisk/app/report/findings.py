@@ -1,10 +1,6 @@
-"""The parts of the findings that are counted or averaged from the data and the fitted model.
+"""Everything that the report says, as numbers: plain records, and how they are counted from data and model.
 
-What became of samples when they were left out: named classes, errors over repeats, and ROC curves.
-
-Differences between classes beside their p-values, feature by feature: the numbers of a volcano plot.
-
-Everything that the report says, as numbers; ``gathering`` computes them, others word and draw them.
+``gathering`` computes them; other modules word and draw them.
 """
 
 from __future__ import annotations
@@ -22,9 +18,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.analysis.contrasts import Contrasts
-from minimaxrisk.analysis.cross_validation import (
-    CrossValidatedError,
-)
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
@@ -57,7 +51,7 @@ class DataSummary:
 
     @property
     def guessing(self) -> float:
-        """Error of a toss of a fair coin or die."""
+        """Error of guessing, all classes with the same probability."""
         return 1.0 - 1.0 / self.n_classes
 
     @property
@@ -66,7 +60,7 @@ class DataSummary:
 
     @property
     def majority_error(self) -> float:
-        """Share of the samples that always naming the most common class gets wrong."""
+        """Share of the samples that are not of the most common class."""
         return 1.0 - max(self.class_sizes) / self.n_samples
 
 
@@ -216,7 +210,7 @@ def tabulate_features(
 
 
 def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
-    """Whether ``predict`` errs on each sample, and the probability that it gives to its own label."""
+    """Whether ``predict`` errs on each sample, and the probability of the sample's own label."""
     arg_max = copy(model).set_params(deterministic=True)
     wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
     return wrong, model.predict_proba(X)[np.arange(len(own)), own]
@@ -354,7 +348,7 @@ def _curve(score: FloatArray, is_positive: np.ndarray, name: str) -> RocCurve:
 GRID = (110, 60)
 # No p-value of doubles is smaller.
 SMALLEST_P = 1e-300
-# Values without negative ones, of which the largest is above this, are no logarithms.
+# Values that are not negative and reach above this are not logarithms.
 LARGEST_LOGARITHM = 100.0
 
 
@@ -382,7 +376,7 @@ class Volcano:
 
 def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]) -> Volcano:
     """x is the fold change, y is -log10 p of Welch's test."""
-    is_ratio = _are_no_logarithms(X)
+    is_ratio = _are_not_logarithms(X)
     x_of_all = contrasts.log2_ratio if is_ratio else contrasts.difference
     selected = by_importance(model)
     is_selected = np.zeros(x_of_all.shape[1], dtype=np.bool_)
@@ -408,7 +402,7 @@ def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]
     return Volcano(is_ratio, tuple(panels), {int(j): names[j] for j in selected})
 
 
-def _are_no_logarithms(X: DataMatrix) -> bool:
+def _are_not_logarithms(X: DataMatrix) -> bool:
     values = X.data if sparse.issparse(X) else X
     return bool(values.size) and float(values.min()) >= 0.0 and float(values.max()) > LARGEST_LOGARITHM
 
@@ -433,7 +427,7 @@ class FitSummary:
     upper: float
     certificate_valid: bool
     certificate_problems: tuple[str, ...]
-    predict_bound: float
+    predict_bound: float | None  # the worst case of predict; None where it was not asked for
     n_selected: int
     coding: str
     solver: str
@@ -537,8 +531,8 @@ class Findings:
 class ComparedClassifier:
     """Means over folds of errors, medians of columns and seconds; differences are from this model.
 
-    ``outcome`` is ``fewer`` or ``more`` errors than this model, or ``none`` where no difference can be told.
-    Columns are None where a model does not tell, the last three for this model itself.
+    ``outcome`` is ``fewer`` or ``more`` errors than this model, or ``none``: no detectable difference.
+    The columns are None where a model does not say which it uses, the last three for this model itself.
     """
 
     name: str
@@ -563,7 +557,7 @@ class Rivals:
 
 
 def json_ready(value: Any) -> Any:
-    """Without arrays and data classes, which JSON does not have; what is not finite becomes None."""
+    """As dictionaries, lists, strings and numbers, which JSON has; what is not finite becomes None."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     # First what nearly all values are: a page has ten thousands of them.
@@ -586,15 +580,15 @@ MOST_NAMED = 2
 
 @dataclass(frozen=True)
 class Direction:
-    """The classes that larger values speak for and against, by the size of the coefficients."""
+    """The classes that higher values point to and away from, by the size of the coefficients."""
 
     speaks_for: tuple[str, ...]
     speaks_against: tuple[str, ...]
 
     @property
     def in_words(self) -> str:
-        """``for ALL, against AML``; of many classes the first ones."""
-        parts = (("for", self.speaks_for), ("against", self.speaks_against))
+        """``to ALL, away from AML``; of many classes the first ones."""
+        parts = (("to", self.speaks_for), ("away from", self.speaks_against))
         return ", ".join(f"{kind} {_some(names)}" for kind, names in parts if names)
 
 

@@ -1,7 +1,4 @@
-"""The heat map of the selected features.
-
-The volcano plot: differences between classes beside their p-values, the selected features marked.
-"""
+"""Figures of the selected features: the heat map of their values, and the volcano plot of all features."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from minimaxrisk.app.report.figures import (
     tip,
 )
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import count, isolate, quoted, shortened
+from minimaxrisk.app.report.phrases import capital, count, isolate, quoted, shortened
 from minimaxrisk.inspection import SelectedValuesDisplay
 from minimaxrisk.inspection.features import COLOUR_END
 
@@ -204,10 +201,7 @@ def volcano_figure(findings: Findings) -> Figure | None:
         specs=[plot(280, layers, params=[{"name": "panel", "value": 0}])],
         headers=[],  # the table of features, and the file of all of them, have its numbers
         rows=[],
-        legend=[
-            Legend("second", "dot", "selected features"),
-            Legend("noise", "dot", "other features"),
-        ],
+        legend=[Legend("second", "dot", "selected features"), Legend("noise", "dot", "other features")],
     )
 
 
@@ -223,9 +217,9 @@ def _volcano_caption(findings: Findings, what: str) -> str:
     found, data = findings.volcano, findings.data
     n_marked = min(findings.features.n_selected, MOST_MARKED)
     fold = (
-        "The values are no logarithms, so the change is a ratio."
+        "The values are not logarithms, so the change is a ratio."
         if found.is_ratio
-        else "Where values are logarithms, that is the log fold change."
+        else "If the values are logarithms, that is the log fold change."
     )
     without = max(panel.n_without_place for panel in found.panels)
     missing = (
@@ -236,11 +230,11 @@ def _volcano_caption(findings: Findings, what: str) -> str:
     side = quoted(data.classes[1]) if data.n_classes == 2 else "the class"
     few = f"the {n_marked:,} most important" if n_marked < findings.features.n_selected else "the"
     return (
-        f"To the right features that are higher in {side}, by {what}; higher up those that differ more "
-        f"surely. {fold} Marked are {few} selected features; of the others those at the same place share a "
-        f"dot.{missing} The classifier looks at features together: it may leave out one that stands high "
-        "here because another one tells the same, and take one that is low because it corrects others. This "
-        "is a description: p-values of selected features come from the samples that selected them."
+        f"Features to the right are higher in {side}, by {what}; those higher up differ with a smaller "
+        f"p-value. {fold} {capital(few)} selected features are marked; others at the same place share a dot."
+        f"{missing} The classifier uses features together: it may leave out one that is high here because "
+        "another one has the same information, and use one that is low because it corrects others. The "
+        "p-values only describe: those of selected features come from the samples that selected them."
     )
 
 

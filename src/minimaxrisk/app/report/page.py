@@ -1,20 +1,17 @@
-"""Values as JSON has them: dictionaries, lists, numbers and strings.
+"""One HTML page that needs nothing else, from findings or in one call from a fitted model.
 
-Scripts and data for a page that nothing may reach from outside, and that reaches nothing.
+Nothing may reach the page from outside, and it reaches nothing: a policy allows its own scripts alone.
 
-The scripts of Vega in one piece, kept from one report to the next.
-
-vl-convert puts them together anew every time, which takes three seconds, as long as all the rest of a small
-report. The outcome depends on its version alone, so it is kept in the user's cache folder, with a digest by
-which a damaged file is known; where that folder cannot be written, it is made anew.
-
-From findings to one HTML page that needs nothing else.
+Putting the scripts of Vega together takes three seconds, as long as the rest of a small report. The outcome
+depends on the version of vl-convert alone, so it is kept in the user's cache folder with a digest, by which a
+damaged file is recognized; where that folder cannot be written, it is made again.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -25,10 +22,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from minimaxrisk._utils import environment
-from minimaxrisk.app.atomic import write_whole
-from minimaxrisk.app.report import claims, sections, tables
-from minimaxrisk.app.report.claims import meaning, plain_verdict
+from minimaxrisk.app.atomic import checked_destination, write_whole
+from minimaxrisk.app.report import claims, tables
+from minimaxrisk.app.report.claims import PYTHON, Advice
 from minimaxrisk.app.report.figures import (
     CONFIG,
     Figure,
@@ -42,93 +41,18 @@ from minimaxrisk.app.report.figures import (
     suspects_figure,
 )
 from minimaxrisk.app.report.findings import Findings, json_ready
+from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.gene_figures import N_STEPS, cells_of, heat_map_figure, volcano_figure
 from minimaxrisk.app.report.phrases import count, misclassified, p_value, share, unbroken
-from minimaxrisk.app.report.tables import gene_links, gene_table
+from minimaxrisk.app.report.tables import check_links, gene_links, gene_table
+from minimaxrisk.app.storage import current_versions, fingerprint
 
-# What would end a script element or a line, written so that JSON and JavaScript read the same character.
-ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
-
-def require(module: str) -> Any:
-    """A module that only the report needs."""
-    return environment.require(module, extra="app", purpose="The report needs")
-
-
-def asset(name: str) -> str:
-    """A file that comes with the package."""
-    text = resources.files("minimaxrisk.app.report").joinpath("assets", name).read_text(encoding="utf-8")
-    return text.replace("\r\n", "\n")
-
-
-def json_island(value: Any) -> str:
-    """JSON that cannot end the element that it stands in; what is not finite becomes null."""
-    text = json.dumps(json_ready(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter, escaped in ESCAPES.items():
-        text = text.replace(letter, escaped)
-    return text
-
-
-def content_policy(scripts: Sequence[str]) -> str:
-    """Only these scripts may run, and nothing may be loaded or sent.
-
-    Styles may be inline: Vega writes them on its elements. Nothing from the data becomes a style.
-    """
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _script_digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def is_bundle_kept() -> bool:
-    """Whether ``vega_bundle`` need not make it, so that a person who waits can be told."""
-    return _read(_place()) is not None
-
-
-def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, in a block of its own so that its names stay inside."""
-    place = _place()
-    kept = _read(place)
-    if kept is not None:
-        return kept
-    bundle: str = require("vl_convert").javascript_bundle()
-    # Browsers read other ends of lines as \n, and then the hash would not be the one of the policy.
-    bundle = "{" + bundle.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script") + "}"
-    with suppress(OSError, ValueError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, f"{_digest(bundle)}\n{bundle}")
-    return bundle
-
-
-def _place() -> Path:
-    return _cache_folder() / f"vega-of-vl-convert-{require('vl_convert').__version__}.js"
-
-
-def _read(place: Path) -> str | None:
-    """What is kept there, if it is what was written."""
-    try:
-        digest, _, bundle = place.read_bytes().decode("utf-8").partition("\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return bundle if digest == _digest(bundle) else None
-
-
-def _digest(bundle: str) -> str:
-    return hashlib.sha256(bundle.encode()).hexdigest()
-
-
-def _cache_folder() -> Path:
-    chosen = os.environ.get("XDG_CACHE_HOME")
-    return (Path(chosen) if chosen else Path.home() / ".cache") / "minimaxrisk"
-
-
+# Pixels of the frame in a notebook; the page scrolls inside.
+FRAME_HEIGHT = 820
 # Rows of the table of features that are there from the start; the page's script adds the others when asked.
 MOST_ROWS = 1000
+# What would end a script element or a line, written so that JSON and JavaScript read the same character.
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 @dataclass(frozen=True)
@@ -157,6 +81,8 @@ class Provenance:
         A site that names of features link to.
     seconds : mapping of str to float, default={}
         What the parts took that were computed before.
+    advice : Advice, default=PYTHON
+        How a reader asks for more: the arguments of Python, or the options of the command line.
     """
 
     command: str
@@ -169,6 +95,137 @@ class Provenance:
     annotations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     links: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    advice: Advice = PYTHON
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page and its numbers; the last expression of a cell shows it in a notebook.
+
+    Attributes
+    ----------
+    findings : Findings
+        All numbers of the page.
+    html : str
+        The page.
+    """
+
+    findings: Findings = field(repr=False)
+    html: str = field(repr=False)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to, such as ``"report.html"``.
+
+        Returns
+        -------
+        Path
+            The same as a ``Path``.
+        """
+        write_whole(path, self.html)
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its style and scripts do not meet those of the notebook."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads allow-popups" '
+            f'title="Minimax risk report" style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'
+        )
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | Path | None = None,
+    *,
+    source: str = "data",
+    target: str | None = None,
+    links: str | None = None,
+    scaler: Any = None,
+    groups: Any = None,
+    strata: Any = None,
+    feature_names: Any = None,
+    sample_names: Any = None,
+    **options: Any,
+) -> Report:
+    """The report of a fitted classifier, or of a pipeline that ends with one; needs the extra ``app``.
+
+    Parameters
+    ----------
+    model : MinimaxRiskClassifier, or Pipeline that ends with one
+        Fitted on ``X`` and ``y``.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Instances; a data frame is one of pandas or polars.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    path : str, Path or None, default=None
+        Where to write the page; None writes nothing.
+    source : str, default="data"
+        What the data are called, for the title.
+    target : str or None, default=None
+        What is predicted, for the title; None takes the name of ``y``, if it has one.
+    links : {"ncbi", "genecards"} or None, default=None
+        A site that names of genes link to.
+    scaler : ClippedScaler or None, default=None
+        Fitted on ``X``: what clipped the columns before the model saw them, if that is not a pipeline.
+    groups, strata : array-like of shape (n_samples,) or None, default=None
+        Samples that are not independent, and samples among which labels may be exchanged.
+    feature_names, sample_names : sequence of str or None, default=None
+        Names to print; None takes those of a data frame, or numbers.
+    **options
+        As for ``gather_findings``: ``n_permutations``, ``n_folds``, ``has_rivals`` and so on.
+
+    Returns
+    -------
+    Report
+        The page and its numbers.
+
+    See Also
+    --------
+    gather_findings : Computes the numbers.
+
+    Examples
+    --------
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> from minimaxrisk.app.report import report
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(40, 50, effect=1.5, random_state=0)
+    >>> model = MinimaxRiskClassifier().fit(study.data, study.target)
+    >>> page = report(model, study.data, study.target, n_permutations=5, n_folds=3, n_radii=0)
+    >>> page.findings.data.n_samples
+    40
+    """
+    check_links(links)  # before the work
+    if path is not None:
+        checked_destination(path)
+    subject = Subject.of(
+        model,
+        X,
+        y,
+        scaler=scaler,
+        groups=groups,
+        strata=strata,
+        feature_names=feature_names,
+        sample_names=sample_names,
+    )
+    findings = findings_of(subject, Wanted(**options))
+    provenance = Provenance(
+        command="report(model, X, y)",
+        source=source,
+        target=str(getattr(y, "name", None) or "class") if target is None else target,
+        fingerprint=fingerprint(subject.seen, subject.y, np.asarray(subject.feature_names)),
+        versions=current_versions(),
+        links=links,
+    )
+    page = Report(findings, render_report(findings, provenance))
+    if path is not None:
+        page.save(path)
+    return page
 
 
 @dataclass(frozen=True)
@@ -223,7 +280,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         feature_rows=rows[:MOST_ROWS],
         gene_links=gene_links(findings, provenance.links),
         panels=[panel.name for panel in findings.volcano.panels],
-        confusion=[] if findings.left_out is None else tables.confusion_rows(findings),
+        confusion=tables.confusion_rows(findings),
         error_table=tables.error_table(findings),
         time_facts=tables.time_facts(findings, provenance.seconds),
         class_table=tables.class_table(findings),
@@ -257,20 +314,21 @@ def _template() -> Any:
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
+    advice, is_imputed = provenance.advice, provenance.imputed is not None
     return {
-        "verdict": plain_verdict(findings),
+        "verdict": claims.plain_verdict(findings),
         "headline": claims.headline(findings),
         "summary": claims.summary(findings),
-        "try": claims.what_to_try(findings) if claims.says_nothing(findings) else [],
-        "meaning": meaning(findings),
-        "features": [*sections.caution(findings), sections.about_features(findings)],
-        "cross_validation": sections.about_cross_validation(findings),
-        "left_out": sections.about_left_out(findings),
-        "probabilities": "" if findings.cross_validation is None else sections.about_probabilities(findings),
-        "guarantee": sections.about_guarantee(findings),
-        "rivals": sections.about_rivals(findings, is_imputed=provenance.imputed is not None),
-        "suspects": sections.about_suspects(findings),
-        "path": sections.about_path(findings),
+        "try": claims.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
+        "meaning": claims.meaning(findings, advice),
+        "features": [*claims.caution(findings), claims.about_features(findings)],
+        "cross_validation": claims.about_cross_validation(findings, advice),
+        "left_out": claims.about_left_out(findings, advice),
+        "probabilities": "" if findings.cross_validation is None else claims.about_probabilities(findings),
+        "guarantee": claims.about_guarantee(findings, advice),
+        "rivals": claims.about_rivals(findings, advice, is_imputed=is_imputed),
+        "suspects": claims.about_suspects(findings),
+        "path": claims.about_path(findings, advice),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
 
@@ -286,7 +344,7 @@ def _tiles(findings: Findings) -> list[Tile]:
         validated = share(float(folds.errors[1]))
         wrong = misclassified(folds.n_wrong, len(folds.own))
     return [
-        Tile("Against noise", noise, floor),
+        Tile("Signal or noise", noise, floor),
         Tile("Cross-validated error", validated, wrong),
         Tile("Worst-case error R*", share(fit.upper), claims.r_star_note(findings)),
         Tile("Selected features", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
@@ -315,5 +373,79 @@ def _drawings(
 
 
 def _short(cell: Any) -> Any:
-    """Numbers to save from the page; the file of --genes has all digits."""
+    """Six digits of the numbers that the page saves; ``write_genes`` writes all."""
     return float(f"{cell:.6g}") if isinstance(cell, float) else cell
+
+
+def require(module: str) -> Any:
+    """A module that only the report needs."""
+    return environment.require(module, extra="app", purpose="The report needs")
+
+
+def asset(name: str) -> str:
+    """A file that comes with the package."""
+    text = resources.files("minimaxrisk.app.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return text.replace("\r\n", "\n")
+
+
+def json_island(value: Any) -> str:
+    """JSON that cannot end the element that it stands in; what is not finite becomes null."""
+    text = json.dumps(json_ready(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for letter, escaped in ESCAPES.items():
+        text = text.replace(letter, escaped)
+    return text
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """Only these scripts may run, and nothing may be loaded or sent.
+
+    Styles may be inline: Vega writes them on its elements. Nothing from the data becomes a style.
+    """
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def is_bundle_kept() -> bool:
+    """Whether ``vega_bundle`` need not make it, so that a person who waits can be told."""
+    return _read(_place()) is not None
+
+
+def vega_bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, in a block of its own so that its names stay inside."""
+    place = _place()
+    kept = _read(place)
+    if kept is not None:
+        return kept
+    bundle: str = require("vl_convert").javascript_bundle()
+    # Browsers read other ends of lines as \n, and then the hash would not be the one of the policy.
+    bundle = "{" + bundle.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script") + "}"
+    with suppress(OSError, ValueError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, f"{_digest(bundle)}\n{bundle}")
+    return bundle
+
+
+def _place() -> Path:
+    return _cache_folder() / f"vega-of-vl-convert-{require('vl_convert').__version__}.js"
+
+
+def _read(place: Path) -> str | None:
+    """What is kept there, if it is what was written."""
+    try:
+        digest, _, bundle = place.read_bytes().decode("utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return bundle if digest == _digest(bundle) else None
+
+
+def _digest(bundle: str) -> str:
+    return hashlib.sha256(bundle.encode()).hexdigest()
+
+
+def _cache_folder() -> Path:
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    return (Path(chosen) if chosen else Path.home() / ".cache") / "minimaxrisk"

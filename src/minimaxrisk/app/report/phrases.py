@@ -1,13 +1,4 @@
-"""Numbers and names as they are written in sentences.
-
-What larger values of a feature say about the classes, in the same words on the page and on the terminal.
-
-With one row of coefficients a positive one speaks for the second class, and so against the first. With a row
-per class each coefficient is about its own class: many features have negative ones only, and speak for no
-class at all.
-
-Which case the findings are: what the words of the report depend on.
-"""
+"""Numbers and names as they are written in sentences."""
 
 from __future__ import annotations
 
@@ -60,20 +51,24 @@ def misclassified(n_wrong: int, n: int) -> str:
 
 
 def certain(n: int, n_right: int) -> str:
-    """What became of left-out samples whose named class had probability 1."""
+    """What became of left-out samples that were predicted with probability 1."""
     if n == 0:
-        return "no left-out sample had its class stated with probability 1"
+        return "no left-out sample was predicted with probability 1"
     if n == 1:
-        outcome = "right" if n_right else "wrong"
-        return f"one left-out sample had its class stated with probability 1, which was {outcome}"
+        return f"one left-out sample was predicted with probability 1, {'rightly' if n_right else 'wrongly'}"
     right = "all" if n_right == n else none_or(n_right)
     was = "was" if n_right < 2 else "were"
-    return f"of {n:,} left-out samples whose class was stated with probability 1, {right} {was} right"
+    return f"of {n:,} left-out samples predicted with probability 1, {right} {was} right"
 
 
 def clipping(limit: float) -> str:
     """What a ``ClippedScaler`` did to the values."""
     return f"in robust standard deviations from the median of the column, clipped at ±{limit:g}"
+
+
+def capital(text: str) -> str:
+    """With a capital letter first, as a sentence begins."""
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def p_value(value: float) -> str:

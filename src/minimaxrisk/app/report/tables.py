@@ -1,8 +1,6 @@
-"""Links from names of features to sites about genes: only where asked for, since a link tells the name.
+"""The tables of the page as text, and the selected features as a file: CSV, TSV or a workbook.
 
-The selected features as a table to take away: all of them, with all numbers, for every class.
-
-The tables of the page, as text ready to be escaped.
+Names of features link to sites about genes only where asked for, since a link tells the site the name.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,19 +21,19 @@ import numpy as np
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.report.claims import shown_by, whose_error
-from minimaxrisk.app.report.findings import FeatureTable, Findings, Rivals
+from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
 from minimaxrisk.app.report.phrases import count, isolate, percent, share
 
 SITES = {
     "ncbi": "https://www.ncbi.nlm.nih.gov/gene/?term={}%5Bsym%5D",
     "genecards": "https://www.genecards.org/cgi-bin/carddisp.pl?gene={}",
 }
-# What symbols of genes look like; other names would lead nowhere.
+# What symbols of genes look like; links of other names would not be found.
 SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.\-]{1,24}")
 
 
 def check_links(site: str | None) -> None:
-    """Refuse a site that is not known; asked before the work."""
+    """Refuse a site that is not known, before the work."""
     if site is not None and site not in SITES:
         raise ValueError(f"links must be one of {', '.join(SITES)}, got {site!r}.")
 
@@ -75,7 +73,7 @@ def gene_table(
     for name, values in (annotations or {}).items():
         columns.append((name, [values[j] for j in table.columns]))
     columns.append(("importance", table.importance))
-    columns.append(("larger values speak", [one.in_words for one in table.directions]))
+    columns.append(("higher values point", [one.in_words for one in table.directions]))
     one_row = len(table.coefficients) == 1
     for name, row in zip(["coefficient"] if one_row else classes, table.coefficients, strict=True):
         columns.append(("coefficient" if one_row else f"coefficient, {name}", row))
@@ -111,7 +109,7 @@ def write_genes(path: str | Path, table: GeneTable) -> None:
 
 
 def check_genes_path(path: str | Path) -> str:
-    """The ending, which says the format; asked before the work."""
+    """The ending, which says the format; refuses others before the work."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {ending!r}.")
@@ -197,7 +195,7 @@ class PageTable:
 
 
 def number(value: float) -> str:
-    """Four digits, with a true minus sign, and thousands rather than powers of ten where that is readable."""
+    """Four digits, with a minus sign, and thousands rather than powers of ten where that is readable."""
     if np.isnan(value):
         return ""
     if value == 0.0:
@@ -220,7 +218,7 @@ def feature_headers(findings: Findings) -> list[str]:
 
 
 def feature_rows(findings: Findings) -> list[FeatureRow]:
-    """All selected features; t and q are those of the class that is named first."""
+    """All selected features; t and q are those of the class with the largest coefficient."""
     table = findings.features
     largest = float(table.importance.max(initial=0.0)) or 1.0
     n_drawn = len(findings.values.names)
@@ -254,37 +252,133 @@ def q_value(value: float) -> str:
 
 
 def confusion_rows(findings: Findings) -> list[tuple[str, list[tuple[int, float, bool]]]]:
-    """By class: how many of its left-out samples got which name, as a share of the class, and if rightly."""
-    assert findings.left_out is not None
-    counts = findings.left_out.confusion
+    """By class: how many of its left-out samples got which prediction, as a share of it, and if rightly."""
+    if findings.left_out is None:
+        return []
     return [
-        (
-            name,
-            [(int(n), float(n) / max(1, int(row.sum())), i == k) for k, n in enumerate(row)],
-        )
-        for i, (name, row) in enumerate(zip(findings.data.classes, counts, strict=True))
+        (name, [(int(n), float(n) / max(1, int(row.sum())), i == k) for k, n in enumerate(row)])
+        for i, (name, row) in enumerate(zip(findings.data.classes, findings.left_out.confusion, strict=True))
     ]
+
+
+def table_of(caption: str, records: Sequence[Any], columns: Mapping[str, Callable[[Any], str]]) -> PageTable:
+    """A row for each record, a column for each function."""
+    return PageTable(caption, list(columns), [[cell(one) for cell in columns.values()] for one in records])
 
 
 def error_table(findings: Findings) -> PageTable | None:
-    """The left-out samples that were named wrongly, those first that were so most often."""
+    """The left-out samples that were misclassified, those first that were so most often."""
     found = findings.left_out
     if found is None or not found.errors:
         return None
-    is_repeated = found.n_repeats > 1
-    headers = ["sample", "class", "named when left out", "probability given to own class"]
-    headers += [f"wrong, of {found.n_repeats} repeats"] if is_repeated else []
-    rows = [
-        [
-            one.name,
-            one.own,
-            one.named,
-            share(one.own_probability),
-            *([f"{one.n_times}"] if is_repeated else []),
-        ]
-        for one in found.errors
-    ]
-    return PageTable("Left-out samples that were named wrongly", headers, rows)
+    columns: dict[str, Callable[[Any], str]] = {
+        "sample": lambda one: one.name,
+        "class": lambda one: one.own,
+        "predicted when left out": lambda one: one.named,
+        "probability of own class": lambda one: share(one.own_probability),
+    }
+    if found.n_repeats > 1:
+        columns[f"wrong, of {found.n_repeats} repeats"] = lambda one: f"{one.n_times}"
+    return table_of("Left-out samples that were misclassified", found.errors, columns)
+
+
+def class_table(findings: Findings) -> PageTable:
+    return table_of(
+        "Results by class",
+        findings.classes,
+        {
+            "class": lambda one: one.name,
+            "samples": lambda one: f"{one.n_samples:,}",
+            "training error": lambda one: share(one.training_error),
+            "mean probability of own class": lambda one: share(one.own_probability),
+            "recall in cross-validation": lambda one: (
+                "not computed" if one.recall is None else share(one.recall)
+            ),
+            "weight of its samples in the worst case": lambda one: f"{one.mass:.1%}",
+            "of that on other labels": lambda one: f"{one.mass_on_others:.1%}",
+        },
+    )
+
+
+def probability_table(findings: Findings) -> PageTable | None:
+    """Left-out samples by the probability of the predicted class; bands without samples are left out."""
+    if findings.cross_validation is None:
+        return None
+    bands = findings.cross_validation.by_stated_probability()
+    return table_of(
+        "Left-out samples by the probability of the predicted class",
+        [band for band in bands if band.mean_stated is not None],
+        {
+            "probability of the predicted class": _band,
+            "mean of it": lambda one: share(one.mean_stated),
+            "samples": lambda one: f"{one.n_samples:,}",
+            "right": lambda one: f"{one.n_right:,}",
+            "share right": lambda one: share(one.n_right / one.n_samples),
+        },
+    )
+
+
+def _band(one: ProbabilityBand) -> str:
+    if one.high is None:
+        return "exactly 1"
+    return f"{one.low:g} to below {one.high:g}" if one.low > 0.0 else f"below {one.high:g}"
+
+
+def rival_table(rivals: Rivals) -> PageTable:
+    """On the terminal too."""
+    return table_of(
+        "This model beside other classifiers",
+        rivals.compared,
+        {
+            "classifier": lambda one: one.name,
+            "error": lambda one: share(one.error),
+            "difference ± standard error": _difference,
+            "columns": lambda one: "not known" if one.n_features is None else f"{one.n_features:,.0f}",
+            "seconds": lambda one: f"{one.seconds:,.3f}",
+        },
+    )
+
+
+def _difference(one: ComparedClassifier) -> str:
+    if one.difference is None or one.difference_error is None:
+        return ""
+    sign = "\u2212" if one.difference < 0 else "+"
+    return f"{sign}{share(abs(one.difference))} ± {share(one.difference_error)}"
+
+
+def suspect_table(findings: Findings) -> PageTable:
+    is_one_other = findings.data.n_classes == 2
+    return table_of(
+        "Weights of samples in the worst case",
+        findings.suspects,
+        {
+            "sample": lambda one: one.name,
+            "class": lambda one: one.own,
+            "other label" if is_one_other else "heaviest other label": lambda one: one.other,
+            "weight on the other" if is_one_other else "weight on all others": lambda one: (
+                f"{one.other_mass:.2%}"
+            ),
+            "weight on its own": lambda one: f"{one.own_mass:.2%}",
+            "probability of own class": lambda one: share(one.own_probability),
+            "predicted when left out": lambda one: one.predicted_when_left_out or "not computed",
+        },
+    )
+
+
+def guarantee_table(findings: Findings) -> PageTable | None:
+    found = findings.guarantee
+    if found is None or not found.side_by_side:
+        return None
+    return table_of(
+        "Bounds for new samples",
+        found.side_by_side,
+        {
+            "error of": lambda one: whose_error(findings, one),
+            "at most": lambda one: share(one.value),
+            "confidence": lambda one: "not stated" if one.confidence is None else percent(one.confidence),
+            "because": lambda one: shown_by(findings, one),
+        },
+    )
 
 
 def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -295,122 +389,10 @@ def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[st
     return [(part, f"{value:,.1f} s") for part, value in seconds.items()]
 
 
-def class_table(findings: Findings) -> PageTable:
-    headers = [
-        "class",
-        "samples",
-        "training error of the named class",
-        "mean probability given to own class",
-        "recall in cross-validation",
-        "weight of its samples in the worst case",
-        "part of it on other labels",
-    ]
-    rows = [
-        [
-            one.name,
-            f"{one.n_samples:,}",
-            share(one.training_error),
-            share(one.own_probability),
-            "not computed" if one.recall is None else share(one.recall),
-            f"{one.mass:.1%}",
-            f"{one.mass_on_others:.1%}",
-        ]
-        for one in findings.classes
-    ]
-    return PageTable("Results by class", headers, rows)
-
-
-def probability_table(findings: Findings) -> PageTable | None:
-    """Left-out samples by the probability of the class that was named; bands without samples are left out."""
-    if findings.cross_validation is None:
-        return None
-    headers = ["probability of the named class", "mean of it", "samples", "right", "share right"]
-    rows = [
-        [
-            _band(one),
-            share(one.mean_stated),
-            f"{one.n_samples:,}",
-            f"{one.n_right:,}",
-            share(one.n_right / one.n_samples),
-        ]
-        for one in findings.cross_validation.by_stated_probability()
-        if one.mean_stated is not None
-    ]
-    return PageTable("Left-out samples by the probability of the named class", headers, rows)
-
-
-def rival_table(rivals: Rivals) -> PageTable:
-    """On the terminal too."""
-    headers = ["classifier", "error", "difference ± standard error", "columns", "seconds"]
-    rows = [
-        [
-            one.name,
-            share(one.error),
-            "" if one.difference is None else _signed(one.difference, one.difference_error),
-            "not told" if one.n_features is None else f"{one.n_features:,.0f}",
-            f"{one.seconds:,.3f}",
-        ]
-        for one in rivals.compared
-    ]
-    return PageTable("This model beside other classifiers", headers, rows)
-
-
-def _signed(difference: float, its_error: float | None) -> str:
-    sign = "\u2212" if difference < 0 else "+"
-    return f"{sign}{share(abs(difference))} ± {share(its_error or 0.0)}"
-
-
-def _band(one: ProbabilityBand) -> str:
-    if one.high is None:
-        return "exactly 1"
-    return f"{one.low:g} to below {one.high:g}" if one.low > 0.0 else f"below {one.high:g}"
-
-
-def suspect_table(findings: Findings) -> PageTable:
-    is_one_other = findings.data.n_classes == 2
-    headers = [
-        "sample",
-        "class",
-        "other label" if is_one_other else "heaviest other label",
-        "weight on the other" if is_one_other else "weight on all others",
-        "weight on its own",
-        "probability given to own class",
-        "class named when left out",
-    ]
-    rows = [
-        [
-            one.name,
-            one.own,
-            one.other,
-            f"{one.other_mass:.2%}",
-            f"{one.own_mass:.2%}",
-            share(one.own_probability),
-            one.predicted_when_left_out or "not computed",
-        ]
-        for one in findings.suspects
-    ]
-    return PageTable("Weights of samples in the worst case", headers, rows)
-
-
-def guarantee_table(findings: Findings) -> PageTable | None:
-    found = findings.guarantee
-    if found is None or not found.side_by_side:
-        return None
-    rows = [
-        [
-            whose_error(findings, one).rstrip(","),
-            share(one.value),
-            percent(one.confidence) if one.confidence is not None else "not stated",
-            shown_by(findings, one),
-        ]
-        for one in found.side_by_side
-    ]
-    return PageTable("Bounds for new samples", ["error of", "at most", "confidence", "because"], rows)
-
-
 def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]:
-    data = findings.data
+    data, fit = findings.data, findings.fit
     sizes = zip(data.classes, data.class_sizes, strict=True)
+    scaling = fit.preparation or ("centred, at unit variance" if fit.is_standardized else "none")
     return [
         ("samples", f"{data.n_samples:,}"),
         ("features", f"{data.n_features:,}"),
@@ -419,11 +401,5 @@ def data_facts(findings: Findings, imputed: str | None) -> list[tuple[str, str]]
         ("stored as", "sparse matrix" if data.is_sparse else "dense table"),
         ("zeros", f"{data.share_of_zeros:.1%} of the values"),
         ("missing values", imputed or "none imputed"),
-        ("scaling", _scaling(findings)),
+        ("scaling", scaling),
     ]
-
-
-def _scaling(findings: Findings) -> str:
-    if findings.fit.preparation is not None:
-        return findings.fit.preparation
-    return "centred, at unit variance" if findings.fit.is_standardized else "none"

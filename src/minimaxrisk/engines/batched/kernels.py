@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, beside, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.engines.interior_point.constraints import places_of_largest
 from minimaxrisk.features.batched import columns_together
 from minimaxrisk.features.dense import TILE
@@ -64,7 +64,7 @@ class Kernels:
 
     def keep(self, places: IntArray) -> None:
         """Forget the other problems."""
-        there = beside(self.tau, places)
+        there = asarray_like(self.tau, places)
         self.tau = self.xp.take(self.tau, there, axis=0)
         self.columns.keep(there)
 
@@ -87,7 +87,7 @@ class Kernels:
             return values
         here = to_numpy(values)
         np.put_along_axis(here, to_numpy(places), to_numpy(entries), axis=1)
-        return beside(values, here)
+        return asarray_like(values, here)
 
     def nearest(self, position: Any, q: int, old: Any | None, pulls: Any | None) -> Any:
         """The q constraints nearest to their bounds, after those of the old working sets that pull."""
@@ -125,7 +125,7 @@ class Kernels:
             return xp.isnan(xp.linalg.cholesky(self._matrices)[:, -1, -1])
         except Exception:  # some libraries raise an error of their own if one problem fails
             failed = [self._is_indefinite(self._matrices[i, :, :]) for i in range(rows.shape[0])]
-        there = beside(rows, np.array(failed))
+        there = asarray_like(rows, np.array(failed))
         self._matrices = xp.where(there[:, None, None], unit, self._matrices)
         return there
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, beside, to_numpy
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, to_numpy
 from minimaxrisk.engines.batched.kernels import kernels_for, working_set_size
 from minimaxrisk.engines.interior_point.predictor_corrector import (
     FRACTION_TO_BOUNDARY,
@@ -50,29 +50,29 @@ class InteriorPoints:
         centre = np.stack([problem.centre for problem in problems])
         n_problems, _, self._n = centre.shape
         self._q = working_set_size(self._n, lam.shape[1])
-        self._sides = beside(lam, np.array([[-1.0], [1.0]]))  # slacks are 1 + sides * position
+        self._sides = asarray_like(lam, np.array([[-1.0], [1.0]]))  # slacks are 1 + sides * position
         self._position = xp.zeros_like(lam)
-        self.failed = beside(lam, np.zeros(n_problems, dtype=np.bool_))  # where a step was not finite
+        self.failed = asarray_like(lam, np.zeros(n_problems, dtype=np.bool_))  # where a step was not finite
         u, mass = centre[:, 0] - centre[:, 1], np.stack([everywhere(row) for row in centre.sum(axis=1)])
         self._difference = np.abs(u).sum(axis=1)
         away = u.sum(axis=1, keepdims=True) * mass - u
-        room = to_numpy(self._furthest_step(beside(lam, away)))
+        room = to_numpy(self._furthest_step(asarray_like(lam, away)))
         fraction = np.minimum(LARGEST_START, START_TO_BOUNDARY * room)[:, None]
-        self._move(beside(lam, fraction))
+        self._move(asarray_like(lam, fraction))
         u += fraction * away
         x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)], axis=1) + OFFSET / self._n
-        self._x = beside(lam, x)
+        self._x = asarray_like(lam, x)
         self._z = xp.ones_like(self._x)
         self._mean = xp.mean(self._x, axis=1, keepdims=True)
         self._chosen: Any | None = None
         self._multipliers: Any = None  # of the upper sides and of the lower sides
-        self._best_components = beside(lam, np.zeros((n_problems, self._q), dtype=np.int64))
-        self._best_values = beside(lam, np.zeros((n_problems, self._q)))
+        self._best_components = asarray_like(lam, np.zeros((n_problems, self._q), dtype=np.int64))
+        self._best_values = asarray_like(lam, np.zeros((n_problems, self._q)))
 
     def keep(self, places: IntArray) -> None:
         """Forget the other problems."""
         self.kernels.keep(places)
-        there = beside(self._x, places)
+        there = asarray_like(self._x, places)
         for name in PER_PROBLEM:
             setattr(self, name, self._xp.take(getattr(self, name), there, axis=0))
 
@@ -84,7 +84,7 @@ class InteriorPoints:
             pulls = None if old is None else self._pulls()
             self._chosen = kernels.nearest(self._position, self._q, old, pulls)
         else:
-            self._chosen = beside(self._x, np.tile(np.arange(d), (n_problems, 1)))
+            self._chosen = asarray_like(self._x, np.tile(np.arange(d), (n_problems, 1)))
         # Newcomers get equal multipliers on their two sides; the others keep theirs.
         multipliers = xp.broadcast_to(self._mean[:, :, None], (n_problems, 2, self._q))
         if old is not None:
@@ -132,7 +132,7 @@ class InteriorPoints:
 
     def keep_best(self, is_better: BoolArray) -> None:
         """Note the coefficients that prove the upper bounds of some problems."""
-        xp, where = self._xp, beside(self._x, is_better[:, None])
+        xp, where = self._xp, asarray_like(self._x, is_better[:, None])
         scale = 0.5 / xp.max(xp.abs(self._scores), axis=1, keepdims=True)
         self._best_components = xp.where(where, self._chosen, self._best_components)
         self._best_values = xp.where(where, scale * self._coefficients / self._radii, self._best_values)

@@ -51,7 +51,7 @@ from scipy import sparse
 from scipy.linalg.blas import dsyrk, dtrmm, dtrsm, ssymv, strmm
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri, slauum, spotrf, strtri
 
-from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, beside, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.engines.interior_point.constraints import WorkingSet
 from minimaxrisk.engines.interior_point.working_rows import DeviceRows, Rows
 
@@ -377,7 +377,7 @@ class DiagonalFactorOnDevice:
         self._xp, self._solve = xp, getattr(xp, "cholesky_solve", None)
         self._columns, self._radius = rows.columns[:, part], radius
         unit = xp.eye(len(stiffness), dtype=gram.dtype, device=gram.device)
-        matrix = gram + beside(gram, stiffness) * unit
+        matrix = gram + asarray_like(gram, stiffness) * unit
         for extra in REGULARISATIONS:
             self._matrix = matrix + extra * (matrix * unit) if extra else matrix
             try:
@@ -390,7 +390,7 @@ class DiagonalFactorOnDevice:
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """The step and the change of the positions, in one message."""
-        xp, column = self._xp, beside(self._lower, right[:, None])
+        xp, column = self._xp, asarray_like(self._lower, right[:, None])
         if self._solve is not None:  # PyTorch; the array API standard has no triangular solver
             u = self._solve(column, self._lower)
         else:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dgemm, dsyrk, ssyrk
 
-from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, beside, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.features.matrix import FeatureMatrix
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
@@ -239,12 +239,12 @@ class DeviceRows:
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
         if self._are_few:
             return coefficients @ self._here[part]
-        return to_numpy(self.columns[:, part] @ beside(self.columns, coefficients))
+        return to_numpy(self.columns[:, part] @ asarray_like(self.columns, coefficients))
 
     def correlate(self, part: slice, weights: FloatArray) -> FloatArray:
         if self._are_few:
             return self._here[part] @ weights
-        return to_numpy(beside(self.columns, weights) @ self.columns[:, part])
+        return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
         return to_numpy(self.gram_there(part, weights)).T  # in Fortran order
@@ -254,17 +254,17 @@ class DeviceRows:
 
     def gram_there(self, part: slice, weights: FloatArray) -> Any:
         """``gram`` on the device, all of it."""
-        scaled = self.columns[:, part] * beside(self.columns, np.sqrt(weights))
+        scaled = self.columns[:, part] * asarray_like(self.columns, np.sqrt(weights))
         return scaled @ namespace_of(scaled).matrix_transpose(scaled)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         transposed = namespace_of(self.columns).matrix_transpose(self.columns[:, other])
-        weighted = self.columns[:, part] * beside(self.columns, weights[:, None])
+        weighted = self.columns[:, part] * asarray_like(self.columns, weights[:, None])
         return to_numpy(transposed @ weighted).T
 
     def coupled(self, parts: tuple[slice, ...], weights: FloatArray) -> FloatArray:
         xp = namespace_of(self.columns)
-        there = beside(self.columns, weights)
+        there = asarray_like(self.columns, weights)
         weighted = [self.columns[:, part] * there[b, :][:, None] for b, part in enumerate(parts)]
         together = xp.concat(weighted, axis=1)
         return to_numpy(xp.matrix_transpose(together) @ together).T
