@@ -171,7 +171,7 @@ def test_selecting_warns_about_no_radius():
 
 def test_verbose_shows_how_far_it_is(wide, capsys):
     stable(verbose=1).fit(*wide)
-    assert "4/4" in capsys.readouterr().err
+    assert "4 of 4" in capsys.readouterr().err
     stable().fit(*wide)
     assert not capsys.readouterr().err
 

@@ -357,12 +357,12 @@ def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
         model = MinimaxRiskClassifier(radius=row["rule"], confidence=0.9).fit(X, y)
         assert row["factor"] == model.radius_
         assert row["worst_case_error"] == model.worst_case_error_
-        assert row["guaranteed_error"] == by_radii(model, new).value > row["worst_case_error"]
+        assert row["guaranteed_error"] == by_radii(model, new, confidence=0.9).value > row["worst_case_error"]
         assert row["exceedance"] == pytest.approx(excess_on(model, new), rel=1e-12)
         assert row["argmax_worst_case_error"] == worst_case(model, X, y, rule="predict").upper
-        of_predict = by_radii(model, new, rule="predict", data=(X, y))
+        of_predict = by_radii(model, new, rule="predict", data=(X, y), confidence=0.9)
         assert row["argmax_guaranteed_error"] == of_predict.value
-        again = by_radii(model, data=(X, y))
+        again = by_radii(model, data=(X, y), confidence=0.9)
         assert row["cross_fitted_exceedance"] == again.exceedance.mean
         assert row["cross_fitted_guaranteed_error"] == again.value
         assert row["warned"] is False
@@ -446,7 +446,7 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     (whole,) = radius_rules.work(cell | {"fold": None})
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
     assert (whole["factor"], whole["worst_case_error"]) == (model.radius_, model.worst_case_error_)
-    assert whole["guaranteed_error"] == by_radii(model, data=(X, y)).value
+    assert whole["guaranteed_error"] == by_radii(model, data=(X, y), confidence=0.9).value
     (fold,) = radius_rules.work(cell | {"fold": 1, "folds": 3, "seed": 5})
     train, test = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))[1]
     model.fit(X[train], y[train])
@@ -659,7 +659,7 @@ def radius_rows(guaranteed, error, n_classes=2):
                 factor=factor,
                 worst_case_error=0.3,
                 exceedance=0.01,
-                covering_radii=guaranteed,
+                guaranteed_error=guaranteed,
                 n_features=5,
                 warned=False,
                 seconds=0.1,
