@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import time
 import uuid
 from pathlib import Path
@@ -24,6 +25,8 @@ os.environ.update(TERMINAL_WIDTH="1000", _TYPER_FORCE_DISABLE_TERMINAL="1")
 
 def pytest_configure(config):
     """What only starts processes that run tests need not import for them."""
+    # A shell that starts the tests in the background makes them ignore Ctrl-C, which some of them are about.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
     if runs_tests:
         # Most tests are about other things than what a radius is worth; those that are about it ask for it.
