@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -30,13 +30,14 @@ from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import tour as demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.report import Provenance, claims, gather_findings, phrases, render_report, report
+from minimaxrisk.app.report import claims, phrases, report
 from minimaxrisk.app.report import gathering as rivals_of_report
 from minimaxrisk.app.report.claims import meaning
 from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
 from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
+from minimaxrisk.app.report.gathering import Wanted
 from minimaxrisk.app.report.gene_figures import volcano_figure
-from minimaxrisk.app.report.page import json_island, vega_bundle
+from minimaxrisk.app.report.page import Provenance, json_island, render_report, vega_bundle
 from minimaxrisk.app.report.tables import (
     feature_rows,
     guarantee_table,
@@ -46,6 +47,7 @@ from minimaxrisk.app.report.tables import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees.statement import NONE, ErrorBound
+from tests.report_findings import gather_findings
 from tests.study_files import HOSTILE_NAMES
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -305,7 +307,7 @@ def test_a_bound_in_doubt_says_so(study):
     assert "cast doubt" in claims.headline(doubted)
     assert "in doubt" in entry(doubted, "Radius").text
     assert "The tails are heavy." in entry(doubted, "Radius").text
-    assert "caution" in " ".join(claims.summary(doubted))
+    assert "cast doubt" in " ".join(claims.summary(doubted))
     assert "cast doubt" in claims.r_star_note(doubted)
     assert "doubt" not in claims.headline(found) + claims.r_star_note(found) + entry(found, "Radius").text
 
@@ -333,7 +335,7 @@ def test_known_instances_are_told_of_wherever_the_set_is(study):
     found = gather(model, X, y)
     page = text_of(render_report(found, PROVENANCE))
     assert page.count("(only labels may change)") == 2
-    assert page.count("for instances distributed as in the training data, where only labels may change") == 3
+    assert page.count("for instances distributed as in the training data, where only labels may change") == 4
     assert "samples like the training data" not in page
     assert "difference between a sample’s two weights" not in page
     assert "Every sample keeps its share of the whole here" in page
@@ -606,8 +608,8 @@ def test_the_advice_of_python_names_what_is_there():
     advice = claims.PYTHON
     options = [advice.permutations, advice.folds, advice.repeats, advice.radii, advice.rivals]
     options.append(advice.guarantee.removeprefix("pass "))
-    known = inspect.signature(gather_findings).parameters
-    assert {option.split("=")[0] for option in options} <= set(known)
+    known = {field.name for field in fields(Wanted)}
+    assert {option.split("=")[0] for option in options} <= known
     for choice in (advice.covering_radius, advice.small_radius):
         MinimaxRiskClassifier().set_params(**eval(f"dict({choice})"))
     assert advice.new_samples.startswith(f"{error_bound.__name__}(model, X, y, X_new=")

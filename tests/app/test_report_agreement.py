@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.report import claims, gather_findings, report
+from minimaxrisk.app.report import claims, report
 from minimaxrisk.app.report.claims import meaning
 from minimaxrisk.app.report.findings import direction
 from minimaxrisk.app.report.tables import feature_rows
@@ -34,6 +34,7 @@ from minimaxrisk.inspection import (
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
 )
+from tests.report_findings import gather_findings
 
 NOTHING = {"n_permutations": 0, "n_folds": 0, "n_radii": 0, "guarantee": False}
 

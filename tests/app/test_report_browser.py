@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.app.report import Provenance, gather_findings, render_report
+from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.datasets import make_expression
+from tests.report_findings import gather_findings
 from tests.study_files import HOSTILE_NAMES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
@@ -290,7 +291,7 @@ def test_tables_of_many_classes_on_the_screen_and_on_paper(many_page):
     on_paper = lines_of_short_names()
     headers = page.locator("#feature-table thead th:visible").all_inner_texts()
     inside = page.locator("#feature-table").bounding_box()["width"] <= 691
-    told = page.get_by_text("a sheet has no room for them").is_visible()
+    told = page.get_by_text("paper has no room for them").is_visible()
     page.emulate_media(media="screen")
     page.set_viewport_size(PHONE["viewport"])
     names = ["ovary", "bladder", "breast", "colorectal", "kidney", "liver", "prostate", "pancreas"]

@@ -20,13 +20,15 @@ from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
-from minimaxrisk.app.report import Provenance, gather_findings, page, render_report, report
+from minimaxrisk.app.report import page, report
 from minimaxrisk.app.report.claims import plain_verdict
 from minimaxrisk.app.report.figures import more_colours
+from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import PosedProblem
 from terminal import unwrapped
+from tests.report_findings import gather_findings
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")

@@ -29,9 +29,9 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
 from minimaxrisk.app.files.text_tables import gct_sizes
-from minimaxrisk.app.report import Findings, Provenance, render_report
+from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
-from minimaxrisk.app.report.page import is_bundle_kept
+from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.guarantees.posed_fit import PosedFit
 

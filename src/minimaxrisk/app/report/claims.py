@@ -152,15 +152,6 @@ def in_doubt(findings: Findings) -> str:
     return "few" if shown.n_ambiguous <= FEW * shown.n_samples else "many"
 
 
-def is_no_better_than_majority(findings: Findings) -> bool:
-    """Whether features were selected, but R* is not below the error of predicting the most common class.
-
-    With weights of classes the two are errors of different kinds.
-    """
-    is_empty = says_nothing(findings) or findings.fit.class_weight
-    return not is_empty and findings.fit.upper >= findings.data.majority_error
-
-
 def all_tie(findings: Findings) -> bool:
     """Whether all samples have the same weight on the other one of two labels."""
     shown = findings.worst_case
@@ -308,6 +299,13 @@ def majority_claim(findings: Findings) -> str:
     return f"{named} is wrong for {data.majority_error:.1%} of these samples"
 
 
+WEIGHTED = {
+    "balanced": "All classes have the same weight, whatever their sizes, so R* is about the class-balanced "
+    "error: the mean of the errors within the classes.",
+    "given": "Classes have the given weights, so R* is about the class-weighted error.",
+}
+
+
 def summary(findings: Findings) -> list[str]:
     """The short paragraphs under the headline."""
     data, fit = findings.data, findings.fit
@@ -326,42 +324,24 @@ def summary(findings: Findings) -> list[str]:
     uses = "It uses all features."
     if fit.n_selected < data.n_features:
         uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others."
+    r = share(fit.upper)
     worst = (
-        f"The {error_name(findings)} of {DRAWN} is at most R* = {share(fit.upper)} over {the_set(findings)}. "
-        f"{_are_means_within(findings)}"
+        f"R* = {r} is the worst-case error of {DRAWN} over {the_set(findings)}. It {r_star_claim(findings)}."
     )
     more = []
-    if is_no_better_than_majority(findings):
+    # With weights of classes the two are errors of different kinds.
+    if fit.class_weight is None and fit.upper >= data.majority_error and not learned_nothing(findings):
         more.append(
-            f"{capital(majority_claim(findings))}, and R* = {share(fit.upper)} is not below that: R* "
-            "alone does not show that the classifier does any better."
+            f"{capital(majority_claim(findings))}, and R* = {r} is not below that: R* alone does not show "
+            "that the classifier does any better."
         )
     if fit.class_weight:
-        more.append(_about_weights(findings))
+        more.append(
+            f"{WEIGHTED[fit.class_weight]} With classes as common as here the error can be larger. The "
+            "cross-validated error and the shares of classes on this page count every sample alike and "
+            "cannot be compared with R*."
+        )
     return [f"{learned} {uses} {rules}", *guaranteed(findings), worst, *more]
-
-
-def _about_weights(findings: Findings) -> str:
-    kind = {
-        "balanced": "All classes have the same weight, whatever their sizes, so R* is about the "
-        "class-balanced error: the mean of the errors within the classes.",
-        "given": "Classes have the given weights, so R* is about the class-weighted error.",
-    }[findings.fit.class_weight or ""]
-    return (
-        f"{kind} With classes as common as here the error can be larger. The cross-validated error and the "
-        "shares of classes on this page count every sample alike and cannot be compared with R*."
-    )
-
-
-def _are_means_within(findings: Findings) -> str:
-    if standing(findings) == "score":
-        return f"The true means need not lie within these radii, so R* is {SCORE} for new samples."
-    if standing(findings) == "given":
-        return "The radii were given. The data cannot tell whether the true means lie within them."
-    within = f"All true means lie within the radii at once with {stated_confidence(findings)} confidence"
-    if findings.radius.remarks:
-        return f"{within} by the rule that chose them, but the data break its assumptions: use with caution."
-    return f"{within}."
 
 
 # ---- bounds on the error for new samples

@@ -10,7 +10,7 @@ neighbours are far apart, and the lightness changes from one to the next.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,9 +96,9 @@ class Figure:
     title: str
     caption: str
     specs: Sequence[Mapping[str, Any]]
-    headers: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    legend: Sequence[Legend] = field(default=())
+    headers: Sequence[str] = ()  # none where another table of the page has its numbers
+    rows: Sequence[Sequence[str]] = ()
+    legend: Sequence[Legend] = ()
 
 
 def plot(height: float, layers: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
@@ -363,38 +363,18 @@ def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
     ]
     majority = [{"e": shown.majority_error, "w": share(shown.majority_error)}]
     worst = [{"r": ROWS[0], "e": shown.worst_case_error, "w": share(shown.worst_case_error)}]
-    of = tip("r", "error of")
+    at, of = {"x": x, "y": y}, tip("r", "error of")
+    dot = {"type": "circle", "color": NOISE, "opacity": 0.9}
+    bar = {"type": "rule", "color": INK, "strokeWidth": 1.5}
+    diamond = {**POINT, "shape": "diamond", "size": 90, "color": INK}
+    square = {**POINT, "shape": "square", "size": 110, "color": SECOND}
+    in_fold = [of, tip("w", "in a fold"), tip("n", "folds", "quantitative")]
     return [
         layer(majority, {"type": "rule", **DASHED}, x=x, tooltip=[tip("w", "most common class")]),
-        layer(
-            _folds(shown),
-            {"type": "circle", "color": NOISE, "opacity": 0.9},
-            x=x,
-            y=y,
-            size=size,
-            tooltip=[of, tip("w", "in a fold"), tip("n", "folds", "quantitative")],
-        ),
-        layer(
-            means,
-            {"type": "rule", "color": INK, "strokeWidth": 1.5},
-            x=quantitative("a", title),
-            x2={"field": "b"},
-            y=y,
-        ),
-        layer(
-            means,
-            {**POINT, "shape": "diamond", "size": 90, "color": INK},
-            x=x,
-            y=y,
-            tooltip=[of, tip("w", "± standard deviation of folds")],
-        ),
-        layer(
-            worst,
-            {**POINT, "shape": "square", "size": 110, "color": SECOND},
-            x=x,
-            y=y,
-            tooltip=[of, tip("w", "worst case over the set")],
-        ),
+        layer(_folds(shown), dot, **at, size=size, tooltip=in_fold),
+        layer(means, bar, x=quantitative("a", title), x2={"field": "b"}, y=y),
+        layer(means, diamond, **at, tooltip=[of, tip("w", "± standard deviation of folds")]),
+        layer(worst, square, **at, tooltip=[of, tip("w", "worst case over the set")]),
     ]
 
 
@@ -455,8 +435,6 @@ def suspects_figure(findings: Findings) -> Figure | None:
                 params=[{"name": "names", "value": [shortened(name) for name in names]}],
             )
         ],
-        headers=[],  # its numbers are in a table that is always seen
-        rows=[],
         legend=[
             Legend("alarm", "box", "weight on another label"),
             Legend("pale", "box", "weight on its own label"),
@@ -477,39 +455,30 @@ def roc_figure(findings: Findings) -> Figure | None:
     classes = list(findings.data.classes)
     colours = [class_colour(classes.index(one.name)) if len(classes) > 2 else "main" for one in found.curves]
     x, y = "false positive rate", "true positive rate"
-    layers = [
-        diagonal(
-            quantitative("x", x, scale=UNIT, axis=TENTHS), quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS)
-        )
-    ]
+    first = quantitative("x", x, scale=UNIT, axis=TENTHS), quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS)
+    layers = [diagonal(*first)]
     for one, colour in zip(found.curves, colours, strict=True):
         points = [
             {"x": round(float(a), 4), "y": round(float(b), 4), "c": one.name, "a": share(one.area)}
             for a, b in zip(one.false_positive, one.true_positive, strict=True)
         ]
-        layers.append(
-            layer(
-                points,
-                {"type": "line", "interpolate": "linear", "color": f"var(--{colour})", "strokeWidth": 2},
-                x=quantitative("x", x),
-                y=quantitative("y", y),
-                order={"field": "y", "type": "quantitative"},
-                tooltip=[tip("c", "class"), tip("a", "area under the curve")],
-            )
-        )
+        line = {"type": "line", "interpolate": "linear", "color": f"var(--{colour})", "strokeWidth": 2}
+        at = {"x": quantitative("x", x), "y": quantitative("y", y), "order": quantitative("y", None)}
+        tips = [tip("c", "class"), tip("a", "area under the curve")]
+        layers.append(layer(points, line, **at, tooltip=tips))
     areas = [one.area for one in found.curves]
     mean = f", {share(float(np.mean(areas)))} on average over the classes" if len(areas) > 1 else ""
-    which = (
-        "Each class against all others"
-        if len(areas) > 1
-        else f"{isolate(found.curves[0].name)} against the rest"
-    )
+    low, high = share(min(areas)), share(max(areas))
+    area = low if low == high else f"{low} to {high}"
+    which = f"{isolate(found.curves[0].name)} against the rest"
+    if len(areas) > 1:
+        which = "Each class against all others"
     return Figure(
         key="roc",
         title="ROC curve (cross-validated)",
         caption=(
             f"{which}, by the scores of left-out samples, all folds in one ranking. The area under the curve "
-            f"is {_range(areas)}{mean}: the probability that a sample of the class scores higher than "
+            f"is {area}{mean}: the probability that a sample of the class scores higher than "
             "another one. 0.5, the dashed line, is chance; 1 is perfect."
         ),
         specs=[plot(260, layers)],
@@ -522,11 +491,6 @@ def roc_figure(findings: Findings) -> Figure | None:
     )
 
 
-def _range(areas: list[float]) -> str:
-    low, high = share(min(areas)), share(max(areas))
-    return low if low == high else f"{low} to {high}"
-
-
 def reliability_figure(findings: Findings) -> Figure | None:
     """The probability of the predicted class beside how often it was right."""
     folds = findings.cross_validation
@@ -537,27 +501,14 @@ def reliability_figure(findings: Findings) -> Figure | None:
     low = min(0.5, max(0.0, min(one["x"] for one in rows) - 0.05))
     scale = {"domain": [low, 1.02], "nice": False}
     tips = [tip("x", "probability", "quantitative", format=".3f"), tip("w", "right")]
+    size = quantitative("n", None, scale={"range": [40, 260], "zero": True}, legend=None)
+    first = quantitative("x", x, scale=scale, axis=TENTHS), quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS)
+    bar, dot = {"type": "rule", "color": INK, "strokeWidth": 1.5}, {**POINT, "color": MAIN, "stroke": INK}
+    at = {"x": quantitative("x", x)}
     layers = [
-        diagonal(
-            quantitative("x", x, scale=scale, axis=TENTHS),
-            quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS),
-            start=low,
-        ),
-        layer(
-            rows,
-            {"type": "rule", "color": INK, "strokeWidth": 1.5},
-            x=quantitative("x", x),
-            y=quantitative("a", y),
-            y2={"field": "b"},
-        ),
-        layer(
-            rows,
-            {**POINT, "color": MAIN, "stroke": INK},
-            x=quantitative("x", x),
-            y=quantitative("y", y),
-            size=quantitative("n", None, scale={"range": [40, 260], "zero": True}, legend=None),
-            tooltip=tips,
-        ),
+        diagonal(*first, start=low),
+        layer(rows, bar, **at, y=quantitative("a", y), y2={"field": "b"}),
+        layer(rows, dot, **at, y=quantitative("y", y), size=size, tooltip=tips),
     ]
     return Figure(
         key="reliability",
@@ -568,8 +519,6 @@ def reliability_figure(findings: Findings) -> Figure | None:
             "probabilities are calibrated; below it they are too high, above it too low."
         ),
         specs=[plot(200, layers)],
-        headers=[],  # the table of probabilities has its numbers
-        rows=[],
         legend=[Legend("main", "dot", "left-out samples"), Legend("soft", "dash", "calibrated")],
     )
 

@@ -442,7 +442,7 @@ class FitSummary:
 class Findings:
     """All numbers of a report; parts that were not computed are None, with the reason where there is one.
 
-    ``gather_findings`` makes it. The parts are plain records; ``to_dict`` shows all that is in them.
+    ``report`` makes it. The parts are plain records; ``to_dict`` shows all that is in them.
 
     Attributes
     ----------

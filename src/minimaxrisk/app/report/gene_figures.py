@@ -199,8 +199,6 @@ def volcano_figure(findings: Findings) -> Figure | None:
         title="All features one by one, the selected ones marked",
         caption=_volcano_caption(findings, what),
         specs=[plot(280, layers, params=[{"name": "panel", "value": 0}])],
-        headers=[],  # the table of features, and the file of all of them, have its numbers
-        rows=[],
         legend=[Legend("second", "dot", "selected features"), Legend("noise", "dot", "other features")],
     )
 

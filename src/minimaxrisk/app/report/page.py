@@ -57,44 +57,19 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the findings come from, and what else the page is to show.
+    """Where the findings come from, and what else the page is to show."""
 
-    Parameters
-    ----------
-    command : str
-        How the report was made.
-    source : str
-        The data, for the title.
-    target : str
-        What is predicted.
-    fingerprint : str
-        Digest of the training data.
-    versions : mapping of str to str
-        Versions of Python and of packages.
-    remarks : sequence of str, default=()
-        What readers should be told about the data.
-    imputed : str or None, default=None
-        What was done about missing values, if anything.
-    annotations : mapping of str to sequence of str, default={}
-        Further columns for the table of features, with an entry for every feature of the data.
-    links : {"ncbi", "genecards"} or None, default=None
-        A site that names of features link to.
-    seconds : mapping of str to float, default={}
-        What the parts took that were computed before.
-    advice : Advice, default=PYTHON
-        How a reader asks for more: the arguments of Python, or the options of the command line.
-    """
-
-    command: str
-    source: str
-    target: str
-    fingerprint: str
-    versions: Mapping[str, str]
-    remarks: Sequence[str] = field(default=())
-    imputed: str | None = None
+    command: str  # that made the report
+    source: str  # the data, for the title
+    target: str  # what is predicted
+    fingerprint: str  # digest of the training data
+    versions: Mapping[str, str]  # of Python and of packages
+    remarks: Sequence[str] = field(default=())  # about the data
+    imputed: str | None = None  # what was done about missing values, if anything
+    # Further columns for the table of features, with an entry for every feature of the data.
     annotations: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    links: str | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    links: str | None = None  # a site that names of features link to: "ncbi" or "genecards"
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of parts that were computed before
     advice: Advice = PYTHON
 
 
@@ -178,16 +153,32 @@ def report(
     feature_names, sample_names : sequence of str or None, default=None
         Names to print; None takes those of a data frame, or numbers.
     **options
-        As for ``gather_findings``: ``n_permutations``, ``n_folds``, ``has_rivals`` and so on.
+        How much is computed, with these defaults:
+
+        * ``n_permutations=199`` of the permutation test, or ``permutation_result``, one that was done before;
+        * ``n_folds=10`` of the cross-validation, drawn ``n_repeats=1`` times;
+        * ``n_radii=12`` of the path of R* over radii;
+        * ``guarantee=True``: bounds on the error for new samples at the model's confidence, or what
+          ``error_bound`` found before. A model whose certificate does not hold gets none;
+        * ``has_rivals=False``: other classifiers on the same folds, which take longer than most of the rest;
+        * ``n_jobs=None`` processes, as in joblib, and the seed ``random_state=0``;
+        * ``progress=None``, a function that is told in a few words what is being computed.
+
+        0 and False leave a part out.
 
     Returns
     -------
     Report
         The page and its numbers.
 
+    Raises
+    ------
+    ValueError
+        If the model cannot have been fitted on these data, or if ``has_rivals`` is asked for without folds.
+
     See Also
     --------
-    gather_findings : Computes the numbers.
+    minimaxrisk.error_bound : Bounds the error for new samples alone.
 
     Examples
     --------
@@ -238,20 +229,7 @@ class Tile:
 
 
 def render_report(findings: Findings, provenance: Provenance) -> str:
-    """Make the page; needs the extra ``app``.
-
-    Parameters
-    ----------
-    findings : Findings
-        The numbers.
-    provenance : Provenance
-        Where they come from.
-
-    Returns
-    -------
-    str
-        The page as one string of HTML. The same input gives the same page, to the letter.
-    """
+    """Make the page as one string of HTML. The same input gives the same page, to the letter."""
     figures = {
         figure.key: figure
         for figure in (
