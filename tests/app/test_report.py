@@ -358,7 +358,7 @@ def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, fin
     rows = guarantee_table(findings).rows
     assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.side_by_side]
     assert [row[2] for row in rows] == ["95%"] * 2
-    assert f"instances to come would add to it; a bound of {own.value:.4f} is known already" in page
+    assert f"new instances would add to it; a bound of {own.value:.4f} is known already" in page
     everything = error_bound(model, X, y, n_folds=3, random_state=0)
     compared = replace(findings, guarantee=everything)
     assert [row[2] for row in guarantee_table(compared).rows] == ["95%"] * 2 + ["not stated"] * 4

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
 from minimaxrisk._utils.notices import warn
+from minimaxrisk.guarantees.posed_fit import FittedRule
 from minimaxrisk.problem.rule import AverageRule, LinearRule, arg_max
 from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
 
-FittedRule: TypeAlias = LinearRule | AverageRule
 # What to compute from a rule, the classes and validated instances.
 Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]
 

@@ -79,8 +79,7 @@ def bound_by_own_radii(
 
     Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data.
     """
-    known = () if fit is None else (fit.data, fit.posed)
-    judged = _judged_by_own_set(model, rule, *known)
+    judged = _judged_by_own_set(model, rule, *(() if fit is None else (fit.data, fit.posed)))
     if new is not None:
         exceedance = _on_new_instances(judged, new, limit)
     else:
@@ -248,9 +247,7 @@ def excess_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMat
 
 def constants_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - Phi(x, y)' nu)``: the smallest constant that proves the loss at each row."""
-    short = 1.0 - rule_probabilities(fitted, X, rule) - affine.scores(X)
-    largest: FloatArray = short.max(axis=0)
-    return largest
+    return np.max(1.0 - rule_probabilities(fitted, X, rule) - affine.scores(X), axis=0)
 
 
 def _positive_part(excess: FloatArray) -> FloatArray:
@@ -341,15 +338,15 @@ def _by_cross_fitting(
             of_rule[part.left_out] = one.excess(take_rows(data.X, part.left_out))
         known.append([one.known for one in judged])
     return [
-        mean_excess(*_by_unit(counted, of_rule), limit, CROSS_FITTING, known=_mean(constants))
+        mean_excess(
+            *_by_unit(counted, of_rule),
+            limit,
+            CROSS_FITTING,
+            # Known for all parts or for none.
+            known=None if constants[0] is None else float(np.mean(constants)),
+        )
         for of_rule, constants in zip(excess, zip(*known, strict=True), strict=True)
     ]
-
-
-def _mean(constants: tuple[float | None, ...]) -> float | None:
-    """Either all of them are known, or none."""
-    known = [constant for constant in constants if constant is not None]
-    return float(np.mean(known)) if known else None
 
 
 def _on_new_instances(judged: JudgedRule, new: DataMatrix, limit: float) -> Exceedance:
@@ -453,11 +450,10 @@ def _limit_of_common_terms(mean: float, error: float, n: int, confidence: float)
 
 
 def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: float) -> None:
-    """Where no rule at all could be shown to do better than others were, or than one that learned nothing.
+    """Raise where no bound by radii could be below the others, or below the error of a constant rule.
 
     The minimax risk over the smaller one of the two sets, with known masses, is a lower bound on all worst
-    cases, and instances to come only add to them. To find it out takes one fit, to do without it dozens of
-    linear programs.
+    cases, and new instances only add to them. That takes one fit instead of dozens of linear programs.
     """
     sizes = np.bincount(plain.labels, plain.weights, minlength=len(plain.classes))
     nothing_learned = 1.0 - float(sizes.max() / sizes.sum())
@@ -468,12 +464,10 @@ def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: 
 
     found = solve_minimax_risk(posed.with_known_marginal().problem, EngineSettings("auto"), is_settled)
     if found.lower >= bar:
-        than = (
-            f"always naming the most common class is wrong for {bar:.4f} of the samples"
-            if bar == nothing_learned
-            else f"a bound of {bar:.4f} is known already"
-        )
+        than = f"a bound of {bar:.4f} is known already"
+        if bar == nothing_learned:
+            than = f"always naming the most common class is wrong for {bar:.4f} of the samples"
         raise ValueError(
             f"within radii of {posed.radii.factor:.2f} standard errors, which cover, the worst case of every "
-            f"rule is {found.lower:.4f} or more, and instances to come would add to it; {than}."
+            f"rule is {found.lower:.4f} or more, and new instances would add to it; {than}."
         )

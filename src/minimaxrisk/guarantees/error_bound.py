@@ -251,7 +251,8 @@ def _best(
     if was_fitted_with_groups:
         sample = replace(sample, data=replace(plain, groups=unit))
     elif unit is not None:
-        fit = _without_groups(fit)
+        more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
+        fit = PosedFit(model, fit.X, fit.y, **more, transformer=fit.transformer)
     _check_same_data(fit)
 
     left_out = _ruled_out(
@@ -344,17 +345,6 @@ def _checked_new(model: Any, X_new: Any, transformer: Any) -> DataMatrix:
     if new.shape[0] < 2:
         raise ValueError(f"X_new must hold at least 2 instances, got {new.shape[0]}.")
     return new
-
-
-def _without_groups(fit: PosedFit) -> PosedFit:
-    return PosedFit(
-        fit.model,
-        fit.X,
-        fit.y,
-        sample_weight=fit.sample_weight,
-        X_unlabeled=fit.X_unlabeled,
-        transformer=fit.transformer,
-    )
 
 
 def _is_valid(fit: PosedFit) -> bool:

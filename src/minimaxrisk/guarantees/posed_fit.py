@@ -11,13 +11,12 @@ from ``predict_proba``; R* is about this one.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.features.matrix import ColumnScale
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem, pose
 from minimaxrisk.problem.rule import AverageRule, LinearRule
@@ -123,20 +122,8 @@ def as_posed_fit(model: Any, X: Any = None, y: Any = None, **more: Any) -> Posed
     return model
 
 
-class FittedRule(Protocol):
-    """What may be asked of the rule of either kind of model."""
-
-    def probabilities(self, X: DataMatrix) -> FloatArray:
-        """h(y|x) of the randomized rule (K x n)."""
-        ...
-
-    def scores(self, X: DataMatrix) -> FloatArray:
-        """The numbers of which ``predict`` takes the largest (K x n)."""
-        ...
-
-    def use_of_components(self, scale: ColumnScale) -> FloatArray:
-        """Sizes of the coefficients of the inner columns (B x d)."""
-        ...
+# The rule of either kind of model: they have ``probabilities``, ``scores`` and ``use_of_components``.
+FittedRule: TypeAlias = LinearRule | AverageRule
 
 
 def is_ensemble(model: Any) -> bool:

@@ -187,12 +187,14 @@ class TrainingScale:
         return min(found, key=lambda name: found[name]) if found else None
 
     def _changes(self, used: FloatArray) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
-        yield "base-2 logarithms of such values", np.exp2
-        yield "natural logarithms of such values", np.exp
-        yield "base-10 logarithms of such values", lambda x: np.power(10.0, x)
-        yield "values of which the training data are the base-2 logarithms", np.log2
-        yield "values of which the training data are the natural logarithms", np.log
-        yield "values of which the training data are the base-10 logarithms", np.log10
+        functions: dict[str, tuple[Any, Any]] = {
+            "base-2": (np.exp2, np.log2),
+            "natural": (np.exp, np.log),
+            "base-10": (partial(np.power, 10.0), np.log10),
+        }
+        for base, (power, logarithm) in functions.items():
+            yield f"{base} logarithms of such values", power
+            yield f"values of which the training data are the {base} logarithms", logarithm
         for had, base in permutations(BASES, 2):
             # log_b v = log_a v * log a / log b: less than what another unit would have to differ by.
             factor = np.log(BASES[base]) / np.log(BASES[had])
