@@ -369,13 +369,6 @@ class TestWholeFiles:
         assert not Path(os.devnull).is_file()
 
 
-def test_pickles_of_the_first_version_say_what_to_do():
-    """They name the class by the module that it was in then; protocol 0 is legible."""
-    pickled = b"cminimaxrisk.estimators\nMinimaxRiskClassifier\n."
-    with pytest.raises(ImportError, match=r"pickled by minimaxrisk 0\.1 .* fit the model again"):
-        pickle.loads(pickled)
-
-
 def test_listing_estimators_loads_no_other_array_library(monkeypatch):
     for name in ARRAY_ADAPTERS:
         monkeypatch.delitem(sys.modules, name, raising=False)
