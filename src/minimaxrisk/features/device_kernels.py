@@ -166,7 +166,7 @@ def fused_step(  # as the kernel
 ) -> Any | None:
     """``weights (data - 1 shift') diag(scale)`` into ``direction``, and how fast it meets a bound.
 
-    That is the largest ``direction / (+-1 - position)``, infinite where that is no number, on the device.
+    That is the largest ``direction / (+-1 - position)``, infinite where that is NaN, on the device.
     There is one row of weights. None where no kernel serves.
     """
     if not _serves(data):
