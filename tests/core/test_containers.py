@@ -27,8 +27,7 @@ from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_mo
 from minimaxrisk.estimators import fitting
 from minimaxrisk.exceptions import LargeFitWarning
 from minimaxrisk.features import implicit
-from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features
-from minimaxrisk.features.implicit import implicit_features
+from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 

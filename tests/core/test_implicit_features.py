@@ -8,8 +8,7 @@ from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.features import implicit
-from minimaxrisk.features.dense import ImplicitFeatures, dense_features
-from minimaxrisk.features.implicit import implicit_features
+from minimaxrisk.features.dense import ImplicitFeatures, dense_features, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 
