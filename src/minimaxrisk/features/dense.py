@@ -113,12 +113,10 @@ class DenseFeatures(FeatureMatrix):
         return np.concatenate(parts, axis=1)
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        first, second = self.sums_within_classes(p_hats)
-        found = []
-        for p_hat, sums, squares in zip(p_hats, first, second, strict=True):
-            mean, variance = mean_and_variance(sums, squares, p_hat, self.columns)
-            found.append(ClassMoments(p_hat.sum(axis=1), mean, variance))
-        return found
+        return [
+            ClassMoments(p_hat.sum(axis=1), *mean_and_variance(sums, squares, p_hat, self.columns))
+            for p_hat, sums, squares in zip(p_hats, *self.sums_within_classes(p_hats), strict=True)
+        ]
 
     def sums_within_classes(self, p_hats: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Each distribution (K x n) times the columns, and times their squares (distributions x K x d)."""
@@ -144,11 +142,8 @@ class DenseFeatures(FeatureMatrix):
 
         None stands for a part with columns that vary so little there that the whole does not tell how.
         """
-        first, second = self.sums_within_classes([part.p_hat for part in parts])
-        return [
-            _scaled(self, scale, part, sums, squares, centre=centre)
-            for part, sums, squares in zip(parts, first, second, strict=True)
-        ]
+        sums = self.sums_within_classes([part.p_hat for part in parts])
+        return [_scaled(self, scale, *of_part, centre=centre) for of_part in zip(parts, *sums, strict=True)]
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
@@ -410,31 +405,27 @@ def features_of_table(
     X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str
 ) -> tuple[DenseFeatures | ImplicitFeatures, ClassMoments, ColumnScale]:
     """The scaled features of the instances, with or without a copy."""
-    n_bytes = BYTES * instances.n_instances * X.shape[1]
-    if is_copied(instances.n_instances, X.shape[1], copy):
-        _refuse_large_copy(n_bytes, "a float64 copy of X", "use copy=False, which reads X where it is")
-        return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    try:
-        return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    except TooManyHeldColumnsError as error:
-        advice = "subtract column means from X, or use columns of the same size"
-        if copy is False:
-            raise ValueError(f"copy=False is not possible: {error}; {advice}, or use copy=True.") from error
-        _refuse_large_copy(n_bytes, f"{error}, and a float64 copy of X, which they need,", advice)
+    what, advice = "a float64 copy of X", "use copy=False, which reads X where it is"
+    if not is_copied(instances.n_instances, X.shape[1], copy):
+        try:
+            return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+        except TooManyHeldColumnsError as error:
+            advice = "subtract column means from X, or use columns of the same size"
+            if copy is False:
+                message = f"copy=False is not possible: {error}; {advice}, or use copy=True."
+                raise ValueError(message) from error
+            what = f"{error}, and {what}, which they need,"
+    n_bytes, free = BYTES * instances.n_instances * X.shape[1], free_memory()
+    if free is not None and n_bytes > free:
+        raise ValueError(
+            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
+        )
     return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
 
 
 def is_copied(n_instances: int, n_columns: int, copy: bool | str) -> bool:
     """What the parameter ``copy`` means for a dense table of this size."""
     return copy is True or (copy == "auto" and n_instances * n_columns <= LARGE)
-
-
-def _refuse_large_copy(n_bytes: float, what: str, advice: str) -> None:
-    free = free_memory()
-    if free is not None and n_bytes > free:
-        raise ValueError(
-            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
-        )
 
 
 class TooManyHeldColumnsError(Exception):
@@ -444,37 +435,16 @@ class TooManyHeldColumnsError(Exception):
 def implicit_features(
     X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[ImplicitFeatures, ClassMoments, ColumnScale]:
-    """The data as they are and their moments, in one pass, which also checks that all entries are finite."""
-    found = _scaled_moments(X.stored, X.all_rows[instances.rows], instances.p_hat, centre=standardize)
-    lead, (n_classes, d) = int(fit_intercept), found.mean.shape
-    mean, variance = np.ones((n_classes, lead + d)), np.zeros((n_classes, lead + d))
-    mean[:, lead:], variance[:, lead:] = found.mean, found.variance
-    features = ImplicitFeatures(
-        X.stored, X.all_rows[instances.rows], found.shift, found.factor, fit_intercept, found.held
-    )
-    moments = ClassMoments(instances.p_hat.sum(axis=1), mean, variance)
-    return features, moments, ColumnScale(found.shift, found.scale, fit_intercept)
+    """The data as they are and their moments, in one pass, which also checks that all entries are finite.
 
-
-@dataclass(frozen=True)
-class _ScaledMoments:
-    shift: FloatArray
-    scale: FloatArray
-    factor: FloatArray
-    mean: FloatArray  # K x d, within the classes, of the columns centred and scaled
-    variance: FloatArray
-    held: HeldColumns
-
-
-def _scaled_moments(data: StoredArray, rows: IntArray, p_hat: FloatArray, *, centre: bool) -> _ScaledMoments:
-    """Sums about a pilot, the mean of the first rows, from which means and variances follow.
-
-    Plain formulas, and so where they would lose digits the columns are looked at once more.
+    Means and variances follow by plain formulas from sums about a pilot, the mean of the first rows. Where
+    the formulas lose digits, the columns are read once more.
     """
+    data, rows, p_hat, lead = X.stored, X.all_rows[instances.rows], instances.p_hat, int(fit_intercept)
     prior, weights = p_hat.sum(axis=1)[:, None], p_hat.sum(axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        pilot, first, second = _sums_about_pilot(data, rows, p_hat, centre=centre)
-        off, square = first.sum(axis=0) if centre else np.zeros(data.shape[1]), second.sum(axis=0)
+        pilot, first, second = _sums_about_pilot(data, rows, p_hat, centre=standardize)
+        off, square = first.sum(axis=0) if standardize else np.zeros(data.shape[1]), second.sum(axis=0)
         shift, variance = pilot + off, square - off**2
         scale = np.sqrt(np.maximum(variance, 0.0))
         # No less than the deviation, so that a pilot that is far off makes no column negligible.
@@ -505,7 +475,7 @@ def _scaled_moments(data: StoredArray, rows: IntArray, p_hat: FloatArray, *, cen
     for part in column_groups(len(doubtful), len(rows)):
         j = doubtful[part]
         block = data.columns_at(j)[rows].astype(np.float64)
-        shift[j], scale[j] = rescale_in_place(block, weights, centre=centre)
+        shift[j], scale[j] = rescale_in_place(block, weights, centre=standardize)
         first[:, j], second[:, j] = within_class_moments(block, p_hat)
         varies = block.any(axis=0)
         is_held[j] = varies & _asks_to_be_held(shift[j], scale[j], data.dtype)
@@ -513,7 +483,13 @@ def _scaled_moments(data: StoredArray, rows: IntArray, p_hat: FloatArray, *, cen
         kept.append(block[:, is_held[j]])
         _refuse_too_many(int(is_held.sum()), data.shape[1])
     held = HeldColumns(np.flatnonzero(is_held), np.concatenate(kept, axis=1))
-    return _ScaledMoments(shift, scale, factor, first, second, held)
+    features = ImplicitFeatures(data, rows, shift, factor, fit_intercept, held)
+    mean, variance = (
+        np.pad(first, ((0, 0), (lead, 0)), constant_values=1.0),
+        np.pad(second, ((0, 0), (lead, 0))),
+    )
+    moments = ClassMoments(p_hat.sum(axis=1), mean, variance)
+    return features, moments, ColumnScale(shift, scale, fit_intercept)
 
 
 def _sums_about_pilot(

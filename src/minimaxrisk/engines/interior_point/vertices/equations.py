@@ -68,7 +68,7 @@ def equations_of(problem: Problem, working: WorkingSet, face: Face) -> FaceEquat
 def active_rows(working: WorkingSet, face: Face) -> tuple[FloatArray, FloatArray]:
     """The features of the active constraints, a row each, and the moments at which they hold."""
     active = np.searchsorted(working.components, face.components)
-    return working.rows_of(active), (working.target[active] + face.side) * working.radius[active]
+    return working.rows[active], (working.target[active] + face.side) * working.radius[active]
 
 
 def stage_of(components: IntArray, coefficients: FloatArray) -> Stage:

@@ -200,7 +200,7 @@ def crossed_vertex(point: InteriorPoint) -> Candidate | None:
     if not 0 < k <= len(near) or len(near) * len(x[0]) > LARGEST_MATRIX:
         return None
     near = near[np.argsort(-ratio[near], kind="stable")]
-    matrix = working.rows_of(near) / working.radius[near, None]
+    matrix = working.rows[near] / working.radius[near, None]
     target = working.target[near]
     # 2) The rows of the first basis.
     spare = k + max(FEWEST_SPARE, int(SPARE_ROWS * k))
