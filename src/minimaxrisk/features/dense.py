@@ -440,7 +440,7 @@ def implicit_features(
     Means and variances follow by plain formulas from sums about a pilot, the mean of the first rows. Where
     the formulas lose digits, the columns are read once more.
     """
-    data, rows, p_hat, lead = X.stored, X.all_rows[instances.rows], instances.p_hat, int(fit_intercept)
+    data, rows, p_hat = X.stored, X.all_rows[instances.rows], instances.p_hat
     prior, weights = p_hat.sum(axis=1)[:, None], p_hat.sum(axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         pilot, first, second = _sums_about_pilot(data, rows, p_hat, centre=standardize)
@@ -484,11 +484,7 @@ def implicit_features(
         _refuse_too_many(int(is_held.sum()), data.shape[1])
     held = HeldColumns(np.flatnonzero(is_held), np.concatenate(kept, axis=1))
     features = ImplicitFeatures(data, rows, shift, factor, fit_intercept, held)
-    mean, variance = (
-        np.pad(first, ((0, 0), (lead, 0)), constant_values=1.0),
-        np.pad(second, ((0, 0), (lead, 0))),
-    )
-    moments = ClassMoments(p_hat.sum(axis=1), mean, variance)
+    moments = ClassMoments.of(p_hat, first, second, has_intercept=fit_intercept)
     return features, moments, ColumnScale(shift, scale, fit_intercept)
 
 

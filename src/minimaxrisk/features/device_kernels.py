@@ -132,12 +132,9 @@ MOST_ROWS = 4
 
 def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tuple[Any, ...] | None:
     """``weights (data - 1 shift')``, and of the squares too if asked for; None where no kernel serves."""
-    if not _serves(data):
+    if sums_kernel is None or not _serves(data) or len(weights) > MOST_ROWS:
         return None
     import torch  # noqa: PLC0415
-
-    if sums_kernel is None or len(weights) > MOST_ROWS:
-        return None
 
     (n, d), n_weights = data.shape, len(weights)
     found = [torch.empty((n_weights, d), dtype=torch.float64, device=data.device)]
@@ -169,12 +166,10 @@ def fused_step(  # as the kernel
     That is the largest ``direction / (+-1 - position)``, infinite where that is NaN, on the device.
     There is one row of weights. None where no kernel serves.
     """
-    if not _serves(data):
+    if step_kernel is None or not _serves(data):
         return None
     import torch  # noqa: PLC0415
 
-    if step_kernel is None:
-        return None
     n, d = data.shape
     fastest = torch.empty(-(-d // COLUMNS), dtype=torch.float64, device=data.device)
     with torch.cuda.device(data.device):

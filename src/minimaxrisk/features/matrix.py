@@ -40,6 +40,16 @@ class ClassMoments:
     mean: FloatArray
     variance: FloatArray
 
+    @classmethod
+    def of(
+        cls, p_hat: FloatArray, mean: FloatArray, variance: FloatArray, *, has_intercept: bool
+    ) -> ClassMoments:
+        """Of the columns given, behind a column of ones if there is an intercept."""
+        if has_intercept:
+            mean = np.hstack([np.ones((len(mean), 1)), mean])
+            variance = np.hstack([np.zeros((len(mean), 1)), variance])
+        return cls(p_hat.sum(axis=1), mean, variance)
+
 
 def within_class_moments(columns: FloatArray, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means and variances of dense columns (n x c) within each class of ``p_hat`` (K x n)."""
@@ -70,11 +80,6 @@ class Coding:
     @property
     def n_classes(self) -> int:
         return int(self.matrix.shape[1])
-
-    @property
-    def classes_of_block(self) -> IntArray:
-        """For each block the classes that it sees (B x classes per block)."""
-        return np.array([np.flatnonzero(row) for row in self.matrix], dtype=np.intp)
 
     def encode(self, distribution: FloatArray) -> FloatArray:
         """``C w``: a distribution on labels x instances (K x n) as block weights (B x n)."""

@@ -344,7 +344,7 @@ class MomentConstraintsOnDask(MomentConstraints):
             for place, part in zip(self._places, features.column_parts, strict=True)
         ]
         chosen = lazily(wanted.merge, candidates)
-        known = shared(features.held, features.held.nbytes)
+        known = shared(features.held[0], features.held[0].nbytes)
         pieces = [
             lazily(columns_to_send, chunk, chosen, known, d, features.lead + part.start)
             for row in features.chunks

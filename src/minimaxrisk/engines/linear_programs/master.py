@@ -260,7 +260,8 @@ def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> spar
     values, offset = problem.features.shifted_columns(column)
     entries = sparse.coo_array(values.T)  # one row per component
     row, instance = entries.row, entries.col
-    classes = coding.classes_of_block[block[row]]
+    classes_of_block = np.array([np.flatnonzero(of_block) for of_block in coding.matrix], dtype=np.intp)
+    classes = classes_of_block[block[row]]
     signs = np.take_along_axis(coding.matrix[block[row]], classes, axis=1)
     on_w = (signs * entries.data[:, None]).ravel()
     rows = np.concatenate([np.repeat(row, classes.shape[1]), np.arange(len(components))])
