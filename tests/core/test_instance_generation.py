@@ -183,7 +183,7 @@ def test_nothing_selected_yet(coding, rounds):
 def test_no_rule_says_nothing_about_instances(coding):
     """With mu = 0 all instances are alike, and none of those at hand has to go for it."""
     problem = tall_problem(3, coding=coding)
-    rounds = instance_generation._Rounds(problem, SETTINGS, Solution.trivial(problem, BayesError()), None)
+    rounds = instance_generation._Rounds(problem, SETTINGS, None)
     program = Subprogram.of(problem, ClassMeans.of(problem), instance_generation.first_instances(problem))
     assert rounds._price(program, Solution.trivial(program.problem, BayesError())) is None
 

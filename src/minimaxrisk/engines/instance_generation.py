@@ -11,10 +11,10 @@ and all instances are priced with the coefficients found, as constraint generati
 4. once the sub-program is solved to its vertex, only add. When none is beyond, the vertex is that of the
    whole problem.
 
-Both bounds of every record hold for the whole problem. A distribution on some instances is one on all, with
-no mass elsewhere: its lower bound holds for the whole problem. Coefficients are those of the whole problem
-anyway; their upper bound takes their scores on all instances. If the rounds do not end, the interior point
-goes on with all instances. Every choice of instances gives the same optimum; the constants affect time alone.
+Both bounds of every record hold for the whole problem: a distribution on some instances is one on all, and
+the upper bound of coefficients takes their scores on all instances. If the rounds do not end, the interior
+point goes on with all instances. Every choice of instances gives the same optimum; the constants affect time
+alone.
 
 The sub-program needs a distribution with the moments tau exactly. The empirical one has mass on all
 instances, so the mean of the instances of each class joins as an instance of its own. Mass w_y there stands
@@ -178,9 +178,8 @@ def instance_generation(
 
     The pair returned is the best one certified, whichever way the rounds end.
     """
-    best = Solution.trivial(problem, problem.objective)
-    best.solver = "interior-point"
-    rounds = _Rounds(problem, settings, best, monitor)
+    rounds = _Rounds(problem, settings, monitor)
+    best = rounds.best
     try:
         rounds.run()
     except KeyboardInterrupt:
@@ -193,22 +192,19 @@ def instance_generation(
 
 def generated_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     """The upper bound proven when the monitor stops the rounds; no vertex, and no sparse coefficients."""
-    best = Solution.trivial(problem, problem.objective)
-    rounds = _Rounds(problem, settings, best, monitor)
+    rounds = _Rounds(problem, settings, monitor)
     if rounds.approach((*COARSE_GAPS, *FINE_GAPS), 0.0) != "done":
         return interior_bound(problem, settings, monitor)
-    if best.interrupted:
+    if rounds.best.interrupted:
         raise KeyboardInterrupt
-    return upper_bound(problem, problem.objective, best.mu)
+    return upper_bound(problem, problem.objective, rounds.best.mu)
 
 
 def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
-    best = Solution.trivial(problem, problem.objective)
-    best.solver = "interior-point"
-    rounds = _Rounds(problem, settings, best, None)
+    rounds = _Rounds(problem, settings, None)
     ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), rounds.tolerance)
-    return best if ended == "done" else None
+    return rounds.best if ended == "done" else None
 
 
 class _Rounds:
@@ -217,13 +213,12 @@ class _Rounds:
     ``best`` holds what is proven for the whole problem.
     """
 
-    def __init__(
-        self, problem: Problem, settings: EngineSettings, best: Solution, monitor: Monitor | None
-    ) -> None:
-        self.problem, self.settings, self.best = problem, settings, best
+    def __init__(self, problem: Problem, settings: EngineSettings, monitor: Monitor | None) -> None:
+        self.problem, self.settings, self._monitor = problem, settings, monitor
+        self.best = Solution.trivial(problem, problem.objective)
+        self.best.solver = "interior-point"
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
-        self._monitor = monitor
-        self._bound = best.upper  # of the coefficients last priced
+        self._bound = self.best.upper  # of the coefficients last priced
         self._is_whole = False  # whether the current program has all instances
         self._means = ClassMeans.of(problem)
         self._chosen = first_instances(problem)

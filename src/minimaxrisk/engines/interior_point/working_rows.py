@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -32,6 +32,8 @@ COST_OF_A_PAIR = 120.0
 
 class Rows(Protocol):
     """psi_j for each constraint j of a working set (|Q| x n); a ``part`` is the slice of one block."""
+
+    are_on_device: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -214,6 +216,8 @@ FEW_NUMBERS = 1 << 18
 class DeviceRows(Rows):
     """``Rows`` given by the columns (n x |Q|) on the device."""
 
+    are_on_device: ClassVar[bool] = True
+
     def __init__(self, columns: Any) -> None:
         self.columns = columns
         self._are_few = columns.shape[0] * columns.shape[1] <= FEW_NUMBERS
@@ -223,29 +227,29 @@ class DeviceRows(Rows):
         return self.columns.shape[1], self.columns.shape[0]
 
     @cached_property
-    def _here(self) -> FloatArray:
+    def _copy(self) -> FloatArray:
         return to_numpy(self.columns).T
 
     def __getitem__(self, chosen: IntArray | slice) -> FloatArray:
-        return self._here[chosen]
+        return self._copy[chosen]
 
     def at(self, part: slice, instances: IntArray) -> FloatArray:
-        return self._here[part, instances]
+        return self._copy[part, instances]
 
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
         if self._are_few:
-            return coefficients @ self._here[part]
+            return coefficients @ self._copy[part]
         return to_numpy(self.columns[:, part] @ asarray_like(self.columns, coefficients))
 
     def correlate(self, part: slice, weights: FloatArray) -> FloatArray:
         if self._are_few:
-            return self._here[part] @ weights
+            return self._copy[part] @ weights
         return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
-        return to_numpy(self.gram_there(part, weights)).T  # in Fortran order
+        return to_numpy(self.gram_on_device(part, weights)).T  # in Fortran order
 
-    def gram_there(self, part: slice, weights: FloatArray) -> Any:
+    def gram_on_device(self, part: slice, weights: FloatArray) -> Any:
         """``gram`` on the device, all of it."""
         scaled = self.columns[:, part] * asarray_like(self.columns, np.sqrt(weights))
         return scaled @ namespace_of(scaled).matrix_transpose(scaled)
