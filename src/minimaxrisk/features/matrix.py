@@ -271,6 +271,17 @@ class FeatureMatrix(Protocol):
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
 
+def squared_norm(features: FeatureMatrix, start: FloatArray, n_iterations: int) -> float:
+    """The largest eigenvalue of Psi Psi', by power iterations from ``start`` (1 x n)."""
+    v, square = start, 0.0
+    for _ in range(n_iterations):
+        v = features.combine(features.correlate(v / np.linalg.norm(v)))
+        square = float(np.linalg.norm(v))
+        if square == 0.0:
+            break
+    return square
+
+
 @dataclass(frozen=True)
 class ColumnScale:
     """The map between the caller's columns x and the inner ones (x - shift)/scale.

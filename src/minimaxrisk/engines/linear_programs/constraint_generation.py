@@ -25,8 +25,10 @@ from itertools import count
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.linear_programs.master import Master, MasterSolution, feasibility_tolerance
+from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE
+from minimaxrisk.engines.linear_programs.master import Master, MasterSolution
 from minimaxrisk.engines.solution import Face, Monitor, Solution
+from minimaxrisk.features.matrix import squared_norm
 from minimaxrisk.problem.objective import Objective, SmoothableObjective
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -71,12 +73,14 @@ def by_columns(problem: Problem, columns: IntArray) -> IntArray:
 def _first_order_pair(problem: Problem, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
     """Coefficients, and the adversary's answer at which their last gradient was taken.
 
-    The gradient of the smoothed conjugate is the moments of that answer; the step length comes from power
-    iterations on the features.
+    The gradient of the smoothed conjugate is the moments of that answer, and its curvature is limited by the
+    largest eigenvalue of Psi'Psi/n; any step is right where Psi is zero.
     """
     mu = previous = np.zeros_like(problem.tau)
     momentum, t = mu, 1.0
-    step = TEMPERATURE / _curvature(problem)
+    n = problem.n_instances
+    square = squared_norm(problem.features, np.linspace(1.0, 2.0, n)[None, :], 5)
+    step = TEMPERATURE / (square / n if square > 0.0 else 1.0)
     answer = objective.respond(np.zeros_like(problem.centre), TEMPERATURE)
     for _ in range(N_STEPS):
         answer = objective.respond(problem.scores_of(momentum), TEMPERATURE)
@@ -90,20 +94,6 @@ def _first_order_pair(problem: Problem, objective: SmoothableObjective) -> tuple
 
 def _violation(problem: Problem, distribution: FloatArray) -> FloatArray:
     return (np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).ravel()
-
-
-def _curvature(problem: Problem) -> float:
-    """Largest eigenvalue of Psi'Psi/n by a few power iterations from a fixed start."""
-    n = problem.n_instances
-    v = np.linspace(1.0, 2.0, n)[None, :]
-    value = 1.0
-    for _ in range(5):
-        if value == 0.0:
-            return 1.0  # all columns are zero, and any step is right
-        v = v / np.linalg.norm(v)
-        v = problem.features.combine(problem.features.correlate(v))
-        value = float(np.linalg.norm(v))
-    return value / n if value > 0.0 else 1.0
 
 
 # A fall of R^k by less than this may be rounding, and must not count as progress.
@@ -152,7 +142,8 @@ def constraint_generation(
     accepted = _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
     previous = np.inf
-    tolerance = feasibility_tolerance(epsilon)
+    # HiGHS must be more accurate than the violations that count.
+    tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
     with closing(Master(problem, objective, tolerance=tolerance, presolve=presolve)) as master:
         try:
             for n_rounds in count() if max_iter is None else range(max_iter + 1):
@@ -173,7 +164,9 @@ def constraint_generation(
                 violated = violation > accepted
                 violated[master.components] = False
                 incoming = _first(n_max, np.flatnonzero(violated), -violation if fell else reach)
-                outgoing = _over_satisfied(violation, master, found) if fell else outgoing[:0]
+                # A component leaves, by position, if its constraint has room and its multiplier is zero.
+                over_satisfied = found.is_basic & (violation[master.components] < -ROOM)
+                outgoing = np.flatnonzero(over_satisfied & fell)
                 previous = min(previous, current)
                 best.converged = len(incoming) == 0 or best.gap <= gap_tol
                 # 4) Report.
@@ -255,11 +248,6 @@ def _first(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
     if len(candidates) <= n_max:
         return candidates
     return np.sort(candidates[np.argpartition(rank[candidates], n_max - 1)[:n_max]])
-
-
-def _over_satisfied(violation: FloatArray, master: Master, found: MasterSolution) -> IntArray:
-    """Positions of components whose constraint has room and whose multiplier is zero."""
-    return np.flatnonzero(found.is_basic & (violation[master.components] < -ROOM))
 
 
 def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None = None) -> Solution:

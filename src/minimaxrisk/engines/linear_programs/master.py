@@ -136,11 +136,6 @@ class Master:
         return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
 
 
-def feasibility_tolerance(violation_tolerance: float) -> float:
-    """HiGHS must be more accurate than the violations that count."""
-    return max(SMALLEST_TOLERANCE, min(1e-7, violation_tolerance / 10.0))
-
-
 @dataclass(frozen=True)
 class _Entries:
     """Rows that do not depend on the features, by their entries.
