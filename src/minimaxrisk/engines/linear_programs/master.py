@@ -7,7 +7,7 @@ takes part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
@@ -136,58 +136,65 @@ class Master:
         return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
 
 
-@dataclass(frozen=True)
-class _Entries:
-    """Rows that do not depend on the features, by their entries.
+@dataclass
+class _FixedPart:
+    """The columns, and the rows that do not depend on the features, by their entries.
 
     Joining blocks with SciPy took as long as HiGHS takes for a small program.
     """
 
-    n_rows: int
-    row: IntArray
-    column: IntArray
-    value: FloatArray
-
-    def above(self, other: _Entries) -> _Entries:
-        return _Entries(
-            self.n_rows + other.n_rows,
-            np.concatenate([self.row, other.row + self.n_rows]),
-            np.concatenate([self.column, other.column]),
-            np.concatenate([self.value, other.value]),
-        )
-
-
-@dataclass(frozen=True)
-class _FixedPart:
-    """The columns, and the rows that do not depend on the features."""
-
     cost: FloatArray
-    entries: _Entries
-    lower: FloatArray
-    upper: FloatArray
     most: FloatArray  # upper bounds of the columns
+    lower: FloatArray = field(default_factory=lambda: np.empty(0))
+    upper: FloatArray = field(default_factory=lambda: np.empty(0))
+    entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+
+    def add_rows(
+        self, row: IntArray, column: IntArray, value: FloatArray, *, lower: FloatArray, upper: FloatArray
+    ) -> None:
+        """Append rows by their entries; ``row`` counts from the first of them."""
+        self.entries.append((row + len(self.lower), column, value))
+        self.lower, self.upper = np.append(self.lower, lower), np.append(self.upper, upper)
+
+    def add_masses(self, marginal: Marginal, n_classes: int, n: int, unit: float) -> None:
+        """Rows that add up w, over everything or over each instance whose mass is known."""
+        each, mass = np.arange(n_classes * n), np.array([unit])
+        row = np.zeros_like(each)
+        if isinstance(marginal, KnownMarginal):
+            row, mass = each % n, unit * marginal.masses
+        self.add_rows(row, each, np.ones(len(each)), lower=mass, upper=mass)
+
+    def add_block_sums(self, coding: Coding, n: int) -> None:
+        """The columns t_b and the rows ``sum_yi C_by w_yi - t_b = 0`` that define them."""
+        block, zero = np.arange(coding.n_blocks), np.zeros(coding.n_blocks)
+        of_block, label = np.nonzero(coding.matrix)
+        self.add_rows(
+            row=np.concatenate([np.repeat(of_block, n), block]),
+            column=np.concatenate([(label[:, None] * n + np.arange(n)).ravel(), len(self.cost) + block]),
+            value=np.concatenate([np.repeat(coding.matrix[of_block, label], n), zero - 1.0]),
+            lower=zero,
+            upper=zero,
+        )
+        self.cost, self.most = np.append(self.cost, zero), np.append(self.most, zero + np.inf)
 
     @property
     def rows(self) -> sparse.csr_array:
-        entries = self.entries
-        shape = (entries.n_rows, len(self.cost))
-        return sparse.csr_array((entries.value, (entries.row, entries.column)), shape=shape)
+        row, column, value = (np.concatenate(each) for each in zip(*self.entries, strict=True))
+        return sparse.csr_array((value, (row, column)), shape=(len(self.lower), len(self.cost)))
 
 
 def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
     n_w = coding.n_classes * n
-    no_bound, no_entries = np.full(n_w, np.inf), np.empty(0, dtype=np.intp)
-    nothing = _Entries(0, no_entries, no_entries, np.empty(0))
+    no_bound, each = np.full(n_w, np.inf), np.arange(n_w)
     if isinstance(objective, ExpectedLoss):
-        total, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
-        part = _FixedPart(-objective.loss.ravel(), total, mass, mass, no_bound)
+        part = _FixedPart(-objective.loss.ravel(), no_bound)
+        part.add_masses(objective.marginal, coding.n_classes, n, unit)
     elif isinstance(objective, HingeLoss):
         # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
-        balance, zero = nothing, np.zeros(int(objective.has_intercept))
+        part = _FixedPart(-np.ones(n_w), unit * objective.mass.ravel())
         if objective.has_intercept:
-            signs = np.repeat(coding.matrix[0], n)
-            balance = _Entries(1, np.zeros(n_w, dtype=np.intp), np.arange(n_w), signs)
-        part = _FixedPart(-np.ones(n_w), balance, zero, zero, unit * objective.mass.ravel())
+            signs, zero = np.repeat(coding.matrix[0], n), np.zeros(1)
+            part.add_rows(np.zeros_like(each), each, signs, lower=zero, upper=zero)
     elif not isinstance(objective, BayesError):
         raise TypeError(f"no linear program is known for {type(objective).__name__}")
     elif coding.name == "signed":
@@ -197,52 +204,20 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
         most = no_bound
         if isinstance(objective.marginal, KnownMarginal):
             most = unit * np.tile(objective.marginal.masses, 2)
-        part = _FixedPart(np.full(n_w, 0.5), nothing, np.empty(0), np.empty(0), most)
+        part = _FixedPart(np.full(n_w, 0.5), most)
     else:
         # max 1 - sum r  with  w_yi - r_i <= 0  and known masses
-        total, mass = _mass_rows(objective.marginal, coding.n_classes, n, unit)
-        each = np.arange(n_w)
-        linking = _Entries(
-            n_w,
+        part = _FixedPart(np.concatenate([np.zeros(n_w), np.ones(n)]), np.full(n_w + n, np.inf))
+        part.add_rows(
             row=np.tile(each, 2),
             column=np.concatenate([each, n_w + each % n]),
             value=np.repeat([1.0, -1.0], n_w),
+            lower=-no_bound,
+            upper=np.zeros(n_w),
         )
-        part = _FixedPart(
-            cost=np.concatenate([np.zeros(n_w), np.ones(n)]),
-            entries=linking.above(total),
-            lower=np.concatenate([np.full(n_w, -np.inf), mass]),
-            upper=np.concatenate([np.zeros(n_w), mass]),
-            most=np.full(n_w + n, np.inf),
-        )
-    return _with_block_sums(part, coding, n)
-
-
-def _mass_rows(marginal: Marginal, n_classes: int, n: int, unit: float) -> tuple[_Entries, FloatArray]:
-    """Rows that add up w, over everything or per instance, and what their sums are."""
-    each = np.arange(n_classes * n)
-    if isinstance(marginal, KnownMarginal):
-        return _Entries(n, each % n, each, np.ones(len(each))), unit * marginal.masses
-    return _Entries(1, np.zeros_like(each), each, np.ones(len(each))), np.array([unit])
-
-
-def _with_block_sums(part: _FixedPart, coding: Coding, n: int) -> _FixedPart:
-    """Append the columns t_b and the rows ``sum_yi C_by w_yi - t_b = 0`` that define them."""
-    n_blocks, block = coding.n_blocks, np.arange(coding.n_blocks)
-    of_block, label = np.nonzero(coding.matrix)
-    sums = _Entries(
-        n_blocks,
-        row=np.concatenate([np.repeat(of_block, n), block]),
-        column=np.concatenate([(label[:, None] * n + np.arange(n)).ravel(), len(part.cost) + block]),
-        value=np.concatenate([np.repeat(coding.matrix[of_block, label], n), np.full(n_blocks, -1.0)]),
-    )
-    return _FixedPart(
-        cost=np.concatenate([part.cost, np.zeros(n_blocks)]),
-        entries=part.entries.above(sums),
-        lower=np.concatenate([part.lower, np.zeros(n_blocks)]),
-        upper=np.concatenate([part.upper, np.zeros(n_blocks)]),
-        most=np.concatenate([part.most, np.full(n_blocks, np.inf)]),
-    )
+        part.add_masses(objective.marginal, coding.n_classes, n, unit)
+    part.add_block_sums(coding, n)
+    return part
 
 
 def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> sparse.csr_array:
