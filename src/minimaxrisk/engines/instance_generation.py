@@ -43,10 +43,9 @@ from minimaxrisk.engines.solution import SMALLEST_GAP, EngineSettings, Iteration
 from minimaxrisk.problem.problem import Problem, upper_bound
 from minimaxrisk.problem.rule import threshold, total_excess
 
-# Instances per component of Phi, and instances in all, from which on this engine is faster. Whole solutions
-# took, compared to all instances at once: 2000 x 800 and 2000 x 20, two classes, as long; 2000 x 400 half as
-# long, 1000 x 400 a seventh longer; with three classes 2000 x 130 (5 per component) six sevenths, 5000 x 20
-# two fifths.
+# Instances per component of Phi, and instances in all, from which on this engine is faster. Compared to all
+# instances at once, 2000 x 800 of two classes took as long, 2000 x 400 half as long, 1000 x 400 a seventh
+# longer; with three classes 5000 x 20 took two fifths.
 INSTANCES_PER_COMPONENT = {"signed": 2.5, "one-hot": 5.0}
 FEWEST_INSTANCES = 2000
 # The first instances: a share of all, limited to these numbers per component, and at least so many.
@@ -59,9 +58,8 @@ STAYS, COMES = 0.85, 0.9
 MOST_NEW, FEWEST = 12.0, 1.5
 # An instance that exceeds its dual constraint by no more than this is not violated.
 ROUNDING = 1e-10
-# The gaps at which the first sub-programs are left.
+# The gaps at which the first sub-programs are left, and the next ones where no vertex is wanted.
 COARSE_GAPS = (5e-2, 1e-2)
-# The gaps at which the next ones are left, where no vertex is wanted.
 FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 # Sub-programs solved to their vertices before all instances take part.
 MOST_VERTICES = 8

@@ -62,21 +62,18 @@ SMALL_TRIANGLE = 64
 # than matrices of n x n.
 PLAIN_SIDE_SIGNED, PLAIN_SIDE_ONE_HOT = 0.8, 0.6
 # How far apart the two values of R u may be on the plain side, relative to the largest of them. They reach it
-# at gaps of 1e-5 to 1e-6. With 1e-5 the iterates of scikit-learn's digits stall at a gap of 1.5e-6, and the
-# accurate factors do not mend that afterwards; a step of refinement gains a factor of four, no more.
+# at gaps of 1e-5 to 1e-6. With 1e-5 the iterates of scikit-learn's digits stall at a gap of 1.5e-6.
 LARGEST_DISAGREEMENT = 1e-7
 # Softest instances kept on the small side, per constraint; about as many are active at the optimum as there
 # are constraints.
 KEPT_PER_CONSTRAINT, FEWEST_KEPT = 2.0, 8
 # What a solution in single precision may miss of equal right-hand sides. On Lung_1543 and on 174 x 12,533
-# with 11 classes, with their own and with permuted labels, it missed 3 to 500 times less of other right-hand
-# sides where it missed 0.001 or more of these (once twice as much), and reached 0.01 at gaps below 6e-3.
+# with 11 classes it missed 3 to 500 times less of other ones, and reached 0.01 at gaps below 6e-3.
 LARGEST_MISS = 0.01
 # Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
 STIFF = 1e5
-# Instances from which on the device that holds the rows factorises ``E + G``. Whole fits on an H200 took
-# on the host and on the device: with 200 instances 100 and 107 ms, with 300 87 and 84, with 400 103 and 80,
-# with 600 178 and 99.
+# Instances from which on the device that holds the rows factorises ``E + G``. Whole fits on an H200 took on
+# the host and on the device: with 200 instances 100 and 107 ms, with 300 87 and 84, with 600 178 and 99.
 FEWEST_ON_DEVICE = 300
 
 Real = TypeVar("Real", np.float32, np.float64)
