@@ -15,7 +15,7 @@ from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMe
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
-from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
+from minimaxrisk.engines.interior_point.vertices import VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.linear_programs.master import Master

@@ -20,8 +20,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.constraints import moment_constraints
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
-from minimaxrisk.engines.interior_point.vertices.equations import Candidate
-from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
+from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.solution import (
