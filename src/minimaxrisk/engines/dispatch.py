@@ -142,10 +142,7 @@ def _solved_alone(problem: Problem, settings: EngineSettings, monitor: Monitor |
 
 
 def solve_by_simplex(
-    problem: Problem,
-    objective: SmoothableObjective,
-    settings: EngineSettings,
-    monitor: Monitor | None = None,
+    problem: Problem, objective: SmoothableObjective, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution:
     """Any objective that HiGHS knows, with all components at once (``"full-lp"``) or generated."""
     if settings.solver == "full-lp":

@@ -50,6 +50,7 @@ from minimaxrisk.engines.solution import (
     EngineSettings,
     Monitor,
     Solution,
+    Stage,
     drop_small_coefficients,
 )
 from minimaxrisk.features.matrix import FeatureMatrix, squared_norm
@@ -353,7 +354,7 @@ def _certify(problem: Problem, masses: Masses, point: Point, best: Solution) -> 
     scale = masses.scale(gain, point.scores)
     mu = scale * point.mu
     bound = upper_bound(problem, problem.objective, mu, problem.coding.scores(scale * point.scores))
-    best.offer_mu(mu, bound)
+    best.offer_stage(Stage.of(mu), bound)
     distribution, factor = masses.distribution(point.v)
     inside = lower_bound(problem, problem.objective, distribution, factor * point.moments)
     best.offer_distribution(inside.distribution, inside.bound)

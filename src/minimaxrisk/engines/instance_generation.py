@@ -39,7 +39,14 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_bound,
     interior_point,
 )
-from minimaxrisk.engines.solution import SMALLEST_GAP, EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.engines.solution import (
+    SMALLEST_GAP,
+    EngineSettings,
+    IterationRecord,
+    Monitor,
+    Solution,
+    Stage,
+)
 from minimaxrisk.problem.problem import Problem, upper_bound
 from minimaxrisk.problem.rule import threshold, total_excess
 
@@ -297,7 +304,7 @@ class _Rounds:
         scale = 1.0 / largest if problem.coding.name == "signed" and largest > 0.0 else 1.0
         penalty = float(np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu))
         self._bound = scale * penalty + problem.objective.conjugate(scale * scores)
-        best.offer_mu(scale * mu, self._bound)
+        best.offer_stage(Stage.of(scale * mu), self._bound)
         return program.nearness(mu, scores) if mu.any() else None
 
     def _tell(self, record: IterationRecord) -> bool:

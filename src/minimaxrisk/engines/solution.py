@@ -183,11 +183,6 @@ class Solution:
     def gap(self) -> float:
         return self.upper - self.lower
 
-    def offer_mu(self, mu: FloatArray, upper: float) -> None:
-        """``offer_stage`` for coefficients as an array."""
-        if upper <= self.upper:
-            self.offer_stage(Stage.of(mu), upper)
-
     def offer_stage(self, stage: Stage, upper: float) -> None:
         """Keep the coefficients if their bound is at least as good; of equal ones the later are sparser."""
         if upper <= self.upper:

@@ -168,12 +168,11 @@ class DaskFeatures(FeatureMatrix):
         touched = [j for j, part in enumerate(self.column_parts) if inner[:, part].any()]
         parts = [inner[:, self.column_parts[j]] for j in touched]
         weights = [shared(part, part.nbytes) for part in parts]
-        rows = [
-            reduce_by_tree(
-                [lazily(scores_of, chunk, mine) for chunk, mine in zip(row, weights, strict=True)], total
-            )
+        scored = [
+            [lazily(scores_of, chunk, own) for chunk, own in zip(row, weights, strict=True)]
             for row in self.chunks[:, touched]
         ]
+        rows = [reduce_by_tree(row, total) for row in scored]
         scores: FloatArray = np.hstack(fetch(rows))[:, self.rows] + constant[:, None]
         return scores
 
@@ -207,11 +206,8 @@ class DaskFeatures(FeatureMatrix):
         """Shares sum to one, so that the mean of inner columns is the inner one of the mean."""
         arrays = dask_module("dask.array")
         self.n_passes += 1
-        place = sparse.csr_array(
-            (np.ones(len(self.rows)), self.rows, np.arange(len(self.rows) + 1)),
-            shape=(len(self.rows), len(self.data)),
-        )
-        everywhere = sparse.csc_array(shares @ place)
+        entries = (shares.data, self.rows[shares.indices], shares.indptr)
+        everywhere = sparse.csc_array(sparse.csr_array(entries, shape=(shares.shape[0], len(self.data))))
         parts = [sparse.csr_array(everywhere[:, part]) for part in self.row_parts]
         weights = [shared(part, part.data.nbytes) for part in parts]
         means = [

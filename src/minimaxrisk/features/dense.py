@@ -10,15 +10,13 @@
   as long as they are far from the optimum.
 * ``DensePart``: some rows of a copy with a scale of their own, read where they are. With p the weights of the
   part, zero outside, mean and root mean square of its columns are those of ``p X`` and ``p X^2``, which one
-  pass gives for many parts. Columns of the whole are centred and at unit root mean square, so that hardly
-  anything cancels; where it does, the columns of the part are looked at.
+  pass gives for many parts. Where digits cancel, the columns of the part are looked at.
 * ``AveragedFeatures``: means of instances, ``S Psi`` with the shares S of the instances in each mean.
 
-``copy="auto"`` copies tables of up to ``LARGE`` entries, whatever they are: the copy is at most half a
-gigabyte, and many small problems can share it. A pass over a larger table in memory takes up to twice as long
-as one over a copy, and a fit takes some twenty of them, about as long as making the copy: 1000 x 400,000 of
-float64 were fitted as fast without one. On disk a pass takes as long as the disk does; with memory to spare
-``True`` may be worth it.
+``copy="auto"`` copies tables of up to ``LARGE`` entries: the copy is at most half a gigabyte, and many small
+problems can share it. A pass over a larger table in memory takes up to twice as long as one over a copy, and
+a fit takes some twenty of them, about as long as making the copy. On disk a pass takes as long as the disk
+does; with memory to spare ``True`` may be worth it.
 """
 
 from __future__ import annotations
@@ -63,8 +61,7 @@ ENOUGH_DEVIATION = 1e-3
 # not in the range of the data's kind (float32 or not), where products with weights and squares stay numbers.
 LARGEST_MEAN = 1e3
 DEVIATIONS = {True: (1e-25, 1e25), False: (1e-100, 1e100)}
-# The share of the columns that may be held beside the data, since more of them would be a copy; and a number
-# that is never too many.
+# The share of the columns that may be held beside the data, and a number that is never too many.
 MOST_BESIDE, FEW_BESIDE = 1 / 16, 64
 BYTES = np.dtype(np.float64).itemsize
 
@@ -586,9 +583,8 @@ def rescale_quickly(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
     """Scale columns in place in few passes; return shift, scale, class means and variances.
 
-    None where plain formulas are not accurate: values so large or small that squares leave the range of
-    numbers, or so far from zero that one subtraction of the mean leaves some of it. The columns are then
-    changed all the same.
+    None, with the columns changed, where plain formulas are not accurate: squares leave the range of numbers,
+    or one subtraction of the mean leaves some of it.
     """
     weights = p_hat.sum(axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -613,10 +609,7 @@ def rescale_quickly(
 
 
 def mean_and_variance(
-    first: FloatArray,
-    second: FloatArray,
-    p_hat: FloatArray,
-    columns: Callable[[IntArray], FloatArray],
+    first: FloatArray, second: FloatArray, p_hat: FloatArray, columns: Callable[[IntArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Within each class, from ``p_hat`` times all columns and times their squares."""
     prior = p_hat.sum(axis=1)[:, None]

@@ -43,10 +43,9 @@ ROUGH_GAP = 1e-3
 VERTEX_GAP = 1e-3
 # A vertex whose bound is this close to the lower one is optimal; the bound of a neighbour is further away.
 VERTEX_ACCURACY = 1e-9
-# Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it.
-EXTRA_ITERATIONS = 4
-# They end sooner where the gap is no longer smaller than this fraction of the last one.
-STANDS_STILL = 0.5
+# Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it. They end
+# sooner where the gap is no longer smaller than this fraction of the last one.
+EXTRA_ITERATIONS, STANDS_STILL = 4, 0.5
 # How often a stuck iteration gets a working set of twice the size.
 RESCUES = 2
 # The gap, or violation of a constraint, at which HiGHS may stop.
@@ -57,15 +56,11 @@ WIDENED = 1e-4
 # few hundred; on the 1797 digits of ten classes 1000 of them took 3 seconds and were not enough.
 MOST_PIVOTS, FEWEST_PIVOTS, PIVOTS_TIMES_MASSES = 1000, 100, 1_500_000
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
-NOTABLE_MULTIPLIER = 1e-5
-NEAR_BOUND = 0.98
+NOTABLE_MULTIPLIER, NEAR_BOUND = 1e-5, 0.98
 
 
 def interior_point(
-    problem: Problem,
-    settings: EngineSettings,
-    monitor: Monitor | None = None,
-    relay: Relay | None = None,
+    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None, relay: Relay | None = None
 ) -> Solution:
     """Solve to a certified gap of ``settings.gap_tol``.
 
@@ -424,9 +419,8 @@ LARGEST_ADDED = 0.1
 class Relay:
     """Hands an iterate from one problem to the next, whose radii are larger.
 
-    An iterate that is strictly inside, primal and dual, stays so when radii grow (``Snapshot``), and its gap
-    grows by ``(new lambda - old lambda)'|mu|``. The iterate to hand on is one whose own gap is a small part
-    of that. A later one gains nothing, and is too near to the boundary to go on from.
+    The iterate to hand on is one whose own gap is a small part of what the growth of the radii adds to it
+    (``Snapshot``). A later one gains nothing, and is too near to the boundary to go on from.
     """
 
     def __init__(self) -> None:
@@ -452,13 +446,12 @@ class Relay:
             self._lam = None
 
     def drop(self) -> None:
-        """Forget the iterate, which turned out to be of no use."""
+        """Forget the iterate, from which the loop got stuck."""
         self._held = None
 
 
-# Operations per second of one core in products of large matrices, and iterations.
-OPERATIONS_PER_SECOND, ITERATIONS = 1.5e10, 25
-BYTES = 8
+# Operations per second of one core in products of large matrices, iterations, and bytes of a number.
+OPERATIONS_PER_SECOND, ITERATIONS, BYTES = 1.5e10, 25, 8
 # Beyond these the work is too much: half an hour on one core, eight gigabytes.
 MOST_SECONDS, MOST_BYTES = 1800.0, 8e9
 # Up to this many instances the work is never too much: all their matrices together are small.

@@ -29,10 +29,9 @@ four digits earlier.
        S y = R_F u_F + R_P H_P^-1 g_P,      u_P = H_P^-1 (g_P - R_P'y).
 
 4. **Single precision**, for the matrices of the one-hot coding far from the optimum. A step need not be
-   accurate there: what it misses of stationarity stays in the residual that the next step starts from, the
-   moments come from passes of their own, and bounds are computed from the pair that is reached. Near the
-   optimum the matrices are too ill-conditioned. How much a solution misses is measured in double precision
-   by two products with the rows.
+   accurate there: what it misses of stationarity stays in the residual that the next step starts from, and
+   moments and bounds are computed from the pair that is reached. Near the optimum the matrices are too
+   ill-conditioned. How much a solution misses is measured in double precision by two products with the rows.
 
 Ways 2 and 4 are cheap and may fail: ``CautiousFactor`` then goes over to way 1 or 3, and stays with it.
 Triangles are lower ones in Fortran order.
@@ -342,8 +341,6 @@ class DiagonalFactor:
 
 
 class DiagonalPlainSide:
-    """The plain side."""
-
     def __init__(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
         self._factor = PlainSide(working, weights, 1.0 / stiffness[None])
 
@@ -465,7 +462,8 @@ class EpigraphFactor:
         coupling = np.zeros_like(total)
         for inverse, b in zip(self._inverses, self._upper, strict=True):
             total += inverse
-            coupling += b[:, None] * _symmetrised(inverse)
+            triangle = np.tril(inverse)
+            coupling += b[:, None] * (triangle + np.tril(triangle, -1).T)
         half = dtrsm(1.0, self._schur, coupling, lower=1, overwrite_b=1)
         return dsyrk(1.0, half, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
 
@@ -487,12 +485,6 @@ class EpigraphFactor:
             dw[top] += dr[top]
             room[top] = -z[top]
         return step, None
-
-
-def _symmetrised(lower: FloatArray) -> FloatArray:
-    """A symmetric matrix from its lower triangle."""
-    triangle = np.tril(lower)
-    return np.asfortranarray(triangle + np.tril(triangle, -1).T)
 
 
 def _symmetric_columns(lower: FloatArray, chosen: IntArray) -> FloatArray:

@@ -8,8 +8,8 @@ signs of the masses and of the bounds:
 It is optimal if ``sigma_F u_F >= 0``, ``-sigma_T v_T >= 0``, ``|A u - b| <= 1`` and ``|A' v| <= 1``.
 At first bounds and costs are moved just as far as the guess violates them. These moves are multiplied by t,
 which goes from 1 to 0. Everything is linear in t, so that the next violation is known; the pivot that removes
-it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter 7). A guess with few mistakes
-takes few pivots, of two products with A each.
+it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter 7). A pivot takes two products
+with A.
 
 Rows and columns are treated alike. On either side members have a value, u or v, and all indices an
 activity, ``s = A' v`` of columns and ``p = A u - b`` of rows. A pivot lets a member leave whose value has

@@ -30,11 +30,7 @@ from scipy.linalg.lapack import dgeqrf, dgetrf, dgetrs, dormqr, dpstrf, dtrtrs
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.interior_point.constraints import WorkingSet
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky, cholesky_solve
-from minimaxrisk.engines.interior_point.parametric_simplex import (
-    Basis,
-    ParametricSimplexError,
-    optimal_basis,
-)
+from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
@@ -167,10 +163,7 @@ def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> Fac
 
 
 def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Candidate | None:
-    """The vertex of a square face of the one-hot coding; None where a class, or r, is not determined.
-
-    ``_Class`` says how.
-    """
+    """The vertex of a square face of the one-hot coding, as ``_Class`` says; None if it is not determined."""
     largest, free, instances = _largest_and_free(face)
     rows, right = active_rows(working, face)
     ends = np.searchsorted(face.components, problem.tau.shape[1] * np.arange(len(largest) + 1)).tolist()
@@ -351,7 +344,9 @@ class _Moves:
             is_free = face.is_positive & ~largest & (n_largest > 0)
             alone = largest & (face.is_positive.sum(axis=0) == 1) & (not point.problem.marginal.is_known)
             may_appear, may_join = is_free | alone, is_free
-        ratio = _certainty_of_constraints(point)
+        # ``log y/s`` of the upper and the lower sides, on the scale of the guess.
+        with np.errstate(divide="ignore"):
+            ratio = np.log(point.ratios()) - np.log(point.multipliers.max(initial=0.0))
         is_active = np.isin(point.working.components, face.components, assume_unique=True)
         self._n = mass.size
         certainty = np.concatenate([np.abs(mass).ravel(), np.abs(room).ravel(), np.abs(ratio.max(axis=0))])
@@ -412,12 +407,6 @@ def _certainty_of_masses(point: InteriorPoint) -> tuple[FloatArray, FloatArray]:
     return mass, room
 
 
-def _certainty_of_constraints(point: InteriorPoint) -> FloatArray:
-    """``log y/s`` of the upper and the lower sides, on the scale of the guess."""
-    with np.errstate(divide="ignore"):
-        return np.log(point.ratios()) - np.log(point.multipliers.max(initial=0.0))
-
-
 # A row of unit length whose squared distance from the span of others is smaller depends on them.
 DEPENDENT = 1e-12
 # The largest matrix M for a push, in entries; at 6500 x 6500 it took longer than all iterations.
@@ -435,9 +424,8 @@ def pushed_vertex(point: InteriorPoint, face: Face) -> Candidate | None:
     With ``nu = -side mu >= 0`` the equations of the coefficients are ``A x = cost`` for x = (nu, phi). A
     basis is chosen by pivoting on columns weighted with nu, so that large coefficients stay. The others go to
     zero one at a time and the basis moves along; where one of its coefficients becomes zero first, the two
-    change places. That leaves a vertex of the face: at most as many non-zero coefficients as there are
-    independent masses. The masses need not be those of a vertex: the ones nearest to the iterate that satisfy
-    the equations prove the lower bound.
+    change places. The masses need not be those of a vertex: the ones nearest to the iterate that satisfy the
+    equations prove the lower bound.
     """
     n_active = len(face.components)
     n_equations = n_active + face.n_masses_known
@@ -548,8 +536,7 @@ NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
 # Rows beyond the number of columns from which the first basis is chosen, per column and at least, and the
 # smallest weight of a row in that choice.
 SPARE_ROWS, FEWEST_SPARE, SMALLEST_CROSSOVER_WEIGHT = 0.125, 5, 1e-8
-# The largest dense matrix that may be made of them, in entries: 160 MB. Working sets of sparse data can be
-# larger.
+# The largest dense matrix that may be made of them, in entries; working sets of sparse data can be larger.
 LARGEST_MATRIX = 20_000_000
 # More pivots per mass, and besides, take longer than iterations.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
@@ -611,11 +598,9 @@ def crossed_vertex(point: InteriorPoint) -> Candidate | None:
 # have found the vertex of a guess with few mistakes.
 PUSH_AFTER = 3
 # Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
-# much smaller the gap has to be for another try. At 1600 instances 14 pivots reach the optimum from 1e-5, 39
-# from 3e-5 and 112 from 1e-4.
-CROSSOVER_GAP, CROSSOVER_AGAIN = 2e-5, 0.25
-# Where two tries fail, the optimum is degenerate, and the next would fail too.
-MOST_CROSSINGS = 2
+# much smaller the gap has to be for another try. Where two tries fail, the optimum is degenerate. At 1600
+# instances 14 pivots reach the optimum from 1e-5, 39 from 3e-5 and 112 from 1e-4.
+CROSSOVER_GAP, CROSSOVER_AGAIN, MOST_CROSSINGS = 2e-5, 0.25, 2
 
 
 class VertexSearch:
@@ -674,22 +659,16 @@ class VertexSearch:
         )
 
     def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Candidate]]:
-        if face.is_square:
-            vertices = list(self._of_square(face))
-            yield from vertices
-            if vertices:
-                return  # the face has no other vertex
+        problem, working = self._point.problem, self._point.working
+        by_blocks = problem.coding.name == "one-hot" and not problem.marginal.is_known
+        way, find = ("blocks", vertex_by_blocks) if by_blocks else ("square", square_vertex)
+        vertex = find(problem, working, face) if face.is_square else None
+        if vertex is not None:
+            yield way, vertex
+            return  # the face has no other vertex
         for near in square_faces_near(self._point, face):
-            for way, vertex in self._of_square(near):
+            vertex = find(problem, working, near)
+            if vertex is not None:
                 yield f"{way} after doubt", vertex
         if pushes:
             yield from self.pushed()
-
-    def _of_square(self, face: Face) -> Iterator[tuple[str, Candidate]]:
-        problem, working = self._point.problem, self._point.working
-        if problem.coding.name == "one-hot" and not problem.marginal.is_known:
-            way, vertex = "blocks", vertex_by_blocks(problem, working, face)
-        else:
-            way, vertex = "square", square_vertex(problem, working, face)
-        if vertex is not None:
-            yield way, vertex

@@ -9,11 +9,11 @@ stands still the set only grows, and once it has fallen no earlier set can come 
 components is ever solved twice.
 
 Where the paper leaves a choice. SELECT takes the most violated components, as printed, for as long as the
-bound falls. When it stands still the program has many optimal distributions, the solver returns an
-extreme one, and its largest violations say little; on wide sparse data the printed rule can go on like that
-for hundreds of rounds. Then the components are ranked by how soon a step from a feasible distribution towards
-the solver's one meets their constraint, after the in-out separation of Ben-Ameur and Neto (2007). Both
-rules take violated components only, which is all that the paper's theorems ask for.
+bound falls. When it stands still the program has many optimal distributions, and the largest violations of
+the extreme one that the solver returns say little; on wide sparse data that can take hundreds of rounds. Then
+components are ranked by how soon a step from a feasible distribution towards the solver's one meets their
+constraint (in-out separation: Ben-Ameur and Neto 2007). Both rules take violated components only, as the
+paper's theorems ask.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ N_STEPS = 30
 
 
 def by_correlation(problem: Problem, objective: SmoothableObjective, n_components: int) -> IntArray:
-    """The components that depart most from independence of the label.
+    """The components whose constraint the adversary's answer to mu = 0 violates most.
 
-    That is, those whose constraint the adversary's answer to mu = 0 violates most. For the minimax risk
-    this is the uniform distribution; with the signed coding these are the largest ``|tau| - lambda``.
+    For the minimax risk the answer is the uniform distribution: with the signed coding these are the largest
+    ``|tau| - lambda``.
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
@@ -133,8 +133,7 @@ def constraint_generation(
 
     ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
     SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` saves time if the first program is
-    large; ``warm_start`` continues the work of another engine. The pair returned is the best one certified,
-    whichever way the loop ends.
+    large. The pair returned is the best one certified, whichever way the loop ends.
     """
     best = warm_start.best if warm_start else Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"

@@ -76,9 +76,6 @@ class NearComponents:
         ends = np.searchsorted(self.block, np.arange(problem.coding.n_blocks + 1))
         self._slices = [slice(a, b) for a, b in pairwise(ends)]
 
-    def positions(self, components: IntArray) -> IntArray:
-        return np.searchsorted(self.components, components)
-
     def moments(self, block_weights: FloatArray) -> FloatArray:
         """Their moments, from weights on blocks x instances."""
         if len(block_weights) == 1:
@@ -329,7 +326,7 @@ class _Walk:
 
     def _move(self, vertex: Vertex) -> None:
         self.vertex = vertex
-        self._position = self.near.positions(vertex.active)
+        self._position = np.searchsorted(self.near.components, vertex.active)
         self._block, self._rows = self.near.block[self._position], self.near.rows[self._position]
 
     def _price(self, multipliers: FloatArray) -> FloatArray:
