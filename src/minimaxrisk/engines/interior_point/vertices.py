@@ -33,7 +33,7 @@ from minimaxrisk.engines.interior_point.factors import FactorisationError, chole
 from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
-from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
+from minimaxrisk.engines.linear_programs.constraint_generation import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Face, Stage
 from minimaxrisk.problem.problem import Problem
 
