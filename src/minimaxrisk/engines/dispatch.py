@@ -74,8 +74,7 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
 def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings) -> list[FloatArray]:
     """For each problem coefficients whose bound is within ``settings.gap_tol`` of R*, or nearer.
 
-    Those of the interior point are at no vertex, and few of them are exactly zero. They do not depend on the
-    other problems.
+    They do not depend on the other problems. Few of those of the interior point are exactly zero.
     """
     return [
         _approach_alone(_with_own_values(problem), settings)

@@ -176,8 +176,7 @@ POWER_ITERATIONS = 10
 # moves turn to directions in which the matrix of the norm is not positive definite, and so are noticed.
 BOLD_STEP, SHRINKAGE = 1.3, 0.88
 # When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to the
-# second and rises again, or the round has taken the third fraction of all iterations. Other values changed
-# little (0.1 to 0.5 for the last one).
+# second and rises again, or the round has taken the third fraction of all iterations.
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
 
 
@@ -286,11 +285,9 @@ def spectral_norm(features: FeatureMatrix) -> float:
     return float(np.sqrt(square)) if square > 0.0 else 1.0
 
 
-# Iterations without max_iter. Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 700 for a gap of
-# 1e-3, with a block per class 1200. A problem that takes thousands needs another solver or radius.
-BUDGET = 5000
-# Iterations between certificates, each of which takes about as long as an iteration.
-CHECK_EVERY = 10
+# Iterations without max_iter, and between certificates, each of which takes about as long as an iteration.
+# Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 1200 for a gap of 1e-3.
+BUDGET, CHECK_EVERY = 5000, 10
 
 
 def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:

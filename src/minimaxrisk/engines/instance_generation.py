@@ -60,8 +60,7 @@ FIRST_SHARE, FEWEST_PER_COMPONENT, MOST_PER_COMPONENT, FEWEST_FIRST = 0.25, 2.5,
 # Nearness to their dual constraint at which instances stay, and at which new ones come. With 0.8 and 0.85 the
 # last programs are nearly twice as large, and rounds are as many.
 STAYS, COMES = 0.85, 0.9
-# Instances that may come at a time, and the fewest of the next sub-program, per component. With 2.5 in place
-# of 12, 20,000 x 200 takes a round more; with 3 in place of 1.5, 3000 x 300 a quarter longer.
+# Instances that may come at a time, and the fewest of the next sub-program, per component.
 MOST_NEW, FEWEST = 12.0, 1.5
 # An instance that exceeds its dual constraint by no more than this is not violated.
 ROUNDING = 1e-10
@@ -141,20 +140,14 @@ class ClassMeans:
         return cls(prior, within, problem.features.correlate(within))
 
 
-@dataclass(frozen=True)
 class Subprogram:
     """A problem on the class means, which come first, and on some ``instances`` of the whole."""
 
-    whole: Problem
-    means: ClassMeans
-    instances: IntArray
-    problem: Problem
-
-    @classmethod
-    def of(cls, whole: Problem, means: ClassMeans, instances: IntArray) -> Subprogram:
+    def __init__(self, whole: Problem, means: ClassMeans, instances: IntArray) -> None:
+        self.whole, self.means, self.instances = whole, means, instances
         features = whole.features.some_rows(instances, after=means.features)
         centre = np.hstack([np.diag(means.prior), np.zeros((len(means.prior), len(instances)))])
-        return cls(whole, means, instances, replace(whole, features=features, centre=centre))
+        self.problem = replace(whole, features=features, centre=centre)
 
     def on_all_instances(self, distribution: FloatArray) -> FloatArray:
         """The same distribution as one on the instances of the whole problem (K x n)."""
@@ -250,7 +243,7 @@ class _Rounds:
         """
         for gap in gaps:
             # 1) Solve the sub-program.
-            program = Subprogram.of(self.problem, self._means, self._chosen)
+            program = Subprogram(self.problem, self._means, self._chosen)
             found = interior_approach(program.problem, replace(self._remaining(), gap_tol=gap), self._tell)
             if found is None:
                 return "stuck"
@@ -267,7 +260,7 @@ class _Rounds:
     def _find_vertex(self, enough: float) -> str:
         """Solve sub-programs to their vertices: "done" if one is that of the whole problem, else "open"."""
         for _ in range(MOST_VERTICES):
-            program = Subprogram.of(self.problem, self._means, self._chosen)
+            program = Subprogram(self.problem, self._means, self._chosen)
             found = interior_point(program.problem, self._remaining(), self._tell)
             nearness = self._price(program, found)
             self.best.solver, self.best.remark = found.solver, found.remark

@@ -17,11 +17,9 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 
-# The gaps at which solvers stop by default. The exact ones end at a vertex anyway; every further digit takes
-# first-order methods longer.
-GAP_TOL, FIRST_ORDER_GAP_TOL = 1e-6, 1e-3
-# Rounding allows no smaller tolerance.
-SMALLEST_GAP = 1e-10
+# The gaps at which solvers stop by default, and the smallest one that rounding allows. Exact solvers end at a
+# vertex anyway; every further digit takes first-order methods longer.
+GAP_TOL, FIRST_ORDER_GAP_TOL, SMALLEST_GAP = 1e-6, 1e-3, 1e-10
 
 
 @dataclass(frozen=True)

@@ -135,10 +135,7 @@ class DenseFeatures(FeatureMatrix):
     def parts(
         self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
     ) -> Sequence[tuple[DensePart, ClassMoments, ColumnScale] | None]:
-        """Parts of the matrix, scaled by their own moments, which one pass gives for all of them.
-
-        None stands for a part with columns that vary so little there that the whole does not tell how.
-        """
+        """One pass for all; None for a part with columns that vary too little there, beside the whole."""
         sums = self.sums_within_classes([part.p_hat for part in parts])
         return [_scaled(self, scale, *of_part, centre=centre) for of_part in zip(parts, *sums, strict=True)]
 
@@ -556,8 +553,7 @@ def _copied_columns(data: StoredArray, rows: IntArray, out: FloatArray) -> Itera
         yield from _copied_from_disk(data, rows, out)
         return
     data.check_finite()
-    d = data.shape[1]
-    for columns in column_blocks(d, len(rows)):
+    for columns in column_blocks(data.shape[1], len(rows)):
         height = max(1, BLOCK_ELEMENTS // (columns.stop - columns.start))
         for top in range(0, len(rows), height):
             some = slice(top, top + height)

@@ -123,8 +123,7 @@ step_kernel: Any = None if triton is None else triton.jit(step)
 
 
 # Columns of a program, and rows whose loads are under way at the same time. On an H200 200 x 10,000,000 takes
-# 1.99 to 2.05 ms with all of 256 to 1024 and 4 to 16; with squares and two weights 2.16 with these, else up
-# to 2.9.
+# 2.0 ms with all of 256 to 1024 and 4 to 16; with squares and two weights 2.16 with these, else up to 2.9.
 COLUMNS, UNROLLED = 1024, 4
 # Rows of weights in one pass; more of them take more registers than there are.
 MOST_ROWS = 4

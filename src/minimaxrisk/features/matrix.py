@@ -27,9 +27,8 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_l
 # Numbers held at a time where draws of weights are multiplied with the features: draws x components.
 DRAWN_ELEMENTS = 1 << 21
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), and
-# within a class a variance that is not dwarfed by the squared mean.
-SMALLEST_SQUARE = 1e-200
-ENOUGH_VARIANCE = 1e-3
+# within a class a variance of at least this fraction of the squared mean.
+SMALLEST_SQUARE, ENOUGH_VARIANCE = 1e-200, 1e-3
 
 
 @dataclass(frozen=True)

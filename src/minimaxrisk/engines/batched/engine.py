@@ -208,8 +208,7 @@ class InteriorPoints:
     def bounds_before(self) -> tuple[FloatArray, FloatArray]:
         """Lower bounds before any step, and the smallest radii.
 
-        Labels independent of the instances, u = 0, have moments of zero; the bounds are those of their
-        mixtures with the empirical distribution.
+        The bounds are those of mixtures of the empirical distribution with u = 0, whose moments are zero.
         """
         xp, lam, size = self._xp, self.kernels.columns.lam, self._xp.abs(self.kernels.tau)
         theta = xp.min(xp.where(size > lam, lam / size, 1.0), axis=1)

@@ -594,8 +594,7 @@ def crossed_vertex(point: InteriorPoint) -> Candidate | None:
     return Candidate(stage, normalised(distribution_with_difference(u)), n_pivots)
 
 
-# Iterations within the tolerance after which the optimum is assumed to be degenerate: by then the other ways
-# have found the vertex of a guess with few mistakes.
+# Iterations within the tolerance after which the optimum is assumed to be degenerate.
 PUSH_AFTER = 3
 # Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
 # much smaller the gap has to be for another try. Where two tries fail, the optimum is degenerate. At 1600

@@ -111,8 +111,7 @@ class Homotopy:
     def vertex_with(self, stage: Stage, lam: FloatArray) -> Vertex:
         """The vertex at these radii with these coefficients; ``HomotopyError`` if they do not determine it.
 
-        The atoms that may carry mass are those without slack. At a vertex that is not degenerate there is one
-        more of them than coefficients.
+        The atoms without slack may carry mass: one more than coefficients if the vertex is not degenerate.
         """
         block, column = np.divmod(stage.components, self.problem.tau.shape[1])
         rows = np.ascontiguousarray(self.problem.features.columns(column).T)

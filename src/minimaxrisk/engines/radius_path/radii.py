@@ -44,10 +44,9 @@ NEAR, FIRST_COMPONENTS, SHRINKAGE = 0.75, 50, 0.88
 SEPARATION = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
+MOST_PIVOTS = 1_000_000  # more than any path takes
 # How often following may fail before every radius is solved from scratch.
 MOST_FAILURES = 2
-# More than any path takes.
-MOST_PIVOTS = 1_000_000
 
 
 @dataclass(frozen=True)
