@@ -29,14 +29,6 @@ ON_SCALE = "on_training_scale"
 MOST_NAMED = 5  # samples in a message
 
 
-def predicted_columns(model: MinimaxRiskClassifier, X: DataMatrix) -> dict[str, np.ndarray]:
-    """Labels as text, and the probability with which the randomized rule draws each."""
-    probabilities = {
-        f"probability_{c}": column for c, column in zip(model.classes_, model.predict_proba(X).T, strict=True)
-    }
-    return {"prediction": model.predict(X).astype(str).astype(object)} | probabilities
-
-
 @dataclass(frozen=True)
 class Predictions:
     """One row per sample, and a bound on the error of the randomized rule where the radii allow one."""

@@ -17,22 +17,31 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.app.atomic import whole_file, write_whole
 from minimaxrisk.app.cli.console import Console, printable
+from minimaxrisk.app.cli.options import Outputs
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.cli.settings import Effort, GeneOptions
-from minimaxrisk.app.cli.stored import filled_gaps
-from minimaxrisk.app.cli.training import Together
-from minimaxrisk.app.files import Study
+from minimaxrisk.app.cli.stored import (
+    filled,
+    filled_gaps,
+    is_training_data,
+    load_first,
+    not_training_data,
+    read_for_model,
+    sample_columns_of,
+)
+from minimaxrisk.app.cli.training import Together, refuse_too_many, together_of
+from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
 from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
+from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
@@ -198,52 +207,45 @@ def _failed(path: Path, browser: str, reason: str) -> str:
     return f"{path} could not be written: {browser} did not print the page ({reason}); write an .html file."
 
 
-NO_SECONDS: Mapping[str, float] = {}
-
-
-def annotations_of(genes: GeneOptions, study: Study, console: Console) -> dict[str, list[str]]:
+def annotations_of(outputs: Outputs, study: Study, console: Console) -> dict[str, list[str]]:
     """What the file of --annotation tells about the features of the study, else the data file itself."""
     names = [str(name) for name in study.feature_names]
-    if genes.annotation is None:
+    if outputs.annotation is None:
         return own_descriptions(study.source, names)
-    return read_annotation(genes.annotation, names, console)
+    return read_annotation(outputs.annotation, names, console)
 
 
-def make_report(
-    saved: SavedModel,
-    study: Study,
-    X: DataMatrix,
-    effort: Effort,
+def report_and_write(
+    model: Path,
+    data: Path,
     *,
-    together: Together,
+    target: str | None,
+    labels: Path | None,
+    ignore: list[str] | None,
+    reading: ReadOptions,
+    wanted: Wanted,
+    outputs: Outputs,
     command: str,
     console: Console,
-    genes: GeneOptions,
-    annotations: Mapping[str, Sequence[str]],
-) -> tuple[Findings, str]:
-    """The numbers of a stored model and the page as HTML; ``X`` is that of the study without gaps."""
+) -> None:
+    """Write the page of a stored model; exit status 1 if these are not its training data."""
+    saved = load_first(model)
+    if not isinstance(saved.classifier, MinimaxRiskClassifier):
+        raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
+    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
+    refuse_too_many(wanted.n_permutations, len(study.sample_names))
+    X = filled(saved, study, console)
+    if not is_training_data(saved, study, X):
+        message = f"{not_training_data(study)} A report is about a model and its training data."
+        typer.echo(f"minimaxrisk: {message}", err=True)
+        raise typer.Exit(1)
+    together = together_of(study, sample_columns_of(saved), console)
+    annotations = annotations_of(outputs, study, console)
     fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
-    wanted = wanted_by(effort)
     findings = gather(fit, study, wanted, together, console)
-    return findings, render(
-        findings, saved, study, command=command, console=console, genes=genes, annotations=annotations
-    )
-
-
-def wanted_by(effort: Effort, *, has_report: bool = True) -> Wanted:
-    """What to compute for a page, or for the terminal alone."""
-    if not has_report:
-        return Wanted(n_permutations=0, n_folds=0, n_radii=0, guarantee=False, is_brief=True)
-    return Wanted(
-        n_permutations=effort.n_permutations,
-        n_folds=effort.n_folds,
-        n_repeats=effort.n_repeats,
-        n_radii=effort.n_radii,
-        n_jobs=effort.n_jobs,
-        random_state=effort.seed,
-        guarantee=effort.has_guarantee,
-        has_rivals=effort.compares,
-    )
+    saved = replace(saved, command=command)  # the page names the command that made it
+    write_findings(findings, saved, study, outputs, annotations=annotations, console=console)
+    typer.echo(str(outputs.report))
 
 
 def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
@@ -268,32 +270,35 @@ def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, cons
     return findings
 
 
-def render(
+def write_findings(
     findings: Findings,
     saved: SavedModel,
     study: Study,
+    outputs: Outputs,
     *,
-    command: str,
-    console: Console,
-    genes: GeneOptions,
     annotations: Mapping[str, Sequence[str]],
-    seconds: Mapping[str, float] = NO_SECONDS,
-) -> str:
-    """The page; ``seconds`` tells what the parts took that were done before."""
-    provenance = Provenance(
-        command=command,
-        source=printable(study.source.name),
-        target=saved.target,
-        fingerprint=saved.fingerprint,
-        versions=saved.versions,
-        remarks=console.notes,
-        imputed=filled_gaps(study),
-        annotations=annotations,
-        links=genes.links,
-        seconds=seconds,
-        advice=COMMAND_LINE,
-    )
-    with console.progress("report") as show:
-        once = "" if is_bundle_kept() else ", with its scripts: some seconds more, once per version"
-        show(f"the page{once}")
-        return render_report(findings, provenance)
+    console: Console,
+    seconds: Mapping[str, float] | None = None,
+) -> None:
+    """The page and the table of genes, where asked for; ``seconds`` are those of parts done before."""
+    if outputs.report is not None:
+        provenance = Provenance(
+            command=saved.command,
+            source=printable(study.source.name),
+            target=saved.target,
+            fingerprint=saved.fingerprint,
+            versions=saved.versions,
+            remarks=console.notes,
+            imputed=filled_gaps(study),
+            annotations=annotations,
+            links=outputs.links,
+            seconds=seconds or {},
+            advice=COMMAND_LINE,
+        )
+        with console.progress("report") as show:
+            once = "" if is_bundle_kept() else ", with its scripts: some seconds more, once per version"
+            show(f"the page{once}")
+            page = render_report(findings, provenance)
+        write_page(outputs.report, page)
+    if outputs.genes is not None:
+        write_genes(outputs.genes, gene_table(findings.features, findings.data.classes, annotations))

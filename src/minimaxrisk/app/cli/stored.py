@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.settings import SampleColumns
+from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
