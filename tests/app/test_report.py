@@ -32,7 +32,7 @@ from minimaxrisk.app.cli import tour as demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import claims, phrases, report
 from minimaxrisk.app.report import gathering as rivals_of_report
-from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
 from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
 from minimaxrisk.app.report.gathering import Wanted

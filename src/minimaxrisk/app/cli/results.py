@@ -20,14 +20,13 @@ from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.claims import (
     PREDICT,
-    Advice,
-    about_rivals,
     best_bound,
     headline,
     majority_claim,
     r_star_claim,
     standing,
 )
+from minimaxrisk.app.report.explanations import Advice, about_rivals
 from minimaxrisk.app.report.findings import FeatureTable
 from minimaxrisk.app.report.phrases import certain, clipping, misclassified, outward, p_value, shortened
 from minimaxrisk.app.report.tables import rival_table

@@ -17,7 +17,8 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT, of_permutations, suspects_caption
+from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT
+from minimaxrisk.app.report.explanations import of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, outward, p_value, share, shortened
 from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay

@@ -164,21 +164,17 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     level, _ = split_level(model.confidence, has_intercept=model.fit_intercept)
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
+    tail, n_left = (1.0 - level) / (2.0 * n_means), n_samples - 1.0 - model.standardize
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
         coverage=model.coverage_,
         remarks=tuple(model.coverage_remarks_),
-        needed=_factor_needed((1.0 - level) / (2.0 * n_means), n_samples, is_centred=model.standardize),
+        needed=student_factor(tail, float(n_samples), n_left, n_left) if n_left > 0.0 else float("inf"),
         n_means=n_means,
         expected_outside=_expected_outside(model.radius_, n_means, n_samples),
         confidence=float(model.confidence),
     )
-
-
-def _factor_needed(tail: float, n: int, *, is_centred: bool) -> float:
-    n_left = n - 1.0 - is_centred
-    return student_factor(tail, float(n), n_left, n_left) if n_left > 0.0 else float("inf")
 
 
 def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
@@ -330,18 +326,16 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
 
 def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocCurve, ...]:
     """Of two classes the second one; of more each, by how far its score is above the best of the others."""
-    if scores.ndim == 1:
-        return (_curve(scores, own == 1, classes[1]),)
-    margins = []
-    for k in range(len(classes)):
-        others = np.delete(scores, k, axis=1).max(axis=1)
-        margins.append(scores[:, k] - others)
-    return tuple(_curve(margin, own == k, classes[k]) for k, margin in enumerate(margins))
-
-
-def _curve(score: FloatArray, is_positive: np.ndarray, name: str) -> RocCurve:
-    false_positive, true_positive, _ = roc_curve(is_positive, score)
-    return RocCurve(name, false_positive, true_positive, float(roc_auc_score(is_positive, score)))
+    margins = {1: scores}
+    if scores.ndim == 2:
+        rest = {k: np.delete(scores, k, axis=1).max(axis=1) for k in range(len(classes))}
+        margins = {k: scores[:, k] - best for k, best in rest.items()}
+    curves = []
+    for k, margin in margins.items():
+        false_positive, true_positive, _ = roc_curve(own == k, margin)
+        area = float(roc_auc_score(own == k, margin))
+        curves.append(RocCurve(classes[k], false_positive, true_positive, area))
+    return tuple(curves)
 
 
 # Cells across and up in which features that were not selected share a dot, which is as large as a cell.
