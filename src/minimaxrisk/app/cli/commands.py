@@ -35,6 +35,7 @@ from minimaxrisk.app.cli.options import (
     Quiet,
     Renamed,
     SampleColumns,
+    Source,
     reporting_option,
     whole_number,
     with_shared_options,
@@ -184,12 +185,8 @@ def fit_command(
     if permutations is None:
         permutations = PERMUTATIONS if report is not None else 0
     fit_and_write(
-        data,
-        target=target,
-        labels=labels,
-        ignore=ignore or (),
+        Source(data, reading, target, labels, ignore or ()),
         columns=SampleColumns(groups, batch),
-        reading=reading,
         impute=impute is not None,
         scale=scale,
         settings={
@@ -301,18 +298,8 @@ def predict_command(
     checked_destinations([out], sources=[model, data, labels])
     from minimaxrisk.app.cli.predicting import predict_and_write  # noqa: PLC0415
 
-    predict_and_write(
-        model,
-        data,
-        labels=labels,
-        ignore=ignore,
-        reading=reading,
-        only_used=only_used,
-        strict=strict,
-        out=out,
-        json=json,
-        console=console,
-    )
+    source = Source(data, reading, labels=labels, ignore=ignore or ())
+    predict_and_write(model, source, only_used=only_used, strict=strict, out=out, json=json, console=console)
 
 
 @with_shared_options
@@ -340,16 +327,8 @@ def verify_command(
     """
     from minimaxrisk.app.cli.stored import verify_and_print  # noqa: PLC0415
 
-    verify_and_print(
-        model,
-        data,
-        target=target,
-        labels=labels,
-        ignore=ignore,
-        reading=reading,
-        json=json,
-        console=Console(quiet=quiet),
-    )
+    source = Source(data, reading, target, labels, ignore or ())
+    verify_and_print(model, source, json=json, console=Console(quiet=quiet))
 
 
 @with_shared_options
@@ -404,11 +383,7 @@ def report_command(
 
     report_and_write(
         model,
-        data,
-        target=target,
-        labels=labels,
-        ignore=ignore,
-        reading=reading,
+        Source(data, reading, target, labels, ignore or ()),
         wanted=replace(wanted, n_permutations=permutations),
         outputs=outputs,
         command=context.ensure_object(Invocation).command,

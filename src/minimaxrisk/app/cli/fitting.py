@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.options import Outputs, SampleColumns
+from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
@@ -26,7 +26,7 @@ from minimaxrisk.app.cli.training import (
     warn_of_copies,
     warn_of_giveaways,
 )
-from minimaxrisk.app.files import ReadOptions, read_training_study
+from minimaxrisk.app.files import read_training_study
 from minimaxrisk.app.files.binary_formats import add_to_h5ad
 from minimaxrisk.app.report.gathering import Stopwatch, Wanted
 from minimaxrisk.app.storage import save_model
@@ -35,13 +35,9 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 
 
 def fit_and_write(
-    data: Path,
+    source: Source,
     *,
-    target: str | None,
-    labels: Path | None,
-    ignore: Sequence[str],
     columns: SampleColumns,
-    reading: ReadOptions,
     impute: bool,
     scale: str,
     settings: Mapping[str, Any],
@@ -54,9 +50,14 @@ def fit_and_write(
     has_report = outputs.report is not None
     clock = Stopwatch()
     clock.begin("reading")
-    with console.progress(f"reading {data}"):
+    with console.progress(f"reading {source.data}"):
         study = read_training_study(
-            data, target=target, labels=labels, ignore=ignore, sample_columns=columns.names, options=reading
+            source.data,
+            target=source.target,
+            labels=source.labels,
+            ignore=source.ignore,
+            sample_columns=columns.names,
+            options=source.reading,
         )
     for remark in study.remarks:
         console.note(remark)
@@ -81,12 +82,12 @@ def fit_and_write(
     if not has_report:
         wanted = replace(wanted, n_folds=0, n_radii=0, is_brief=True)
     findings = gather(trained.fit, study, wanted, together, console)
-    model = saved_model(trained, columns=columns, reading=reading, command=command)
+    model = saved_model(trained, columns=columns, reading=source.reading, command=command)
     write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)
     if outputs.model is not None:
         save_model(model, outputs.model)
     if outputs.write_back:
-        write_back_fit(data, trained)
+        write_back_fit(source.data, trained)
     if outputs.as_json:
         typer.echo(as_json(fit_as_json(trained, test, findings, outputs, console.notes)))
     else:

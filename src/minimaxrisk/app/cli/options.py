@@ -6,15 +6,19 @@ Nothing here imports numerical packages: --help need not wait for them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from minimaxrisk.app.cli.console import STDIN, as_file
+
+if TYPE_CHECKING:
+    from minimaxrisk.app.files import ReadOptions
+    from minimaxrisk.app.report.gathering import Wanted
 
 PERMUTATIONS = 199  # of a report
 # Options of one heading of --help.
@@ -32,6 +36,17 @@ class Invocation:
 
     debug: bool = False
     command: str = "minimaxrisk"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data file, where its labels are, and how it is read."""
+
+    data: Path
+    reading: ReadOptions
+    target: str | None = None
+    labels: Path | None = None
+    ignore: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -329,7 +344,7 @@ def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _reading(chosen: dict[str, Any]) -> Any:
+def _reading(chosen: dict[str, Any]) -> ReadOptions:
     from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
     from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
 
@@ -338,7 +353,7 @@ def _reading(chosen: dict[str, Any]) -> Any:
     return ReadOptions(**given, spelling=COMMAND_LINE)
 
 
-def _wanted(chosen: dict[str, Any]) -> Any:
+def _wanted(chosen: dict[str, Any]) -> Wanted:
     from minimaxrisk.app.report.gathering import Wanted  # noqa: PLC0415
 
     if chosen["compare"] and chosen["folds"] == 0:

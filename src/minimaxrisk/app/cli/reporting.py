@@ -20,7 +20,7 @@ import typer
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.app.atomic import whole_file, write_whole
 from minimaxrisk.app.cli.console import Console, printable
-from minimaxrisk.app.cli.options import Outputs
+from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.cli.stored import (
     filled,
@@ -29,10 +29,9 @@ from minimaxrisk.app.cli.stored import (
     load_first,
     not_training_data,
     read_for_model,
-    sample_columns_of,
 )
 from minimaxrisk.app.cli.training import Together, refuse_too_many, together_of
-from minimaxrisk.app.files import ReadOptions, Study
+from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
 from minimaxrisk.app.files.text_tables import gct_sizes
@@ -59,8 +58,8 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
             f"{path} must have the names of features in its first column and columns about them after it, "
             f"separated by commas, semicolons or tabs; got the header {', '.join(header)!r}."
         )
-    about = _by_name(lines, len(header) - 1)
-    found = [name for name in feature_names if str(name) in about]
+    known = {line[0] for line in lines if line}
+    found = [name for name in feature_names if str(name) in known]
     if not found:
         first = lines[0][0] if lines and lines[0] else ""
         raise ValueError(
@@ -69,7 +68,7 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
         )
     if len(found) < len(feature_names):
         console.note(f"{path} describes {len(found):,} of {len(feature_names):,} features.")
-    return _columns(header[1:], about, feature_names)
+    return _columns(header[1:], lines, feature_names)
 
 
 def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list[str]]:
@@ -77,7 +76,7 @@ def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list
     if not _is_gct(path):
         return {}
     header, *lines = _rows(path)
-    columns = _columns(header[1:], _by_name(lines, len(header) - 1), feature_names)
+    columns = _columns(header[1:], lines, feature_names)
     return {
         title: cells
         for title, cells in columns.items()
@@ -85,23 +84,19 @@ def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list
     }
 
 
-def _by_name(lines: Sequence[Sequence[str]], width: int) -> dict[str, list[str]]:
-    """Entries of a feature; where its name occurs again, such as for probes of a gene, all that differ."""
+def _columns(
+    titles: Sequence[str], lines: Sequence[Sequence[str]], feature_names: Sequence[str]
+) -> dict[str, list[str]]:
+    """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
     entries: dict[str, list[dict[str, None]]] = {}
     for name, *cells in filter(None, lines):
-        of_feature = entries.setdefault(name, [{} for _ in range(width)])
+        of_feature = entries.setdefault(name, [{} for _ in titles])
         for known, cell in zip(of_feature, cells, strict=False):
             if cell:
                 known[cell] = None
-    return {name: ["; ".join(known) for known in of_feature] for name, of_feature in entries.items()}
-
-
-def _columns(
-    titles: Sequence[str], about: dict[str, list[str]], feature_names: Sequence[str]
-) -> dict[str, list[str]]:
-    nothing = [""] * len(titles)
-    rows = [about.get(str(name), nothing) for name in feature_names]
-    return {title: [row[i] for row in rows] for i, title in enumerate(titles)}
+    nothing: list[dict[str, None]] = [{} for _ in titles]
+    rows = [entries.get(str(name), nothing) for name in feature_names]
+    return {title: ["; ".join(row[i]) for row in rows] for i, title in enumerate(titles)}
 
 
 def _is_gct(path: Path) -> bool:
@@ -217,12 +212,8 @@ def annotations_of(outputs: Outputs, study: Study, console: Console) -> dict[str
 
 def report_and_write(
     model: Path,
-    data: Path,
+    source: Source,
     *,
-    target: str | None,
-    labels: Path | None,
-    ignore: list[str] | None,
-    reading: ReadOptions,
     wanted: Wanted,
     outputs: Outputs,
     command: str,
@@ -232,14 +223,14 @@ def report_and_write(
     saved = load_first(model)
     if not isinstance(saved.classifier, MinimaxRiskClassifier):
         raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
-    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
+    study = read_for_model(saved, source, console)
     refuse_too_many(wanted.n_permutations, len(study.sample_names))
     X = filled(saved, study, console)
     if not is_training_data(saved, study, X):
         message = f"{not_training_data(study)} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
-    together = together_of(study, sample_columns_of(saved), console)
+    together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
     annotations = annotations_of(outputs, study, console)
     fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
     findings = gather(fit, study, wanted, together, console)
