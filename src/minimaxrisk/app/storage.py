@@ -331,11 +331,7 @@ def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for name in sorted(set(archive.namelist()) - {MANIFEST}):
         digest.update(name.encode())
-        with archive.open(name) as member:
-            of_member = hashlib.sha256()
-            while piece := member.read(1 << 20):
-                of_member.update(piece)
-        digest.update(of_member.digest())
+        digest.update(hashlib.sha256(archive.read(name)).digest())
     return digest.hexdigest()
 
 

@@ -17,29 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from minimaxrisk.app.atomic import checked_destinations
+from minimaxrisk.app.cli import options
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.options import (
-    PERMUTATIONS,
-    Annotation,
-    Batch,
-    Data,
-    GeneLinks,
-    Genes,
-    Groups,
-    Ignore,
-    Invocation,
-    Json,
-    Labels,
-    Model,
-    Outputs,
-    Quiet,
-    Renamed,
-    SampleColumns,
-    Source,
-    reporting_option,
-    whole_number,
-    with_shared_options,
-)
 from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
@@ -58,10 +37,10 @@ def _confidence(value: float) -> float:
     return value
 
 
-@with_shared_options
+@options.with_shared_options
 def fit_command(
     context: typer.Context,
-    data: Data,
+    data: options.Data,
     *,
     target: Annotated[
         str | None,
@@ -87,12 +66,12 @@ def fit_command(
             ".var and .obs of the .h5ad file itself.",
         ),
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    labels: Labels = None,
-    ignore: Ignore = None,
-    groups: Groups = None,
-    batch: Batch = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
+    groups: options.Groups = None,
+    batch: options.Batch = None,
     impute: Annotated[
         Literal["median"] | None,
         typer.Option(help="Fill missing values, which are refused otherwise: --impute median"),
@@ -141,17 +120,17 @@ def fit_command(
     ] = None,
     permutations: Annotated[
         int | None,
-        reporting_option(
+        options.reporting_option(
             metavar="N",
-            parser=whole_number,
-            help=f"Permutations of the labels to compare R* with; by default {PERMUTATIONS} with a report, "
-            "otherwise none: --permutations 999",
+            parser=options.whole_number,
+            help="Permutations of the labels to compare R* with; by default "
+            f"{options.PERMUTATIONS} with a report, otherwise none: --permutations 999",
         ),
     ] = None,
     wanted: Wanted,
-    genes: Genes = None,
-    annotation: Annotation = None,
-    links: GeneLinks = None,
+    genes: options.Genes = None,
+    annotation: options.Annotation = None,
+    links: options.GeneLinks = None,
     reading: ReadOptions,
 ) -> None:
     """Learn a classifier from a table, with a certified error.
@@ -170,7 +149,9 @@ def fit_command(
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
     console = Console(quiet=quiet)
-    outputs = Outputs(report, genes, annotation, links, model=out, write_back=write_back, as_json=json)
+    outputs = options.Outputs(
+        report, genes, annotation, links, model=out, write_back=write_back, as_json=json
+    )
     if wanted.has_rivals and report is None:
         raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
@@ -183,10 +164,10 @@ def fit_command(
     from minimaxrisk.app.cli.fitting import fit_and_write  # noqa: PLC0415
 
     if permutations is None:
-        permutations = PERMUTATIONS if report is not None else 0
+        permutations = options.PERMUTATIONS if report is not None else 0
     fit_and_write(
-        Source(data, reading, target, labels, ignore or ()),
-        columns=SampleColumns(groups, batch),
+        options.Source(data, reading, target, labels, ignore or ()),
+        columns=options.SampleColumns(groups, batch),
         impute=impute is not None,
         scale=scale,
         settings={
@@ -200,12 +181,12 @@ def fit_command(
         },
         wanted=replace(wanted, n_permutations=permutations),
         outputs=outputs,
-        command=context.ensure_object(Invocation).command,
+        command=context.ensure_object(options.Invocation).command,
         console=console,
     )
 
 
-def _check_endings(outputs: Outputs, option_of_page: str) -> None:
+def _check_endings(outputs: options.Outputs, option_of_page: str) -> None:
     """Refuse, before the work, endings of other formats, and results whose packages are not installed."""
     from minimaxrisk._utils.environment import require  # noqa: PLC0415
     from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
@@ -245,10 +226,10 @@ def _radius(text: str) -> float | str:
     return number
 
 
-@with_shared_options
+@options.with_shared_options
 def predict_command(
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     *,
     out: Annotated[
         Path | None,
@@ -270,10 +251,10 @@ def predict_command(
             help="Refuse samples that are not on the scale of the training data, instead of a warning.",
         ),
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    labels: Labels = None,
-    ignore: Ignore = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
     reading: ReadOptions,
 ) -> None:
     """Predict the classes of new samples, as CSV.
@@ -298,20 +279,20 @@ def predict_command(
     checked_destinations([out], sources=[model, data, labels])
     from minimaxrisk.app.cli.predicting import predict_and_write  # noqa: PLC0415
 
-    source = Source(data, reading, labels=labels, ignore=ignore or ())
+    source = options.Source(data, reading, labels=labels, ignore=ignore or ())
     predict_and_write(model, source, only_used=only_used, strict=strict, out=out, json=json, console=console)
 
 
-@with_shared_options
+@options.with_shared_options
 def verify_command(
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     *,
-    json: Json = False,
-    quiet: Quiet = False,
-    target: Renamed = None,
-    labels: Labels = None,
-    ignore: Ignore = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    target: options.Renamed = None,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
     reading: ReadOptions,
 ) -> None:
     """Check the certificate of a model with its training data.
@@ -327,15 +308,15 @@ def verify_command(
     """
     from minimaxrisk.app.cli.stored import verify_and_print  # noqa: PLC0415
 
-    source = Source(data, reading, target, labels, ignore or ())
+    source = options.Source(data, reading, target, labels, ignore or ())
     verify_and_print(model, source, json=json, console=Console(quiet=quiet))
 
 
-@with_shared_options
+@options.with_shared_options
 def report_command(
     context: typer.Context,
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     *,
     out: Annotated[
         Path | None,
@@ -346,20 +327,20 @@ def report_command(
     ] = None,
     permutations: Annotated[
         int,
-        reporting_option(
+        options.reporting_option(
             metavar="N",
-            parser=whole_number,
+            parser=options.whole_number,
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
         ),
-    ] = PERMUTATIONS,
+    ] = options.PERMUTATIONS,
     wanted: Wanted,
-    genes: Genes = None,
-    annotation: Annotation = None,
-    links: GeneLinks = None,
-    quiet: Quiet = False,
-    target: Renamed = None,
-    labels: Labels = None,
-    ignore: Ignore = None,
+    genes: options.Genes = None,
+    annotation: options.Annotation = None,
+    links: options.GeneLinks = None,
+    quiet: options.Quiet = False,
+    target: options.Renamed = None,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
     reading: ReadOptions,
 ) -> None:
     """Write the report of a stored model and its training data.
@@ -374,7 +355,7 @@ def report_command(
     """
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
-    outputs = Outputs(page, genes, annotation, links)
+    outputs = options.Outputs(page, genes, annotation, links)
     if out is None and page.exists():
         raise ValueError(f"{page} exists already; pass --out {page} to replace it, or another name.")
     _check_endings(outputs, "--out")
@@ -383,10 +364,10 @@ def report_command(
 
     report_and_write(
         model,
-        Source(data, reading, target, labels, ignore or ()),
+        options.Source(data, reading, target, labels, ignore or ()),
         wanted=replace(wanted, n_permutations=permutations),
         outputs=outputs,
-        command=context.ensure_object(Invocation).command,
+        command=context.ensure_object(options.Invocation).command,
         console=console,
     )
 
@@ -417,6 +398,6 @@ def demo_command(
     command = ["minimaxrisk", "fit", str(table), "--target", "diagnosis"]
     command += ["--out", str(model), "--report", str(report)]
     typer.echo(f"\nFROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
-    context.ensure_object(Invocation).command = shlex.join(command)
+    context.ensure_object(options.Invocation).command = shlex.join(command)
     fit_command(context=context, data=table, target="diagnosis", out=model, report=report)
     typer.echo(f"\nOpen the report in a browser: {report.resolve()}")

@@ -43,6 +43,8 @@ COMMAND_LINE = Advice(
     guarantee="leave out --no-guarantee",
     new_samples="minimaxrisk predict",
 )
+# What --json tells about each bound for new samples.
+OF_BOUND = "value method rule marginal n_train has_probability reason assumption statement".split()  # noqa: SIM905
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
 WIDEST_NAME, WIDTH, INDENT = 40, 100, 22
@@ -185,20 +187,7 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
         "value": found.value,
         "confidence": found.confidence,
         "statement": found.statement,
-        "bounds": [
-            {
-                "value": one.value,
-                "method": one.method,
-                "rule": one.rule,
-                "marginal": one.marginal,
-                "n_train": one.n_train,
-                "has_probability": one.has_probability,
-                "reason": one.reason,
-                "assumption": one.assumption,
-                "statement": one.statement,
-            }
-            for one in found.side_by_side
-        ],
+        "bounds": [{name: getattr(one, name) for name in OF_BOUND} for one in found.side_by_side],
         "left_out": dict(found.left_out),
     }
 

@@ -21,7 +21,7 @@ from sklearn.datasets import load_svmlight_file
 
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import find_layout, lines_of_title
+from minimaxrisk.app.files.layout import find_layout, head, lines_of_title
 from minimaxrisk.app.files.messages import brief, listed, nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
@@ -139,6 +139,7 @@ def _uncelled(value: Any) -> Any:
 
 def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     """Columns have the indices of the file, whether it counts from 0 or 1: files of one study agree."""
+    head(path)  # reports damaged compression, which the parser would not
     with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)
