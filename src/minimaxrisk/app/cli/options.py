@@ -77,15 +77,12 @@ class Outputs:
 def whole_number(text: str | int) -> int:
     """A count as people write it, also 1e4."""
     try:
-        number = int(text)
+        number = float(text)
     except ValueError:
-        try:
-            number = int(as_float) if (as_float := float(text)).is_integer() else -1
-        except (ValueError, OverflowError):
-            number = -1
-    if number < 0:
+        number = -1.0
+    if number < 0.0 or not number.is_integer():
         raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
-    return number
+    return int(number)
 
 
 def _refuse_zero(value: int | None) -> int | None:

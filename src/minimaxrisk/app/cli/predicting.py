@@ -88,7 +88,7 @@ def predict_and_write(
     study = read_for_model(saved, source, console, needs_labels=False, columns=columns)
     if columns is not None:
         study = _with_all_columns(saved, study, columns)
-    X = filled(saved, study, console)
+    X = filled(saved.imputer, study, console)
     scale = _compared(saved, study, X, console, strict=strict)
     is_training = has_training_values(saved, X)
     if is_training:

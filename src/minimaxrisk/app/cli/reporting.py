@@ -135,11 +135,12 @@ BROWSER_FILES = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
     "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
 )
+FIGURES_MS = 10_000  # of the page's own clock, which runs as fast as it can, for scripts to draw
 QUIETLY = (
     *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-pdf-header-footer"),
+    f"--virtual-time-budget={FIGURES_MS}",
 )
-FIGURES_MS = 10_000  # of the page's own clock, which runs as fast as it can, for scripts to draw
 LONGEST = 180  # seconds: a page is printed in a few
 
 
@@ -180,12 +181,7 @@ def _print(path: Path, html: str) -> None:
     with whole_file(path) as partial, tempfile.TemporaryDirectory(prefix="minimaxrisk-") as folder:
         page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
         page.write_text(html, encoding="utf-8")
-        command = [
-            browser,
-            *QUIETLY,
-            f"--user-data-dir={folder}/browser",
-            f"--virtual-time-budget={FIGURES_MS}",
-        ]
+        command = [browser, *QUIETLY, f"--user-data-dir={folder}/browser"]
         if sys.platform == "linux" and os.geteuid() == 0:
             command.append("--no-sandbox")  # which Chromium has for other users only
         command += [f"--print-to-pdf={printed}", page.as_uri()]
@@ -225,7 +221,7 @@ def report_and_write(
         raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
     study = read_for_model(saved, source, console)
     refuse_too_many(wanted.n_permutations, len(study.sample_names))
-    X = filled(saved, study, console)
+    X = filled(saved.imputer, study, console)
     if not is_training_data(saved, study, X):
         message = f"{not_training_data(study)} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
@@ -242,12 +238,8 @@ def report_and_write(
 def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
     """The numbers, with progress and a note where there are fewer folds than asked for."""
     with console.stages("report") as part, console.warnings_as_notes():
-        subject = Subject.of(
-            fit,
-            strata=together.within,
-            feature_names=study.feature_names,
-            sample_names=study.sample_names,
-        )
+        names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
+        subject = Subject.of(fit, strata=together.within, **names)
         findings = findings_of(subject, replace(wanted, progress=part.begin))
     folds = findings.cross_validation
     if folds is not None and folds.n_folds < wanted.n_folds:

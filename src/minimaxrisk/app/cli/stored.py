@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import typer
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console, as_json
@@ -86,13 +87,16 @@ def _as_remembered(saved: SavedModel, source: Source, console: Console) -> ReadO
     return reading
 
 
-def filled(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
-    """Values without gaps: filled as in training, or refused if the model does not fill any."""
-    if saved.imputer is None:
-        refuse_missing(study, advice=NO_MEDIANS)
-    elif (gaps := filled_gaps(study)) is not None:
+def filled(
+    imputer: SimpleImputer | None, study: Study, console: Console, *, advice: str = NO_MEDIANS
+) -> DataMatrix:
+    """Values without gaps: filled as in training, or refused where nothing fills them."""
+    if imputer is None:
+        refuse_missing(study, advice=advice)
+        return study.X
+    if (gaps := filled_gaps(study)) is not None:
         console.note(gaps)
-    return study.X if saved.imputer is None else saved.imputer.transform(study.X)
+    return imputer.transform(study.X)
 
 
 def scaled(saved: SavedModel, X: DataMatrix) -> DataMatrix:
@@ -139,17 +143,11 @@ def not_training_data(study: Study) -> str:
     )
 
 
-def verify_and_print(
-    model: Path,
-    source: Source,
-    *,
-    json: bool,
-    console: Console,
-) -> None:
+def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
     """Recompute the bounds of a stored model from its training data; exit status 1 if they do not hold."""
     saved = load_first(model)
     study = read_for_model(saved, source, console)
-    X = filled(saved, study, console)
+    X = filled(saved.imputer, study, console)
     is_training = is_training_data(saved, study, X)
     groups = None if saved.groups is None else study.sample_columns[saved.groups]
     certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)

@@ -8,13 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.data_checks import check_batches, exact_copies, near_copies
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
-from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
-from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
+from minimaxrisk.app.cli.stored import as_in_training, filled
+from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
@@ -116,7 +115,9 @@ def train(
     console: Console,
 ) -> Trained:
     """Fit, and confirm the bounds without the solver."""
-    imputer, X = _without_gaps(study, impute=impute, console=console)
+    # Columns without any value were refused; if one came through, names must not move.
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X) if impute else None
+    X = filled(imputer, study, console, advice=IMPUTE_OR_IGNORE)
     seen = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():
 
@@ -129,17 +130,6 @@ def train(
     fit.seen = seen  # not transformed again
     verify(fit)
     return Trained(study, fit, imputer, together)
-
-
-def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
-    if not impute:
-        refuse_missing(study, advice=IMPUTE_OR_IGNORE)
-        return None, study.X
-    # Columns without any value were refused; if one came through, names must not move.
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
-    if (filled := filled_gaps(study)) is not None:
-        console.note(filled)
-    return imputer, imputer.transform(study.X)
 
 
 def refuse_too_many(n_permutations: int, n_samples: int) -> None:

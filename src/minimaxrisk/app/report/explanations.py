@@ -10,25 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk.app.report.claims import (
-    DRAWN,
-    MOST_COMMON,
-    PREDICT,
-    ROUNDING,
-    SCORE,
-    bound_with_confidence,
-    error_name,
-    evidence,
-    for_whom,
-    knows_instances,
-    learned_nothing,
-    majority_claim,
-    noise_verdict,
-    says_nothing,
-    standing,
-    stated_confidence,
-    the_set,
-)
+from minimaxrisk.app.report import claims
+from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
 from minimaxrisk.app.report.findings import Findings, Rivals
 from minimaxrisk.app.report.phrases import (
     capital,
@@ -111,24 +94,25 @@ def meaning(findings: Findings, advice: Advice) -> list[Entry]:
 
 
 def _about_r_star(findings: Findings, advice: Advice) -> Entry:
+    whom = claims.for_whom(findings)
     kind = {
-        "bound": f"Here it is a bound: with {stated_confidence(findings)} confidence, if the assumptions of "
-        f"the rule that chose the radii hold, the true {error_name(findings)} is at most R* "
-        f"{for_whom(findings)}. {_beyond_training(findings, advice)}",
+        "bound": f"Here it is a bound: with {claims.stated_confidence(findings)} confidence, if the "
+        "assumptions of the rule that chose the radii hold, the true "
+        f"{claims.error_name(findings)} is at most R* {whom}. {_beyond_training(findings, advice)}",
         "score": f"Here it is {SCORE}: {_outside(findings)}, and the true error can be larger than R*.",
-        "given": f"It bounds the error {for_whom(findings)}, if the true means lie within the given radii. "
+        "given": f"It bounds the error {whom}, if the true means lie within the given radii. "
         "The data cannot tell whether they do.",
-    }[standing(findings)]
-    if learned_nothing(findings):
+    }[claims.standing(findings)]
+    if claims.learned_nothing(findings):
         kind = "At this value it guarantees nothing: over this set no rule does better than guessing."
-    text = f"The worst-case error of {DRAWN} over {the_set(findings)}. {kind}"
+    text = f"The worst-case error of {DRAWN} over {claims.the_set(findings)}. {kind}"
     return Entry("Worst-case error R*", share(findings.fit.upper), text)
 
 
 def _beyond_training(findings: Findings, advice: Advice) -> str:
     """Where the error for new samples is told."""
     who = "For other samples it can be larger"
-    if knows_instances(findings):
+    if claims.knows_instances(findings):
         who = "R* was made small on these instances, so it is usually larger on new ones"
     if findings.radius.coverage is None:
         who += f"; for a model fitted with a named radius such as {advice.covering_radius},"
@@ -207,9 +191,9 @@ def _about_noise(findings: Findings, advice: Advice) -> Entry:
         return Entry(name, "not computed", text)
     n, p = len(test.null_distribution), p_value(test.pvalue)
     value = f"p = {p}" if test.noise_floor is None else f"{share(test.noise_floor)}, p = {p}"
-    words = NOISE_WORDS["nothing" if says_nothing(findings) else evidence(findings)]
-    text = f"{of_permutations(findings)} {words.format(p=p, n=n)}"
-    if noise_verdict(findings) == "signal" and not says_nothing(findings) and test.pvalue * (1 + n) < 1.5:
+    kind = "nothing" if claims.says_nothing(findings) else claims.evidence(findings)
+    text = f"{of_permutations(findings)} {NOISE_WORDS[kind].format(p=p, n=n)}"
+    if kind in ("signal", "doubtful") and test.pvalue * (1 + n) < 1.5:
         text += f" It is the smallest p-value that {n} permutations can give."
     return Entry(name, value, text)
 
@@ -249,7 +233,7 @@ def _about_predict(findings: Findings) -> Entry:
             "which is common with few samples and wide radii. That does not mean that the predicted classes "
             "are wrong, only that the set of distributions does not rule it out."
         )
-    elif standing(findings) == "score":
+    elif claims.standing(findings) == "score":
         text += "Like R* it is a score here: the set need not contain the true distribution."
     else:
         text += "It holds under the same conditions as R*."
@@ -258,7 +242,7 @@ def _about_predict(findings: Findings) -> Entry:
 
 def _about_guessing(findings: Findings) -> Entry:
     data = findings.data
-    text = f"{capital(majority_claim(findings))}: a classifier that errs as often has learned nothing"
+    text = f"{capital(claims.majority_claim(findings))}: a classifier that errs as often has learned nothing"
     if findings.fit.class_weight:
         text += ", though that is not comparable with R*, which weights the classes."
     elif findings.fit.upper >= data.majority_error:
@@ -307,7 +291,7 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
     texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-    if bound_with_confidence(findings) is not None and findings.fit.class_weight:
+    if claims.bound_with_confidence(findings) is not None and findings.fit.class_weight:
         texts.append("These errors count every sample alike, without the weights of classes.")
     return texts
 
@@ -430,7 +414,7 @@ def about_probabilities(findings: Findings) -> str:
 
 def caution(findings: Findings) -> list[str]:
     """For those who read a section on its own."""
-    if noise_verdict(findings) != "noise":
+    if claims.noise_verdict(findings) != "noise":
         return []
     return ["R* is what noise gives: shuffled labels would give much the same picture as the following."]
 
@@ -490,7 +474,7 @@ def about_suspects(findings: Findings) -> list[str]:
     rest is spread evenly, so that all samples whose own label weighs more share one weight on the other.
     """
     shown = findings.worst_case
-    if learned_nothing(findings):
+    if claims.learned_nothing(findings):
         return ["Nothing was learned, so the worst case does not single out any sample."]
     if not findings.suspects:
         return ["The worst case leaves every sample its own label: none stands out."]
@@ -502,7 +486,7 @@ def about_suspects(findings: Findings) -> list[str]:
         "list of samples to check, not proof of a mistake."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
-    if knows_instances(findings):
+    if claims.knows_instances(findings):
         texts.append("Every sample keeps its share of the whole here; only labels may change.")
     elif findings.fit.coding == "signed":
         who = "all samples" if all_tie(findings) else "all samples whose own label weighs more"

@@ -246,25 +246,22 @@ def list_suspects(
     cross_validation: CrossValidatedError | None,
 ) -> tuple[SuspectSample, ...]:
     """The samples of the worst-case display, with the heaviest of the other labels."""
-    mass = np.asarray(model.worst_case_distribution_)
+    others = np.array(model.worst_case_distribution_)[: len(own)]
+    others[np.arange(len(own)), own] = -1.0
     names = [str(label) for label in model.classes_]
-    suspects = []
-    for place, i in enumerate(display.samples):
-        others = mass[i].copy()
-        others[own[i]] = -1.0
-        said = None if cross_validation is None else names[cross_validation.predicted[i]]
-        suspects.append(
-            SuspectSample(
-                name=display.names[place],
-                own=names[own[i]],
-                other=names[int(np.argmax(others))],
-                other_mass=float(display.other_mass[place]),
-                own_mass=float(display.own_mass[place]),
-                own_probability=float(own_probability[i]),
-                predicted_when_left_out=said,
-            )
+    predicted = None if cross_validation is None else cross_validation.predicted
+    return tuple(
+        SuspectSample(
+            name=display.names[place],
+            own=names[own[i]],
+            other=names[int(np.argmax(others[i]))],
+            other_mass=float(display.other_mass[place]),
+            own_mass=float(display.own_mass[place]),
+            own_probability=float(own_probability[i]),
+            predicted_when_left_out=None if predicted is None else names[predicted[i]],
         )
-    return tuple(suspects)
+        for place, i in enumerate(display.samples)
+    )
 
 
 @dataclass(frozen=True)
@@ -370,7 +367,8 @@ class Volcano:
 
 def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]) -> Volcano:
     """x is the fold change, y is -log10 p of Welch's test."""
-    is_ratio = _are_not_logarithms(X)
+    stored = X.data if sparse.issparse(X) else X
+    is_ratio = bool(stored.size) and stored.min() >= 0.0 and bool(stored.max() > LARGEST_LOGARITHM)
     x_of_all = contrasts.log2_ratio if is_ratio else contrasts.difference
     selected = by_importance(model)
     is_selected = np.zeros(x_of_all.shape[1], dtype=np.bool_)
@@ -394,11 +392,6 @@ def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]
             )
         )
     return Volcano(is_ratio, tuple(panels), {int(j): names[j] for j in selected})
-
-
-def _are_not_logarithms(X: DataMatrix) -> bool:
-    values = X.data if sparse.issparse(X) else X
-    return bool(values.size) and float(values.min()) >= 0.0 and float(values.max()) > LARGEST_LOGARITHM
 
 
 def _one_per_cell(x: FloatArray, y: FloatArray) -> IntArray:
