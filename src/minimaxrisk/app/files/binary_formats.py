@@ -51,8 +51,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             found = place in file
             if found:
                 X, obs, var = (read_elem(file[key]) for key in (place, "obs", "var"))
-                numbers = _float_matrix(X)
-                annotations = {str(name).strip(): _texts_of(obs[name]) for name in obs.columns}
+                is_sparse = sparse.issparse(X)
+                numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
+                annotations = {str(name).strip(): text_array(obs[name]) for name in obs.columns}
     if not found:
         advice = f"; pass one of them as {spell(options, 'layer')}."
         raise ValueError(
@@ -65,23 +66,12 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             f"got shape {numbers.shape}."
         )
     return RawTable(
-        numbers,
+        numbers.astype(np.float64, copy=False),
         list(text_array(var.index)),
         annotations=annotations,
         samples=text_array(obs.index),
         settled=True,
     )
-
-
-def _texts_of(column: Any) -> TextArray:
-    missing = np.asarray(column.isna())
-    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
-
-
-def _float_matrix(X: Any) -> Any:
-    if sparse.issparse(X):
-        return sparse.csr_matrix(X).astype(np.float64, copy=False)
-    return np.ascontiguousarray(X, dtype=np.float64)
 
 
 def read_npy(path: Path, options: ReadOptions) -> RawTable:
