@@ -104,7 +104,7 @@ class Wanted:
 
 def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     """Compute all parts that are wanted."""
-    classifier, seen, y, own = subject.classifier, subject.seen, subject.y, subject.own
+    classifier, seen, y, own = subject.fit.model, subject.fit.seen, subject.fit.y, subject.own
     clock = Stopwatch(wanted.progress)
     clock.begin("certificate")
     radius = summarise_radius(classifier, len(own))
@@ -152,7 +152,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
 
 
 def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -> FitSummary:
-    model, fit = subject.classifier, subject.fit
+    model, fit = subject.fit.model, subject.fit
     certificate, doubled = verify(fit), min(1.0, 2.0 * float(model.worst_case_error_))
     of_predict = None
     if radius.covers or not is_brief:
@@ -178,15 +178,15 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
 def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
     if wanted.permutation_result is not None or not wanted.n_permutations:
         return wanted.permutation_result
-    estimator, X = subject.classifier, subject.seen
+    estimator, X = subject.fit.model, subject.fit.seen
     if subject.uses_labels:
         estimator, X = subject.learner, subject.fit.X
     return permutation_test(
         clone(estimator),
         X,
-        subject.y,
+        subject.fit.y,
         wanted.n_permutations,
-        groups=subject.groups,
+        groups=subject.fit.groups,
         strata=subject.strata,
         n_jobs=wanted.n_jobs,
         random_state=wanted.random_state,
@@ -200,7 +200,7 @@ def _cross_validated(
     if not wanted.n_folds:
         return None, None
     clock.begin("cross-validation")
-    model, y, groups = subject.classifier, subject.y, subject.groups
+    model, y, groups = subject.fit.model, subject.fit.y, subject.fit.groups
     if n_folds_possible(model, y, wanted.n_folds, groups) < 2:
         lonely = str(model.classes_[int(np.argmin(sizes_of_classes(model, y, groups)))])
         kind = "sample" if groups is None else "group"
@@ -225,17 +225,17 @@ def _path_around(
     if not wanted.n_radii:
         return None, None
     clock.begin("path over radii")
-    model = subject.classifier
+    model = subject.fit.model
     if model.radius_ is None:
         return None, "the radii were given one by one, as an array, so there is no single factor to vary."
     radii = np.geomspace(PATH_FROM * model.radius_, PATH_TO * model.radius_, wanted.n_radii)
     radii[int(np.argmin(np.abs(radii - model.radius_)))] = model.radius_
     with quiet_fits():
         path = minimax_risk_path(
-            subject.seen,
-            subject.y,
+            subject.fit.seen,
+            subject.fit.y,
             radii,
-            groups=subject.groups,
+            groups=subject.fit.groups,
             coding=model.coding_,
             standardize=model.standardize,
             fit_intercept=model.fit_intercept,
@@ -283,7 +283,7 @@ def _setting(value: Any) -> str:
 def _compared(subject: Subject, wanted: Wanted, clock: Stopwatch) -> Rivals:
     """Cross-validate the learner and the usual rivals on the same folds."""
     clock.begin("other classifiers")
-    learner, X, y, groups = subject.learner, subject.fit.X, subject.y, subject.groups
+    learner, X, y, groups = subject.learner, subject.fit.X, subject.fit.y, subject.fit.groups
     folds = stratified_folds(learner, y, wanted.n_folds, wanted.random_state, groups)
     rivals = usual_rivals(len(learner.classes_), is_sparse=bool(sparse.issparse(X)))
     estimators, left_out = {THIS_MODEL: predicting_copy(learner), **rivals}, {}
@@ -397,29 +397,13 @@ class Subject:
         )
 
     @property
-    def classifier(self) -> Any:
-        return self.fit.model
-
-    @property
-    def seen(self) -> DataMatrix:
-        """What the classifier saw of ``X``, without names of columns."""
-        seen: DataMatrix = self.fit.seen
-        return seen
-
-    @property
-    def y(self) -> np.ndarray:
-        return np.asarray(self.fit.y)
-
-    @property
-    def groups(self) -> Any:
-        return self.fit.groups
-
-    @property
     def described(self) -> DataMatrix:
         """Where zeros and constant columns are counted: values as they came, if no step made others."""
-        if self.before is None or np.shape(self.fit.X)[1] != self.seen.shape[1]:
-            return self.seen
-        return self.fit.X if sparse.issparse(self.fit.X) else np.asarray(self.fit.X)
+        X, seen = self.fit.X, self.fit.seen
+        if self.before is None or np.shape(X)[1] != seen.shape[1]:
+            X = seen
+        described: DataMatrix = X if sparse.issparse(X) else np.asarray(X)
+        return described
 
     @property
     def preparation(self) -> str | None:
