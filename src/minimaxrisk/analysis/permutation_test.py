@@ -50,8 +50,8 @@ from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.estimators.fitting import engine_settings_of, pose_by, radius_seed_of
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of
+from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_label_values,

@@ -30,7 +30,6 @@ from minimaxrisk.estimators.fitting import (
     describe_set,
     engine_settings_of,
     make_monitor,
-    pose_by,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
     take_over_columns,
@@ -40,7 +39,7 @@ from minimaxrisk.estimators.fitting import (
 from minimaxrisk.estimators.prediction import ProbabilityMixin, draw_labels
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_new_data, check_training_data

@@ -28,9 +28,10 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import pose_by, take_over_columns
+from minimaxrisk.estimators.fitting import take_over_columns
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
+from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups

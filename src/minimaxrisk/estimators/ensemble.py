@@ -25,7 +25,6 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import (
     describe_set,
     engine_settings_of,
-    pose_by,
     radius_seed_of,
     take_over_columns,
     warn_about_radius,
@@ -34,7 +33,7 @@ from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
-from minimaxrisk.problem.pose import PosedProblem, pose_parts
+from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data

@@ -37,9 +37,9 @@ from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, Uninformati
 from minimaxrisk.features.implicit import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.radius import Radii, RadiusRule
+from minimaxrisk.uncertainty.radius import Radii
 
 # Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
 MANY_COPIES = 10
@@ -67,19 +67,6 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
         max_iter=model.max_iter,
         gap_tol=model.gap_tol if named else GAP_TOL,
         first_order_gap_tol=model.gap_tol if named else FIRST_ORDER_GAP_TOL,
-    )
-
-
-def pose_by(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
-    """The problem that the parameters of a ``MinimaxRiskClassifier`` pose, with radii by this rule."""
-    return pose(
-        data,
-        coding=model.coding,
-        rule=rule,
-        standardize=model.standardize,
-        fit_intercept=model.fit_intercept,
-        copy=model.copy,
-        marginal_is_known=model.marginal == "empirical",
     )
 
 

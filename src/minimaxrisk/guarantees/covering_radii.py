@@ -79,20 +79,24 @@ def bound_by_own_radii(
 
     Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data.
     """
-    judged = _judged_by_own_set(model, rule, *(() if fit is None else (fit.data, fit.posed)))
+    if rule == "randomized":
+        judged = _judged_by_own_proof(model)
+    else:
+        assert fit is not None
+        judged = judged_by_program(model, worst_case_of_rule(model, fit.data, rule, fit.posed), rule)
     if new is not None:
         exceedance = _on_new_instances(judged, new, limit)
     else:
         assert fit is not None
         assert n_folds is not None
-        (exceedance,) = _by_cross_fitting(
-            model,
-            fit.data,
-            fit.data,
-            lambda part: [_judged_by_own_set(part.model, rule, part.data)],
-            limit=limit,
-            n_folds=n_folds,
-        )
+
+        def judge(part: Any, seen: TrainingData, _: IntArray) -> list[JudgedRule]:
+            if rule == "randomized":
+                return [_judged_by_own_proof(part)]
+            worst = worst_case_of_rule(part, seen, rule, pose_as_fitted(part, seen))
+            return [judged_by_program(part, worst, rule)]
+
+        (exceedance,) = _by_cross_fitting(model, fit.data, fit.data, judge, limit=limit, n_folds=n_folds)
     confidence = 0.0
     if model.coverage_ is None:
         names = " and ".join(f"radius={name!r}" for name in NAMED_RULES)
@@ -152,10 +156,10 @@ def bounds_by_new_radii(
         _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
         again = Multiple(posed.radii.factor, intercept_level=intercept_level)
 
-        def judge(part: Part) -> list[JudgedRule]:
+        def judge(part: Any, _: TrainingData, rows: IntArray) -> list[JudgedRule]:
             # Models on parts have positions for classes.
-            own = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
-            return _judged_by_set(part.model, own, pose_with(part.model, own, again))
+            own = replace(plain.part(rows), classes=np.arange(len(plain.classes)))
+            return _judged_by_set(part, own, pose_with(part, own, again))
 
         exceedances = _by_cross_fitting(model, data, plain, judge, limit=limit, n_folds=n_folds)
     weighted = "" if sample.are_alike else " The error is that of the samples as they are weighted."
@@ -242,10 +246,10 @@ def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
 def excess_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
     assert affine.threshold is not None
-    return _positive_part(constants_of_rule(fitted, rule, affine, X) - affine.threshold)
+    return _positive_part(_smallest_constants(fitted, rule, affine, X) - affine.threshold)
 
 
-def constants_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
+def _smallest_constants(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - Phi(x, y)' nu)``: the smallest constant that proves the loss at each row."""
     return np.max(1.0 - rule_probabilities(fitted, X, rule) - affine.scores(X), axis=0)
 
@@ -270,30 +274,23 @@ class JudgedRule:
 
     def excess(self, X: DataMatrix) -> FloatArray:
         """Non-negative numbers by whose mean, less ``known``, the bound grows."""
-        if self.known is not None:
-            # A constant that is too large proves the loss as well.
-            return _positive_part(self._constants(X) - self.smallest)
+        if self.known is None:
+            if self.affine is None:
+                return excess_of_randomized_rule(self.fitted, X)
+            return excess_of_rule(self.fitted, self.rule, self.affine, X)
         if self.affine is None:
-            return excess_of_randomized_rule(self.fitted, X)
-        return excess_of_rule(self.fitted, self.rule, self.affine, X)
-
-    def _constants(self, X: DataMatrix) -> FloatArray:
-        if self.affine is None:
-            return rules.instance_thresholds(self.fitted.scores(X))
-        return constants_of_rule(self.fitted, self.rule, self.affine, X)
+            constants = rules.instance_thresholds(self.fitted.scores(X))
+        else:
+            constants = _smallest_constants(self.fitted, self.rule, self.affine, X)
+        # A constant that is too large proves the loss as well.
+        return _positive_part(constants - self.smallest)
 
 
-def _judged_by_own_set(
-    model: Any, rule: str, data: TrainingData | None = None, posed: PosedProblem | None = None
-) -> JudgedRule:
-    """By the model's own uncertainty set; R* proves the randomized rule, so that it needs no data."""
-    if rule == "randomized":
-        fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
-        known = model.threshold_ - smallest if fitted.threshold is None else None
-        return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
-    assert data is not None
-    posed = pose_as_fitted(model, data) if posed is None else posed
-    return judged_by_program(model, worst_case_of_rule(model, data, rule, posed), rule)
+def _judged_by_own_proof(model: Any) -> JudgedRule:
+    """The randomized rule, over the model's own uncertainty set: R* proves its worst case."""
+    fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
+    known = model.threshold_ - smallest if fitted.threshold is None else None
+    return JudgedRule(fitted, "randomized", float(model.worst_case_error_), known=known, smallest=smallest)
 
 
 def _judged_by_set(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
@@ -320,7 +317,7 @@ def _by_cross_fitting(
     model: Any,
     data: TrainingData,
     counted: TrainingData,
-    judge: Callable[[Part], list[JudgedRule]],
+    judge: Callable[[Any, TrainingData, IntArray], list[JudgedRule]],
     *,
     limit: float,
     n_folds: int,
@@ -331,11 +328,11 @@ def _by_cross_fitting(
     """
     excess: list[FloatArray] = []
     known: list[list[float | None]] = []
-    for part in cross_fitted(model, data, n_folds):
-        judged = judge(part)
+    for part, seen, rows, left_out in _cross_fitted(model, data, n_folds):
+        judged = judge(part, seen, rows)
         excess = excess or [np.zeros(len(data.weights)) for _ in judged]
         for one, of_rule in zip(judged, excess, strict=True):
-            of_rule[part.left_out] = one.excess(take_rows(data.X, part.left_out))
+            of_rule[left_out] = one.excess(take_rows(data.X, left_out))
         known.append([one.known for one in judged])
     return [
         mean_excess(
@@ -363,18 +360,13 @@ def _by_unit(data: TrainingData, excess: FloatArray) -> tuple[FloatArray, FloatA
     return np.bincount(data.groups[used], weights * excess) / of_group, of_group
 
 
-@dataclass(frozen=True)
-class Part:
-    """A model like another one, of part of its data; ``rows`` and ``left_out`` are rows of the whole."""
+def _cross_fitted(
+    model: Any, data: TrainingData, n_folds: int
+) -> Iterator[tuple[Any, TrainingData, IntArray, IntArray]]:
+    """Models fitted on all folds but one, with their data, their rows and the rows left out.
 
-    model: Any
-    data: TrainingData
-    rows: IntArray
-    left_out: IntArray
-
-
-def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]:
-    """Models like ``model`` on all folds but one; their classes are positions in those of the data."""
+    Their classes are positions in those of the data.
+    """
     used = np.flatnonzero(data.weights > 0)
     labels = data.labels[used]
     # The models on parts see the instances without labels too, as the model itself did.
@@ -399,12 +391,16 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
             callback=None,
             verbose=0,
         )
-        more: dict[str, Any] = {"sample_weight": data.weights[rows], "X_unlabeled": unlabeled}
-        more["groups"] = None if data.groups is None else data.groups[rows]
+        seen = {
+            "X": take_rows(data.X, rows),
+            "y": data.labels[rows],
+            "sample_weight": data.weights[rows],
+            "X_unlabeled": unlabeled,
+            "groups": None if data.groups is None else data.groups[rows],
+        }
         with quiet_fits():
-            part.fit(take_rows(data.X, rows), data.labels[rows], **more)
-        seen = training_data_of(part, take_rows(data.X, rows), data.labels[rows], **more)
-        yield Part(part, seen, rows, test)
+            part.fit(**seen)
+        yield part, training_data_of(part, **seen), rows, test
         tell_progress(i + 1, folds.get_n_splits())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -107,6 +108,21 @@ def pose(
         marginal_is_known=marginal_is_known,
     )
     return PosedProblem(problem, instances, radii)
+
+
+def pose_by(
+    parameters: Any, data: TrainingData, rule: RadiusRule, *, coding: str = "", marginal: str = ""
+) -> PosedProblem:
+    """The problem of a ``MinimaxRiskClassifier`` with these parameters, or another coding or marginal."""
+    return pose(
+        data,
+        coding=coding or parameters.coding,
+        rule=rule,
+        standardize=parameters.standardize,
+        fit_intercept=parameters.fit_intercept,
+        copy=parameters.copy,
+        marginal_is_known=(marginal or parameters.marginal) == "empirical",
+    )
 
 
 # The default penalty of the support vector machine, as a fraction of one at which no feature is selected.
