@@ -20,7 +20,7 @@ from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
 from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
-from minimaxrisk.samples.validation import codes_of_groups
+from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
 # Rows that agree in so many columns of decimals are hardly equal by chance.
 FEWEST_DECIMALS = 20
@@ -276,7 +276,9 @@ def check_batches(
         raise ValueError(f"batch must name at least 2 batches, got only {names[0]!r}.")
     counts = np.zeros((len(names), len(data.classes)), dtype=np.intp)
     np.add.at(counts, (codes, data.labels), 1)
-    kept = groups if groups is not None and _are_constant_within(groups, codes) else None
+    kept = None
+    if groups is not None and not len(differences_within(codes_of_groups(groups, len(codes)), codes)):
+        kept = groups
     skipped = _reason_to_skip(model, codes, kept)
     n_wrong = None
     if skipped is None:
@@ -306,9 +308,3 @@ def _reason_to_skip(model: Any, codes: IntArray, groups: Any) -> str | None:
         kind = "sample" if groups is None else "group of samples"
         return f"a batch has a single {kind}, which cannot be used both to train and to test"
     return None
-
-
-def _are_constant_within(groups: Any, codes: IntArray) -> bool:
-    unit = codes_of_groups(groups, len(codes))
-    first = np.unique(unit, return_index=True)[1]
-    return bool((codes == codes[first][unit]).all())

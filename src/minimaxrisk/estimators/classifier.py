@@ -24,7 +24,7 @@ from minimaxrisk._utils.sklearn_private import (
     with_callbacks,
 )
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.solution import IterationRecord, Solution, Stage
+from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.estimators.fitting import (
     CallbackBridge,
     describe_set,
@@ -40,7 +40,6 @@ from minimaxrisk.estimators.prediction import ProbabilityMixin, draw_labels
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem, pose_by
-from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -410,21 +409,6 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
-
-        In a tie the first class is taken. A model whose coefficients and intercept are zero therefore
-        predicts ``classes_[0]`` for every sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels. Lazy for a dask array.
-        """
         if self.deterministic:
             return super().predict(X)
         drawn = draw_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
@@ -454,7 +438,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
         stage = solution.stage
-        final = _rule_of(problem, stage)
+        final = LinearRule.of_some(stage.components, stage.values, problem)
         self.coef_, self.intercept_ = final.full_coef, final.intercept
         self.threshold_ = final.threshold
         if self.threshold_ is None:  # every instance has its own, and this is their mean
@@ -473,8 +457,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         self.n_iter_ = solution.history[-1]["iteration"] if solution.history else 0
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
         self.history_ = list(solution.history)
-        self.stages_ = [final if each is stage else _rule_of(problem, each) for each in solution.stages]
-
-
-def _rule_of(problem: Problem, stage: Stage) -> LinearRule:
-    return LinearRule.of_some(stage.components, stage.values, problem)
+        self.stages_ = [
+            final if each is stage else LinearRule.of_some(each.components, each.values, problem)
+            for each in solution.stages
+        ]

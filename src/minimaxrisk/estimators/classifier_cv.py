@@ -1,9 +1,4 @@
-"""The models of a classifier's parameters at many radii, on one sample.
-
-How a radius is chosen: by left-out samples, or by its distance from what noise would score.
-
-The classifier with a radius chosen from the data.
-"""
+"""The classifier with a radius chosen from the data: by left-out samples, or by the distance from noise."""
 
 from __future__ import annotations
 
@@ -129,10 +124,9 @@ class Sample:
 
 
 def ascending_radii(radii: Any) -> FloatArray:
-    """As given, in an order in which the larger one of two is the later one."""
+    """The same, ascending strictly."""
     values = check_radii(radii)
-    steps = np.diff(values)
-    wrong = np.flatnonzero(steps <= 0.0)
+    wrong = np.flatnonzero(np.diff(values) <= 0.0)
     if len(wrong):
         i = int(wrong[0])
         raise ValueError(
@@ -282,17 +276,6 @@ def summary_of_folds(radii: FloatArray, outcomes: list[FloatArray]) -> dict[str,
     }
 
 
-def summary_of_noise(radii: FloatArray, observed: FloatArray, permuted: list[FloatArray]) -> dict[str, Any]:
-    """What becomes ``noise_results_``."""
-    null = np.array(permuted)
-    return {
-        "radii": radii,
-        "worst_case_error": observed,
-        "permuted_worst_case_errors": null,
-        "distance": null.mean(axis=0) - observed,
-    }
-
-
 def last_smallest(values: FloatArray) -> int:
     """Of equal ones the last: the larger radius, which selects fewer columns."""
     return int(np.flatnonzero(values <= values.min() + TIE)[-1])
@@ -373,22 +356,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         With ``"noise-floor"``: ``radii``; ``worst_case_error``, R* of each radius on the labels as they are;
         ``permuted_worst_case_errors`` of shape (n_permutations, n_radii); ``distance``, the mean of these
         less R*.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients of ``estimator_``.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Its constants.
-    worst_case_error_ : float
-        Its certified upper bound on R* at the chosen radius; see the notes.
-    worst_case_error_lower_ : float
-        Its certified lower bound on R*.
-    selected_features_ : ndarray of int
-        Indices of the columns with a non-zero coefficient.
-    n_features_selected_ : int
-        Their number.
-    feature_importances_ : ndarray of shape (n_features,)
-        Absolute coefficients times the scale of their columns, as for ``MinimaxRiskClassifier``.
+    classes_, coef_, intercept_ : ndarray
+        The labels, and coefficients and constants of ``estimator_``.
+    worst_case_error_, worst_case_error_lower_ : float
+        Its certified bounds on R* at the chosen radius; see the notes.
+    selected_features_, n_features_selected_, feature_importances_ : ndarray or int
+        Its selected columns, their number, and the importances of all columns.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -553,24 +526,19 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         risks = MinimaxRisks(estimator, sample, radii)
         with progress_bar(len(orders), "permutations", verbose=self.verbose) as progress:
             observed, *permuted = parallel_map(risks, orders, n_jobs=self.n_jobs, progress=progress)
-        results = summary_of_noise(radii, observed, permuted)
-        return results, last_smallest(-results["distance"])
+        null = np.array(permuted)
+        distance = null.mean(axis=0) - observed
+        results = {
+            "radii": radii,
+            "worst_case_error": observed,
+            "permuted_worst_case_errors": null,
+            "distance": distance,
+        }
+        return results, last_smallest(-distance)
 
     def predict(self, X: Any) -> np.ndarray:
-        """What ``estimator_`` predicts, which is a draw from ``predict_proba`` if it is not deterministic.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels. Lazy for a dask array.
-        """
         check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(X)
+        return self.estimator_.predict(X)  # draws labels where the estimator does
 
     def _fitted_rule(self) -> LinearRule:
         return linear_rule_of(self.estimator_)

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -32,7 +31,7 @@ from minimaxrisk.estimators.fitting import (
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
+from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves, independent_parts
@@ -282,8 +281,10 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         settings = engine_settings_of(estimator, checked.n_features_in_)
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
         set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
+        # Without a certificate nobody reads the radii, and they need not be bootstrapped.
+        rule_of_set = radius_rule_of(certified, set_seed) if self.certify else Multiple(1.0)
         with suitable_threads(len(data.labels)):
-            posed = pose_by(certified, data, self._rule_of_set(certified, set_seed))
+            posed = pose_by(certified, data, rule_of_set)
         learn = RulesFromRows(
             posed,
             data,
@@ -297,10 +298,15 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
         fitted = AverageRule(members)
-        in_bag = _in_bag(parts, len(data.labels))
+        in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
+        for seen, rows in zip(in_bag, parts, strict=True):
+            seen[rows] = True
         judged = out_of_bag(fitted, data, in_bag, units.unit_of_row)
         with suitable_threads(len(data.labels)):
-            worst = _worst_case(fitted, data, posed, settings) if self.certify else None
+            worst = None
+            if self.certify:
+                loss = loss_of_rule(fitted, "randomized", data, posed)
+                worst = worst_case_of_loss(loss, fitted, estimator, posed)
 
         take_over_columns(self, checked)
         self.classes_, self.estimator_ = data.classes, certified
@@ -327,10 +333,6 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             )
         check_pairs("n_estimators", self.n_estimators)
         return complementary_halves(units, self.n_estimators, random)
-
-    def _rule_of_set(self, certified: MinimaxRiskClassifier, seed: int) -> RadiusRule:
-        """Radii that nobody reads need not be bootstrapped."""
-        return radius_rule_of(certified, seed) if self.certify else Multiple(1.0)
 
     def _store_use(self, fitted: AverageRule, posed: PosedProblem) -> None:
         scale = posed.problem.scale
@@ -411,23 +413,3 @@ def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
     is_small = size < SMALL_COEFFICIENT * size.max(axis=1, keepdims=True)
     is_small[:, :n_leading] = False
     return np.where(is_small, 0.0, mu)
-
-
-def _worst_case(
-    fitted: AverageRule, data: TrainingData, posed: PosedProblem, settings: EngineSettings
-) -> WorstCaseOfRule:
-    problem = posed.problem
-    return largest_expected_loss(
-        problem,
-        1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows)),
-        start=features_to_start_with(fitted, problem),
-        n_max=settings.n_max,
-        epsilon=settings.epsilon,
-    )
-
-
-def _in_bag(parts: list[IntArray], n_samples: int) -> BoolArray:
-    in_bag = np.zeros((len(parts), n_samples), dtype=np.bool_)
-    for seen, rows in zip(in_bag, parts, strict=True):
-        seen[rows] = True
-    return in_bag

@@ -1,11 +1,7 @@
 """How often will a model err? Bounds for new samples by several methods, alone or side by side.
 
-Three methods bound an error with a probability:
-
-* **holdout**: errors counted on samples left out, for a model fitted on the others (``counting.py``);
-* **radii**: the worst case of the rules of this very model over the distributions whose feature means lie
-  within radii, and what new instances add (``covering_radii.py``);
-* **majority**: the error of always naming the most common class (``counting.py``).
+``counting.py`` has the bounds of a hold-out and of always naming the most common class, ``covering_radii.py``
+those of the model's own rules within radii.
 
 Whoever takes the smallest of several limits has looked at all of them, so all must hold. With
 ``delta = 1 - confidence`` split over them by ``SHARES``, the probability that one of them fails is at most
@@ -69,10 +65,8 @@ def error_bound(
 ) -> ErrorBound:
     """How often will a model err on new samples? A bound that holds with a probability.
 
-    ``"best"`` bounds three errors at once: that of a hold-out, that of the model's own rules over the
-    distributions that covering radii allow, and that of always naming the most common class. The probability
-    that a bound fails is split over them, so that the smallest may be chosen afterwards. The other methods
-    give one bound alone, at the whole confidence.
+    ``"best"`` computes all bounds and splits the probability that one fails over them, so that the smallest
+    may be chosen afterwards. The other methods give one bound alone, at the whole confidence.
 
     Parameters
     ----------
@@ -90,7 +84,7 @@ def error_bound(
         every classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
         ``"radii"``: the worst case of a rule of this very model within the radii of its fit, and what new
         instances add; it has a probability if the radii have one (``radius="bootstrap"``). ``"best"``: both,
-        with radii set anew, and the majority class, side by side.
+        with new radii, and the error of always naming the most common class.
     rule : {"predict", "randomized"} or None, default=None
         With ``method="radii"``, whose error: that of ``predict``, or of labels drawn from ``predict_proba``.
         None is ``"predict"``. The other methods take no rule.
@@ -100,13 +94,11 @@ def error_bound(
         models fitted on parts of the data are asked (cross-fitting); such bounds have no probability.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
-        as a whole, and of each one sample is drawn and counted: the error is that on a sample drawn from a
+        as a whole, and one sample of each is drawn and counted: the error is that on a sample drawn from a
         new group. Classifiers whose ``fit`` takes groups get them, if each group has one label. Bounds by
-        radii need a model that was fitted with the groups, and are about samples, of which larger groups have
-        more.
+        radii need a model that was fitted with the groups.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        The weights that ``fit`` was given. A hold-out takes none. Weights that are not counts make errors of
-        another population, of which only bounds by radii can speak.
+        The weights that ``fit`` was given. A hold-out takes none.
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
         The instances without a label that ``fit`` was given.
     transformer : fitted transformer or None, default=None
@@ -186,11 +178,11 @@ def error_bound(
         return holdout_bound(
             learner, X, y, test_size=test_size, groups=groups, confidence=confidence, random=random
         )
-    data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
+    posed = None
     if X is None and y is None and not isinstance(model, PosedFit):
         check_model(model)
-        posed = None
     else:
+        data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
         posed = as_posed_fit(model, X, y, **data, transformer=transformer)
         model, transformer = posed.model, posed.transformer
     if is_ensemble(model):

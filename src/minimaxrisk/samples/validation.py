@@ -360,14 +360,19 @@ def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> In
     return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
 
 
+def differences_within(units: IntArray, values: np.ndarray) -> IntArray:
+    """Rows whose value differs from that of the first row of their unit."""
+    first = np.unique(units, return_index=True)[1]
+    return np.flatnonzero(values != values[first][units])
+
+
 def refuse_differences_within(
     units: IntArray, values: np.ndarray, rows: IntArray, *, what: str, unit: str, advice: str
 ) -> None:
     """Raise if ``values`` differ between rows of one unit; ``rows`` are their positions."""
-    first = np.unique(units, return_index=True)[1]
-    differs = np.flatnonzero(values != values[first][units])
+    differs = differences_within(units, values)
     if len(differs):
-        i, j = rows[first[units[differs[0]]]], rows[differs[0]]
+        i, j = rows[np.argmax(units == units[differs[0]])], rows[differs[0]]
         raise ValueError(
             f"{what} must be the same for all {unit}, but those at positions {i} and {j} differ; {advice}."
         )
