@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -93,12 +93,11 @@ def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
     """
     if len(pipeline) < 2 or (has_weights and get_config()["enable_metadata_routing"]):
         return False
-    steps = [step for _, step in pipeline.steps[:-1]]
-    return all(step is None or step == "passthrough" or _is_label_free(step) for step in steps)
-
-
-def _is_label_free(step: object) -> bool:
-    return type(step) in LABEL_FREE and getattr(step, "random_state", 0) is not None
+    return all(
+        step in (None, "passthrough")
+        or (type(step) in LABEL_FREE and getattr(step, "random_state", 0) is not None)
+        for _, step in pipeline.steps[:-1]
+    )
 
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
@@ -132,16 +131,13 @@ class PermutationTestResult:
     gap_tol: float
 
     def __str__(self) -> str:
+        n, remark = len(self.null_distribution), ""
+        if self.pvalue * (1 + n) < 1.5:
+            remark = f", the smallest possible with {n} permutations"
         return (
             f"R* = {self.statistic:.3f}; with permuted labels {self.noise_floor[0.5]:.3f} in the median and "
-            f"below {self.noise_floor[0.05]:.3f} in 5% of {len(self.null_distribution)} permutations; "
-            f"p = {self.pvalue:.3g}{self._remark()}"
-        )
-
-    def _remark(self) -> str:
-        is_smallest = self.pvalue * (1 + len(self.null_distribution)) < 1.5
-        return (
-            f", the smallest possible with {len(self.null_distribution)} permutations" if is_smallest else ""
+            f"below {self.noise_floor[0.05]:.3f} in 5% of {n} permutations; "
+            f"p = {self.pvalue:.3g}{remark}"
         )
 
 
@@ -338,18 +334,7 @@ class _Sample:
         return orders
 
 
-class _Statistic(Protocol):
-    """R* of the labels taken in other orders; sent to other processes."""
-
-    @property
-    def batch_size(self) -> int:
-        """How many orders are best given together."""
-        ...
-
-    def __call__(self, orders: Sequence[IntArray]) -> list[float]: ...
-
-
-def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statistic:
+def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Relabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(last, MinimaxRiskClassifier):
         raise ValueError(
@@ -367,7 +352,7 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statisti
 
 @dataclass(frozen=True)
 class _Relabelling:
-    """Scales of the features do not depend on labels, so that the features are prepared once."""
+    """R* of the labels in other orders. Scales do not depend on labels, so the features are prepared once."""
 
     posed: PosedProblem
     data: TrainingData

@@ -1,12 +1,8 @@
-"""What estimators share besides their data: parameters that need a look at X, and columns written down.
+"""What fits share: settings from parameters, attributes, callbacks and logs, and warnings before long fits.
 
-Ways to follow a fit: the caller's callback, scikit-learn's own callbacks, and a log.
-
-What a fit will take, before it starts: a warning with figures and remedies where that is a lot.
-
-Time is that of the passes over X and of the interior point's own matrices (``demands.py``); memory is the
-copy of X if one is made, vectors with one number per component of the feature map, and those matrices. On one
-core, within a factor of two or so: enough to tell minutes from hours.
+The time of a fit is that of the passes over X and of the interior point's own matrices. Its memory is the
+copy of X, if one is made, vectors with one number per component of the feature map, and those matrices. Both
+are estimated for one core, within a factor of about two: enough to tell minutes from hours.
 """
 
 from __future__ import annotations
@@ -185,22 +181,17 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity:
 
     def monitor(record: IterationRecord) -> bool:
         if quantity is not None:
-            log_iteration(record, quantity)
+            log_line(
+                f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
+                "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
+                record,
+            )
         stop = bridge(record)
         if callback is not None:
             stop = bool(callback(record)) or stop
         return stop
 
     return monitor
-
-
-def log_iteration(record: IterationRecord, quantity: str) -> None:
-    """One line per iteration."""
-    log_line(
-        f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
-        "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
-        record,
-    )
 
 
 def log_line(message: str, *arguments: Any) -> None:

@@ -200,7 +200,11 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
                 "estimator must have selected_features_ after fit, such as MinimaxRiskClassifier; got "
                 f"{type(estimator).__name__}."
             )
-        selections = None if work is None else self._select_from_halves(*work)
+        selections = None
+        if work is not None:
+            select, halves = work
+            with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
+                selections = parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
         take_over_columns(self, fitted)
         self.estimator_ = fitted
         self._store(selections)
@@ -231,10 +235,6 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             max_features=self.max_features,
         )
         return select, halves
-
-    def _select_from_halves(self, select: SelectionFromRows, halves: list[IntArray]) -> list[IntArray]:
-        with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
-            return parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
 
     def _store(self, selections: list[IntArray] | None) -> None:
         """Store what the halves selected; None deletes what an earlier fit stored."""
