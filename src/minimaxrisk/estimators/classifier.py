@@ -63,26 +63,25 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     Parameters
     ----------
     solver : {"auto", "interior-point", "first-order", "constraint-generation", "full-lp"}, default="auto"
-        ``"interior-point"`` goes through the inside of the uncertainty set and ends at the exact vertex;
-        ``"first-order"`` needs no more memory than the data and comes as near to the optimum as ``gap_tol``
-        says, for many samples with many features, such as texts; ``"constraint-generation"`` solves a
-        sequence of small linear programs and adds the features that the last solution violates most;
-        ``"full-lp"`` passes all features to HiGHS at once, which is slow for many features. ``"auto"`` is
-        the interior point, or first-order where that would take more than half an hour or 8 GB by an
-        estimate from the sizes; a warning then says so. The optimum is the same.
+        ``"interior-point"`` ends at the exact vertex; ``"first-order"`` needs no more memory than the data
+        and comes as near to the optimum as ``gap_tol`` says, for many samples with many features, such as
+        texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
+        solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
+        ``"auto"`` is the interior point, or first-order, with a warning, where the interior point would take
+        more than half an hour or 8 GB. The optimum is the same.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
     radius : float, {"bonferroni", "bootstrap"} or array-like, default=1.0
-        How the confidence radii are set. A number is the factor s. A larger one gives a larger
-        uncertainty set, a larger R* and fewer selected features; the paper takes 1. A number that is too
-        small to hold all true means at once comes with an ``UninformativeRadiusWarning``.
+        How the confidence radii are set. A number is the factor s; the paper takes 1. A larger one gives a
+        larger uncertainty set, a larger R* and fewer selected features. An ``UninformativeRadiusWarning``
+        says if it is too small to hold all true means at once.
 
         A name chooses s such that all true means lie within the radii at once with probability
         ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, for normal
-        features and any number of samples, conservative for correlated ones; ``"bootstrap"`` by a Gaussian
-        multiplier bootstrap of the largest deviation, which adapts to correlations. Its coverage is
-        asymptotic; a ``CoverageWarning`` tells where the sample visibly breaks what it assumes.
+        features, conservative for correlated ones; ``"bootstrap"`` by a Gaussian multiplier bootstrap of the
+        largest deviation, which adapts to correlations. Its coverage is asymptotic; a ``CoverageWarning``
+        says if the sample visibly breaks what it assumes.
 
         An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
         classes.
@@ -97,20 +96,18 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         What the adversary may do to the distribution of the instances. ``"free"``, as in the paper: anything
         that the feature means allow. ``"empirical"``: nothing, labels alone may change, so that
         :math:`\varphi(\mu)` is the mean of :math:`\varphi_i(\mu)` over the training instances instead of the
-        largest. R* is then smaller, fewer features are selected, and the rule of ``predict_proba`` has a
-        threshold of its own for every instance. A bound on new samples takes an estimate of that mean on new
-        instances, which need no labels (``error_bound``).
+        largest. R* is then smaller, and the rule of ``predict_proba`` has a threshold of its own for every
+        instance. A bound on new samples needs an estimate of that mean on new instances (``error_bound``).
     fit_intercept : bool, default=True
         Add a column of ones to the features.
     copy : {"auto", True, False}, default="auto"
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
-        array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
-        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour, or more memory than is free.
+        array; the answer is the same up to rounding. ``"auto"`` copies up to 2^26 entries, half a gigabyte.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
-        label exceed their radius most, those that a few steps of a first-order method give the largest
-        coefficients, or columns given by index. The optimum does not depend on it.
+        label exceed their radius most, those with the largest coefficients after a few first-order steps, or
+        columns given by index. The optimum does not depend on it.
     max_features_per_iter : int, default=100
         The largest number of features, counted as components of Phi, that enter per round (the paper's
         n_max), and the number that the two named starts take.
@@ -124,8 +121,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         5000 iterations.
     gap_tol : float or None, default=None
         The certified gap, upper less lower bound, at which the interior point and first-order stop. ``None``
-        is 1e-6 for the interior point, which usually ends at an exact vertex, whose gap is a rounding error,
-        and 1e-3 for first-order, where each further digit costs several times as much.
+        is 1e-6 for the interior point, and 1e-3 for first-order, where each further digit costs several times
+        as much.
     deterministic : bool, default=True
         Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
     class_weight : dict, "balanced" or None, default=None
@@ -133,8 +130,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     weight_kind : {"auto", "counts", "importance"}, default="auto"
         What ``sample_weight`` means to the confidence radii. ``"counts"``: a weight of 2 is the row twice,
         and n is the sum of the weights. ``"importance"``: a weight says how much a sample matters, as in a
-        survey or after resampling, and :math:`n = (\sum w)^2 / \sum w^2`, whatever the scale of the weights.
-        ``"auto"`` takes whole numbers for counts. Class weights are of the second kind in any case.
+        survey, and :math:`n = (\sum w)^2 / \sum w^2`. ``"auto"`` takes whole numbers for counts. Class
+        weights are always of the second kind.
     random_state : int, RandomState instance or None, default=None
         Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
         ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
@@ -200,14 +197,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     history_ : list of dict
         One record per iteration, for first-order one per ten of them: ``iteration``, ``lower`` and ``upper``
         (the best certified bounds so far), ``worst_case_error`` (that of the iteration's own coefficients,
-        the paper's R^k; where the interior point works on part of many instances, of those last scored on
-        all),
-        ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the Newton matrix or linear program:
-        columns, the intercept among them, times classes for the one-hot coding; for first-order those with
-        a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (the way by which the
-        iteration came to a vertex, if it did, such as ``"blocks"`` or ``"HiGHS"``; ``"HiGHS gave up"`` where
-        no vertex was found within its pivots, ``"too large for HiGHS"`` where it was not asked), ``n_pivots``
-        (of simplex methods on that way), ``seconds``.
+        the paper's R^k, or of the last ones scored on all instances), ``n_features``, ``n_added``,
+        ``n_removed`` (components of Phi in the Newton matrix or linear program, for first-order those with
+        a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (how the iteration came to
+        a vertex, such as ``"blocks"`` or ``"HiGHS"``; ``"HiGHS gave up"`` or ``"too large for HiGHS"`` if it
+        did not), ``n_pivots`` (of simplex methods), ``seconds``.
     stages_ : list of LinearRule
         The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
         gives; for the interior point and first-order the last one alone.
@@ -228,12 +222,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
 
     Notes
     -----
-    The interior point and first-order stop at a certified gap of ``gap_tol``, constraint generation when no
-    moment constraint outside its linear program is violated by more than ``tol``. Whatever the solver does,
-    the two bounds are recomputed from the coefficients and the distribution alone, without trust in the
-    solver; ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true
-    feature means lie inside the radii and, for instances unlike those of the training data, only
-    approximately.
+    The two bounds are computed from the coefficients and the distribution alone, without trust in the solver;
+    ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true feature
+    means lie inside the radii and, for instances unlike those of the training data, only approximately.
 
     References
     ----------
@@ -341,13 +332,12 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
             put mass there, so that the bound holds for them as for the training instances, and R* can only be
-            larger. A pipeline does not transform them
-            unless told to (``transform_input=["X_unlabeled"]`` with metadata routing), and cross-validation
-            cuts them into folds where they are as many as the samples.
+            larger. A pipeline transforms them only with metadata routing and
+            ``transform_input=["X_unlabeled"]``.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples with the same entry are not independent, as measurements of one patient are not; they must
-            have one label. The radii then count groups and not samples: a group is worth as much as a sample
-            with the mean of its features. Means and the error are still those of samples.
+            Samples with the same entry, such as measurements of one patient, are not independent; they must
+            have one label. The radii then count groups: a group is worth as much as a sample with the mean of
+            its features. Means and the error are still those of samples.
 
         Returns
         -------
@@ -408,9 +398,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
             )
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _predicted(self, X: Any) -> np.ndarray:
         if self.deterministic:
-            return super().predict(X)
+            return super()._predicted(X)
         drawn = draw_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
         return answer(X, drawn)
 

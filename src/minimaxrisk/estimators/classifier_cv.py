@@ -302,10 +302,9 @@ def _of_estimator(name: str) -> property:
 class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     r"""Minimax risk classifier whose radius is chosen from a grid, by cross-validation or by the noise floor.
 
-    R* grows with the radius whatever the data, so that it cannot choose one. What samples that were left out
-    say can, and so can the distance of R* from what it is on permuted labels. With two classes all radii of
-    the grid are followed at once, exactly (``minimax_risk_path``): a fold costs little more than a fit. With
-    more classes each radius goes on from the smaller one before it.
+    R* grows with the radius whatever the data, so that it cannot choose one. The loss on left-out samples
+    can, and so can the distance of R* from what it is on permuted labels. With two classes all radii of the
+    grid are followed at once (``minimax_risk_path``): a fold costs little more than a fit.
 
     Parameters
     ----------
@@ -323,8 +322,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     cv : int, splitter, iterable or None, default=5
         Folds. An integer is that many stratified folds in the order of the samples, as in scikit-learn, and
         with ``groups`` stratified folds that keep groups together; ``None`` is 5. For shuffled ones pass
-        ``StratifiedKFold(5, shuffle=True, random_state=0)``. As there, a class with fewer samples than folds
-        is warned about, and missing in some of the tests; one with a single sample is refused.
+        ``StratifiedKFold(5, shuffle=True, random_state=0)``. A class with a single sample is refused.
     rule : {"one-se", "best"}, default="one-se"
         ``"best"``: the radius with the smallest mean loss, of equal ones the largest. ``"one-se"``: the
         largest radius whose mean loss is within one standard error of that; it has fewer features.
@@ -375,12 +373,9 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
 
     Notes
     -----
-    The radius has looked at the labels, and it is a plain number: at such a radius ``worst_case_error_`` is a
-    score and not a bound on the error, and the fit says so (``UninformativeRadiusWarning``) as for any number
-    that is below the union bound's. Even a chosen radius above that has no coverage of its own, since it was
-    chosen by the same samples. For a bound use ``MinimaxRiskClassifier(radius="bootstrap")``. The smallest of
-    many cross-validated losses is too small as well: to know the error, cross-validate this estimator as a
-    whole.
+    The radius was chosen by the same samples, so ``worst_case_error_`` is a score and not a bound on the
+    error; for a bound use ``MinimaxRiskClassifier(radius="bootstrap")``. The smallest of many cross-validated
+    losses is too small as well: to know the error, cross-validate this estimator as a whole.
 
     Samples of weight 0 take no part. A weight of 2 is not the same as the row twice, whose copies could get
     into two folds. Losses are weighted, within folds.
@@ -536,7 +531,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         }
         return results, last_smallest(-distance)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _predicted(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)  # draws labels where the estimator does
 

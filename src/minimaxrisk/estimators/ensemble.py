@@ -66,11 +66,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
 
     Each member is a classifier fitted on a random part of the samples, with the same share of every class.
     ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` names its largest. Averages
-    vary less from sample to sample than one rule does, and usually err less.
-
-    The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
-    distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty
-    set of *all* samples, by a linear program (see ``worst_case``).
+    vary less from sample to sample than one rule does, and usually err less. The fit certifies the worst case
+    of the average over the uncertainty set of *all* samples, by a linear program (see ``worst_case``).
 
     Parameters
     ----------
@@ -82,10 +79,9 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     subsample : float, default=0.8
         The share of the samples of each class that a member sees, rounded down.
     complementary : bool, default=False
-        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``; of an odd
-        number of samples one is left out of both halves. Then ``false_selection_bounds_`` says how many
-        false selections to expect at most, but members that see more samples predict better. False draws
-        every part by itself.
+        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``. Then
+        ``false_selection_bounds_`` says how many false selections to expect at most, but members that see
+        more samples predict better. False draws every part by itself.
     radius : float, {"bonferroni", "bootstrap"}, array-like or None, default=None
         The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
@@ -115,15 +111,14 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     estimator_ : MinimaxRiskClassifier
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
-        For each sample the mean rule of the members that have not seen it; NaN where every member has, of
-        which a warning tells. With ``complementary=True`` that does not happen.
+        For each sample the mean rule of the members that have not seen it; NaN, and a warning, if every
+        member has.
     oob_error_ : float
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
     oob_error_interval_ : tuple of float
-        An approximate 95% interval of the error: Clopper and Pearson's for fewer samples (or groups) than
-        there are, since errors of members that share samples are not independent (Nadeau and Bengio's
-        correction).
+        An approximate 95% interval of the error: Clopper and Pearson's with Nadeau and Bengio's correction,
+        since errors of members that share samples are not independent.
     selected_features_ : ndarray of int
         Columns that at least one member uses.
     n_features_selected_ : int
@@ -132,9 +127,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         The mean over members of the absolute coefficients, summed over classes, times the column's standard
         deviation (its root mean square with ``standardize=False``).
     selection_frequencies_ : ndarray of shape (n_features,)
-        The share of members that use each column. A member uses a column if its coefficient, at unit
-        variance, is at least a tenth of the largest that the member has for the class; smaller ones are set
-        to zero.
+        The share of members that use each column. Coefficients below a tenth of the member's largest for the
+        class, at unit variance, are set to zero.
     n_selected_per_subsample_ : ndarray of shape (n_estimators,)
         How many columns each member uses.
     average_selected_ : float
@@ -145,8 +139,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     worst_case_error_ : float
         A certified upper bound on the error of the average over the uncertainty set of all samples.
     worst_case_error_lower_ : float
-        A certified lower bound on the same: a distribution of the set on which the average errs so often. The
-        classifier's is a bound for all rules; this one is about the rule at hand.
+        A certified lower bound on the same: the error on a distribution of the set. It is about this rule
+        alone; that of ``MinimaxRiskClassifier`` is about all rules.
     optimality_gap_ : float
         The difference of the two.
     worst_case_distribution_ : ndarray of shape (n_samples, n_classes)

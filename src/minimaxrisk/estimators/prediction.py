@@ -67,6 +67,9 @@ class PredictionMixin(ClassifierMixin):
         array of shape (n_samples,)
             The labels. Lazy for a dask array.
         """
+        return self._predicted(X)
+
+    def _predicted(self, X: Any) -> np.ndarray:
         return self._apply(_labels, X)
 
     def _apply(self, output: Output, X: Any) -> Any:

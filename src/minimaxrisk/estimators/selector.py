@@ -78,10 +78,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         Keep at most this many, those with the largest ``feature_importances_``. With ``stability=True``
         each half selects at most this many, and all that reach the threshold are kept.
     stability : bool, default=False
-        Stability selection with complementary pairs: the samples are split into two random halves,
-        ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns that
-        enough halves select are kept. A half holds half of the samples of each class; if their number is odd,
-        one is left out.
+        Stability selection with complementary pairs: the samples of each class are split into two random
+        halves, ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns
+        that enough halves select are kept.
     threshold : float, default=0.6
         The share of halves, above 1/2 and at most 1, that have to select a column. Used with
         ``stability=True`` only, like all parameters below.
