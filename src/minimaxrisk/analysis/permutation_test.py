@@ -160,9 +160,9 @@ def permutation_test(
     Parameters
     ----------
     estimator : MinimaxRiskClassifier, or Pipeline that ends with one
-        Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used. Steps of a pipeline that
-        are known not to look at labels, as ``ClippedScaler`` and the scalers of scikit-learn, are fitted
-        once; if there is any other step, all of them are fitted again for every permutation.
+        Fitted or not; it is cloned. Steps of a pipeline that are known not to look at labels, as
+        ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step, all of
+        them are fitted again for every permutation.
     X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features)
         Instances.
     y : array-like of shape (n_samples,)
@@ -170,9 +170,8 @@ def permutation_test(
     n_permutations : int, default=200
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples with the same entry are not independent, such as measurements of one patient. They share a
-        label, and labels move from patient to patient. Labels permuted sample by sample would give p-values
-        that are far too small. R* is that of ``fit(X, y, groups=groups)``.
+        Samples with the same entry, such as measurements of one patient, are not independent. They share a
+        label, and labels move from group to group. R* is that of ``fit(X, y, groups=groups)``.
     strata : array-like of shape (n_samples,) or None, default=None
         Labels are exchanged among samples with the same entry only (a batch, a hospital), so that
         differences between strata are part of the null hypothesis.
@@ -208,8 +207,8 @@ def permutation_test(
 
     Notes
     -----
-    If labels and features are independent (within the strata), the observed labelling is exchangeable with
-    the permuted ones, and p is at most alpha with probability at most alpha, for any number of permutations.
+    If labels and features are independent (within the strata), p is at most alpha with probability at most
+    alpha, for any number of permutations.
 
     Examples
     --------

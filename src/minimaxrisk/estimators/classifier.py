@@ -32,7 +32,7 @@ from minimaxrisk.estimators.fitting import (
     make_monitor,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
-    take_over_columns,
+    start_over,
     warn_about_radius,
     warn_about_work,
 )
@@ -381,7 +381,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
             posed = pose_by(self, data, radius_rule_of(self, radius_seed))
             solution = solve_minimax_risk(posed.problem, settings, monitor)
         bridge.close()
-        take_over_columns(self, checked)
+        start_over(self, checked)
         self.classes_ = data.classes
         self._store(posed, solution)
         self.radius_seed_ = radius_seed

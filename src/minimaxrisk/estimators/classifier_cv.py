@@ -23,7 +23,7 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import take_over_columns
+from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem.pose import pose_by
@@ -287,10 +287,6 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
     return int(np.flatnonzero(mean <= mean[best] + standard_error[best] + TIE)[-1])
 
 
-# What each criterion leaves behind.
-RESULTS = {"cross-validation": "cv_results_", "noise-floor": "noise_results_"}
-
-
 def _of_estimator(name: str) -> property:
     def of_estimator(self: MinimaxRiskClassifierCV) -> Any:
         return getattr(self.estimator_, name)
@@ -403,7 +399,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],
-        "criterion": [StrOptions(set(RESULTS))],
+        "criterion": [StrOptions({"cross-validation", "noise-floor"})],
         "cv": ["cv_object"],
         "rule": [StrOptions({"one-se", "best"})],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -477,12 +473,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
             results, chosen = self._by_cross_validation(estimator, sample, radii, folds)
         fitted = estimator.set_params(radius=float(radii[chosen]))
         fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
-        take_over_columns(self, fitted)
+        start_over(self, fitted)
         self.estimator_ = fitted
-        for criterion, name in RESULTS.items():
-            self.__dict__.pop(name, None)
-            if criterion == self.criterion:
-                setattr(self, name, results)
+        if self.criterion == "noise-floor":
+            self.noise_results_ = results
+        else:
+            self.cv_results_ = results
         return self
 
     def _checked_estimator(self) -> MinimaxRiskClassifier:

@@ -25,7 +25,7 @@ from minimaxrisk.estimators.fitting import (
     describe_set,
     engine_settings_of,
     radius_seed_of,
-    take_over_columns,
+    start_over,
     warn_about_radius,
 )
 from minimaxrisk.estimators.prediction import ProbabilityMixin
@@ -34,30 +34,15 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
-from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves, independent_parts
+from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of, without_coverage
 
-ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of the largest one of their class, for columns at unit variance, are taken for zero.
 SMALL_COEFFICIENT = 0.1
-# What a fit with certify=False does not have.
-OF_THE_CERTIFICATE = (
-    "worst_case_error_",
-    "worst_case_error_lower_",
-    "optimality_gap_",
-    "worst_case_distribution_",
-    "worst_case_proof_",
-    "tau_",
-    "lambda_",
-    "radius_",
-    "radius_seed_",
-    "coverage_",
-    "coverage_remarks_",
-)
 
 
 @parameters_by_keyword
@@ -269,7 +254,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             weight_kind=estimator.weight_kind,
             groups=groups,
         )
-        units = Strata.of(data, ENSEMBLE)
+        units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
         parts = self._parts(units)
         radius_seed = radius_seed_of(estimator)
         settings = engine_settings_of(estimator, checked.n_features_in_)
@@ -302,12 +287,13 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
                 loss = loss_of_rule(fitted, "randomized", data, posed)
                 worst = worst_case_of_loss(loss, fitted, estimator, posed)
 
-        take_over_columns(self, checked)
+        start_over(self, checked)
         self.classes_, self.estimator_ = data.classes, certified
         self.members_, self.in_bag_ = members, in_bag
         self.coding_ = posed.problem.coding.name
         self._store_use(fitted, posed)
-        self._store_certificate(posed, worst, set_seed)
+        if worst is not None:
+            self._store_certificate(posed, worst, set_seed)
         for name, value in vars(judged).items():
             setattr(self, f"{name}_", value)
         self._warn(data, posed, judged)
@@ -340,11 +326,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         if not self.complementary:
             del self.false_selection_bounds_
 
-    def _store_certificate(self, posed: PosedProblem, worst: WorstCaseOfRule | None, set_seed: int) -> None:
-        for name in OF_THE_CERTIFICATE:
-            self.__dict__.pop(name, None)
-        if worst is None:
-            return
+    def _store_certificate(self, posed: PosedProblem, worst: WorstCaseOfRule, set_seed: int) -> None:
         describe_set(self, posed)
         self.radius_seed_ = set_seed
         self.worst_case_error_ = min(1.0, worst.upper)

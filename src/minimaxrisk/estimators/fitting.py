@@ -129,13 +129,16 @@ def check_initial_features(value: Any, n_features: int) -> Any:
     return columns.astype(np.intp)
 
 
-def take_over_columns(estimator: Any, checked: Any) -> None:
-    """Number and names of the columns, from the copy that validated them."""
+def start_over(estimator: Any, checked: Any) -> None:
+    """Delete what an earlier fit stored, and store the columns that ``checked`` has validated.
+
+    To be called when nothing can fail any more, so that a failed fit leaves the old model whole.
+    """
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(checked, name):
             setattr(estimator, name, getattr(checked, name))
-    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
-        del estimator.feature_names_in_
 
 
 logger = logging.getLogger("minimaxrisk")

@@ -28,7 +28,7 @@ from minimaxrisk.estimators.fitting import (
     CallbackBridge,
     check_initial_features,
     make_monitor,
-    take_over_columns,
+    start_over,
 )
 from minimaxrisk.estimators.prediction import PredictionMixin
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
@@ -46,9 +46,8 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
 
     This is a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an
-    intercept that is not penalised; :math:`c_i` are the sample weights. Features are generated: a program
-    with few of them is solved, and those whose dual constraints are violated most are added. More than two
-    classes are learned one against the rest.
+    intercept that is not penalised; :math:`c_i` are the sample weights. More than two classes are learned one
+    against the rest.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     Notes
     -----
     Any coefficients bound the optimum from above, and any dual point, shrunk until it satisfies all
-    constraints, from below. The two reported bounds are computed in this way and do not rely on the solver.
+    constraints, from below. The two bounds are computed in this way and do not rely on the solver.
 
     References
     ----------
@@ -231,7 +230,7 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
             )
             solutions, history = self._solve(posed, initial, bridge)
         bridge.close()
-        take_over_columns(self, checked)
+        start_over(self, checked)
         self.classes_ = data.classes
         self.dual_coef_ = _dual_coefficients(data, posed, solutions)
         self._store(posed, solutions, history)
@@ -305,16 +304,12 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
 def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:
     """The dual solution on the rows of X (problems x rows), split among equal rows of one label."""
     known = np.flatnonzero(posed.instances.instance_of_row >= 0)
-    instance, label, weight = (
-        posed.instances.instance_of_row[known],
-        data.labels[known],
-        data.weights[known],
-    )
+    instance, label = posed.instances.instance_of_row[known], data.labels[known]
     dual = np.zeros((len(solutions), len(data.labels)))
     for k, ((_, loss), solution) in enumerate(zip(posed.binary, solutions, strict=True)):
         side = (label == (k if len(solutions) > 1 else 1)).astype(np.intp)
         share = solution.distribution[side, instance] / loss.mass[side, instance]
-        dual[k, known] = np.where(side == 1, 1.0, -1.0) * weight * share
+        dual[k, known] = np.where(side == 1, 1.0, -1.0) * data.weights[known] * share
     return dual
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,9 +21,9 @@ from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import take_over_columns
+from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves
+from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
 
 
@@ -59,9 +59,6 @@ def most_important(fitted: Any, max_features: int | None) -> IntArray:
     # Stable, so that of two equally important columns the first one stays.
     order = np.argsort(-fitted.feature_importances_[selected], kind="stable")
     return selected[order[:max_features]]
-
-
-STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")
 
 
 @parameters_by_keyword
@@ -204,17 +201,13 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             select, halves = work
             with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
                 selections = parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
-        take_over_columns(self, fitted)
+        start_over(self, fitted)
         self.estimator_ = fitted
-        self._store(selections)
-        if selections is not None and not self._get_support_mask().any():
-            most = float(self.selection_frequencies_.max())
-            warn(
-                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
-                f"stable one was selected from {most:.0%}. A lower threshold, or an estimator with a smaller "
-                "radius, keeps more columns, but less reliable ones.",
-                UserWarning,
-            )
+        if selections is not None:
+            found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
+            for name, value in vars(found).items():
+                setattr(self, f"{name}_", value)
+            self._warn_if_nothing_is_kept()
         return self
 
     def _halve(
@@ -223,7 +216,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         check_pairs("n_subsamples", self.n_subsamples)
-        units = Strata.of(data, STABILITY_SELECTION)
+        units = Strata.of(data, "stability=True", otherwise="use stability=False")
         halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
         select = SelectionFromRows(
             estimator=estimator,
@@ -235,14 +228,15 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         )
         return select, halves
 
-    def _store(self, selections: list[IntArray] | None) -> None:
-        """Store what the halves selected; None deletes what an earlier fit stored."""
-        for field in fields(SelectionStability):
-            self.__dict__.pop(f"{field.name}_", None)
-        if selections is not None:
-            found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
-            for name, value in vars(found).items():
-                setattr(self, f"{name}_", value)
+    def _warn_if_nothing_is_kept(self) -> None:
+        if not self._get_support_mask().any():
+            most = float(self.selection_frequencies_.max())
+            warn(
+                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
+                f"stable one was selected from {most:.0%}. A lower threshold, or an estimator with a smaller "
+                "radius, keeps more columns, but less reliable ones.",
+                UserWarning,
+            )
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns.

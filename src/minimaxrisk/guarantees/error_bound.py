@@ -71,14 +71,13 @@ def error_bound(
     Parameters
     ----------
     model : MinimaxRiskClassifier, any classifier with ``method="holdout"``, or PosedFit
-        A fitted classifier. A hold-out takes any scikit-learn classifier, pipelines and searches included,
-        fitted or not; it is cloned. A ``PosedFit`` has the data.
+        A fitted classifier, or a ``PosedFit``, which has the data. A hold-out clones any scikit-learn
+        classifier, pipelines and searches included, fitted or not.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on; for a hold-out any. Not needed with ``method="radii"``,
         ``rule="randomized"`` and ``X_new``.
     y : array-like of shape (n_samples,) or None, default=None
-        Their labels. Errors are those of samples as they are: class weights of the fit do not count, but with
-        ``method="radii"``.
+        Their labels. Class weights of the fit count with ``method="radii"`` only.
     method : {"best", "holdout", "radii"}, default="best"
         ``"holdout"``: fit a copy on one part of the samples and count its errors on the other; exact for
         every classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
@@ -90,8 +89,8 @@ def error_bound(
         None is ``"predict"``. The other methods take no rule.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
         New instances, without labels, from the distribution that the error is about; none that took part in
-        the fit. They tell what instances unlike those of the training data add to a worst case. Without any,
-        models fitted on parts of the data are asked (cross-fitting); such bounds have no probability.
+        the fit. They show what instances unlike those of the training data add to a worst case. Without any,
+        models fitted on parts of the data do (cross-fitting); such bounds have no probability.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
         as a whole, and one sample of each is drawn and counted: the error is that on a sample drawn from a
@@ -102,16 +101,15 @@ def error_bound(
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
         The instances without a label that ``fit`` was given.
     transformer : fitted transformer or None, default=None
-        What made the features of the model from ``X``, such as a ``ClippedScaler`` before it in a pipeline;
-        ``X`` and ``X_new`` are then as they were before it. It must not have used labels. A hold-out fits it
-        anew, on the part that its model learns from; bounds by radii take it as given.
+        What made the features of the model from ``X`` and ``X_new``, such as a ``ClippedScaler``, without
+        labels. A hold-out fits it again; bounds by radii take it as given.
     test_size : float or int, default=0.5
         The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It
         is drawn at random, without regard to the labels.
     confidence : float, default=0.95
-        The probability with which the bound is to hold, with ``"best"`` together with all others that have
-        one. With ``"radii"``, where the radii of the fit have a probability already, the level of the limit
-        for new instances; ``confidence`` of the result is what the two leave together, 0.9 if both are 0.95.
+        The probability with which the bound holds, with ``"best"`` together with all others that have one.
+        With ``"radii"`` the level of the limit for new instances; ``confidence`` of the result counts that of
+        the radii too: 0.9 if both are 0.95.
     n_folds : int or None, default=10
         Folds of the cross-fitting that takes the place of ``X_new``. With None, and without ``X_new``,
         ``"best"`` leaves out bounds by radii, which take the most time.

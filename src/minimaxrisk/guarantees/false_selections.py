@@ -36,9 +36,8 @@ class FalseSelectionBounds:
     (their selections are exchangeable) and is not worse than guessing; then the bounds are about false
     selections. A column that is related to the label only through another one is no such column.
 
-    Samples have to be independent, and identically distributed within their class. q is an average over the
-    halves at hand; with ``max_features`` it cannot exceed that number, whatever the data. A bound that is
-    not below the number of selected columns says nothing.
+    Samples have to be independent, and identically distributed within their class. A bound that is not below
+    the number of selected columns says nothing.
 
     Attributes
     ----------

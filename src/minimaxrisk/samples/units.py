@@ -116,14 +116,6 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Purpose:
-    """What the parts are for, and what to do if there are too few samples; for messages."""
-
-    name: str
-    otherwise: str
-
-
-@dataclass(frozen=True)
 class Strata:
     """The units of the rows and of each class, which has at least two."""
 
@@ -131,7 +123,8 @@ class Strata:
     of_class: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, data: TrainingData, purpose: Purpose) -> Strata:
+    def of(cls, data: TrainingData, purpose: str, *, otherwise: str) -> Strata:
+        """``purpose`` and ``otherwise`` say, in a message, what needs the units and what to do without."""
         unit = unit_of_row(data)
         first = np.unique(unit[unit >= 0])
         of_class = tuple(first[data.labels[first] == k] for k in range(len(data.classes)))
@@ -139,9 +132,9 @@ class Strata:
         for label, members in zip(data.classes.tolist(), of_class, strict=True):
             if len(members) < 2:
                 raise ValueError(
-                    f"{purpose.name} needs at least 2 {kind} of every class, one to keep and one to leave "
+                    f"{purpose} needs at least 2 {kind} of every class, one to keep and one to leave "
                     f"out (samples of weight 0 do not count), but class {label!r} has {len(members)}; add "
-                    f"samples, leave out the class, or {purpose.otherwise}."
+                    f"samples, leave out the class, or {otherwise}."
                 )
         return cls(unit, of_class)
 
