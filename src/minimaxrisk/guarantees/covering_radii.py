@@ -50,13 +50,13 @@ from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.guarantees.counting import JudgedSample
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
+    check_rule,
     linear_rule_of,
-    pose_as_fitted,
     pose_with,
     rule_probabilities,
-    training_data_of,
 )
 from minimaxrisk.guarantees.statement import RADII, RULE_NAMES, ErrorBound, Exceedance
+from minimaxrisk.guarantees.verification import check_same_data
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem
@@ -77,26 +77,34 @@ def bound_by_own_radii(
 ) -> ErrorBound:
     """The worst case of one rule over the model's own set, and a limit for new instances at level ``limit``.
 
-    Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data.
+    Without ``new`` cross-fitting takes its place.
     """
-    if rule == "randomized":
-        judged = _judged_by_own_proof(model)
-    else:
-        assert fit is not None
-        judged = judged_by_program(model, worst_case_of_rule(model, fit.data, rule, fit.posed), rule)
+    check_rule(rule)
+    if fit is None and (new is None or rule == "predict"):
+        what = "without X_new" if new is None else "rule='predict'"
+        raise ValueError(
+            f"method='radii' needs the data that the model was fitted on {what}: pass X and y, and what else "
+            "fit was given; rule='randomized' with X_new does without."
+        )
+    if new is None and n_folds is None:
+        raise ValueError("method='radii' needs X_new, or folds of cross-fitting in its place: set n_folds.")
+    if fit is not None:
+        check_same_data(fit)
+
+    judged = _judged_by_own_set(model, rule, fit)
     if new is not None:
         exceedance = _on_new_instances(judged, new, limit)
     else:
         assert fit is not None
         assert n_folds is not None
-
-        def judge(part: Any, seen: TrainingData, _: IntArray) -> list[JudgedRule]:
-            if rule == "randomized":
-                return [_judged_by_own_proof(part)]
-            worst = worst_case_of_rule(part, seen, rule, pose_as_fitted(part, seen))
-            return [judged_by_program(part, worst, rule)]
-
-        (exceedance,) = _by_cross_fitting(model, fit.data, fit.data, judge, limit=limit, n_folds=n_folds)
+        (exceedance,) = _by_cross_fitting(
+            model,
+            fit.data,
+            fit.data,
+            lambda part, _: [_judged_by_own_set(part.model, rule, part)],
+            limit=limit,
+            n_folds=n_folds,
+        )
     confidence = 0.0
     if model.coverage_ is None:
         names = " and ".join(f"radius={name!r}" for name in NAMED_RULES)
@@ -156,10 +164,10 @@ def bounds_by_new_radii(
         _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
         again = Multiple(posed.radii.factor, intercept_level=intercept_level)
 
-        def judge(part: Any, _: TrainingData, rows: IntArray) -> list[JudgedRule]:
+        def judge(part: PosedFit, rows: IntArray) -> list[JudgedRule]:
             # Models on parts have positions for classes.
             own = replace(plain.part(rows), classes=np.arange(len(plain.classes)))
-            return _judged_by_set(part, own, pose_with(part, own, again))
+            return _judged_by_set(part.model, own, pose_with(part.model, own, again))
 
         exceedances = _by_cross_fitting(model, data, plain, judge, limit=limit, n_folds=n_folds)
     weighted = "" if sample.are_alike else " The error is that of the samples as they are weighted."
@@ -286,11 +294,14 @@ class JudgedRule:
         return _positive_part(constants - self.smallest)
 
 
-def _judged_by_own_proof(model: Any) -> JudgedRule:
-    """The randomized rule, over the model's own uncertainty set: R* proves its worst case."""
-    fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
-    known = model.threshold_ - smallest if fitted.threshold is None else None
-    return JudgedRule(fitted, "randomized", float(model.worst_case_error_), known=known, smallest=smallest)
+def _judged_by_own_set(model: Any, rule: str, fit: PosedFit | None) -> JudgedRule:
+    """Over the model's own uncertainty set; R* proves the randomized rule, so that it needs no data."""
+    if rule == "randomized":
+        fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
+        known = model.threshold_ - smallest if fitted.threshold is None else None
+        return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
+    assert fit is not None
+    return judged_by_program(model, worst_case_of_rule(model, fit.data, rule, fit.posed), rule)
 
 
 def _judged_by_set(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
@@ -317,7 +328,7 @@ def _by_cross_fitting(
     model: Any,
     data: TrainingData,
     counted: TrainingData,
-    judge: Callable[[Any, TrainingData, IntArray], list[JudgedRule]],
+    judge: Callable[[PosedFit, IntArray], list[JudgedRule]],
     *,
     limit: float,
     n_folds: int,
@@ -328,8 +339,8 @@ def _by_cross_fitting(
     """
     excess: list[FloatArray] = []
     known: list[list[float | None]] = []
-    for part, seen, rows, left_out in _cross_fitted(model, data, n_folds):
-        judged = judge(part, seen, rows)
+    for part, rows, left_out in _cross_fitted(model, data, n_folds):
+        judged = judge(part, rows)
         excess = excess or [np.zeros(len(data.weights)) for _ in judged]
         for one, of_rule in zip(judged, excess, strict=True):
             of_rule[left_out] = one.excess(take_rows(data.X, left_out))
@@ -362,8 +373,8 @@ def _by_unit(data: TrainingData, excess: FloatArray) -> tuple[FloatArray, FloatA
 
 def _cross_fitted(
     model: Any, data: TrainingData, n_folds: int
-) -> Iterator[tuple[Any, TrainingData, IntArray, IntArray]]:
-    """Models fitted on all folds but one, with their data, their rows and the rows left out.
+) -> Iterator[tuple[PosedFit, IntArray, IntArray]]:
+    """Models fitted on all folds but one, with their data; their rows, and the rows left out.
 
     Their classes are positions in those of the data.
     """
@@ -400,7 +411,7 @@ def _cross_fitted(
         }
         with quiet_fits():
             part.fit(**seen)
-        yield part, training_data_of(part, **seen), rows, test
+        yield PosedFit(part, **seen), rows, test
         tell_progress(i + 1, folds.get_n_splits())
 
 

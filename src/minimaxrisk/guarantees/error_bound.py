@@ -29,12 +29,11 @@ from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
     check_model,
-    check_rule,
     is_ensemble,
     training_data_of,
 )
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
-from minimaxrisk.guarantees.verification import verify
+from minimaxrisk.guarantees.verification import check_same_data, verify
 from minimaxrisk.samples.validation import check_new_data, codes_of_groups
 
 METHODS = ("best", HOLDOUT, RADII)
@@ -191,7 +190,7 @@ def error_bound(
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     if method == RADII:
         rule = "predict" if rule is None else rule
-        return _by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
+        return bound_by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
     if posed is None:
         raise ValueError("method='best' needs the data that the model was fitted on: pass X and y.")
     return _best(
@@ -203,23 +202,6 @@ def error_bound(
         only_if_smaller=only_if_smaller,
         random=random,
     )
-
-
-def _by_own_radii(
-    model: Any, fit: PosedFit | None, rule: str, *, new: DataMatrix | None, limit: float, n_folds: int | None
-) -> ErrorBound:
-    check_rule(rule)
-    if fit is None and (new is None or rule == "predict"):
-        what = "without X_new" if new is None else "rule='predict'"
-        raise ValueError(
-            f"method='radii' needs the data that the model was fitted on {what}: pass X and y, and what else "
-            "fit was given; rule='randomized' with X_new does without."
-        )
-    if new is None and n_folds is None:
-        raise ValueError("method='radii' needs X_new, or folds of cross-fitting in its place: set n_folds.")
-    if fit is not None:
-        _check_same_data(fit)
-    return bound_by_own_radii(model, fit, rule, new=new, limit=limit, n_folds=n_folds)
 
 
 def _best(
@@ -243,7 +225,7 @@ def _best(
     elif unit is not None:
         more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
         fit = PosedFit(model, fit.X, fit.y, **more, transformer=fit.transformer)
-    _check_same_data(fit)
+    check_same_data(fit)
 
     left_out = _ruled_out(
         sample,
@@ -342,16 +324,6 @@ def _is_valid(fit: PosedFit) -> bool:
         return verify(fit).valid
     except ValueError:  # groups that a fit refuses, for example with two labels in one
         return False
-
-
-def _check_same_data(fit: PosedFit) -> None:
-    certificate = verify(fit)
-    if not certificate.valid:
-        raise ValueError(
-            "X and y must be the data that the model was fitted on, in the same order of rows, with "
-            "sample_weight, X_unlabeled and groups if fit was given them; checked against them, "
-            f"{certificate.problems[0]}."
-        )
 
 
 def _levels(delta: float, methods: Sequence[str], *, has_new: bool) -> dict[str, float]:

@@ -113,6 +113,17 @@ def verify(
     return fit.certificate
 
 
+def check_same_data(fit: PosedFit) -> None:
+    """Refuse data that the model was not fitted on."""
+    certificate = verify(fit)
+    if not certificate.valid:
+        raise ValueError(
+            "X and y must be the data that the model was fitted on, in the same order of rows, with "
+            "sample_weight, X_unlabeled and groups if fit was given them; checked against them, "
+            f"{certificate.problems[0]}."
+        )
+
+
 def _recompute(fit: PosedFit) -> Certificate:
     model = fit.model
     if not np.array_equal(fit.data.classes, model.classes_):
