@@ -13,8 +13,7 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
-from minimaxrisk.problem.pose import pose
-from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.pose import build_features, pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap

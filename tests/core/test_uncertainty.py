@@ -11,7 +11,7 @@ from scipy import stats
 
 import reference
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.pose import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import moments, rules

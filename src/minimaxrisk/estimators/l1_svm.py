@@ -65,14 +65,12 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
         Whether ``fit`` makes a float64 copy of a dense X or reads it where it is; see
         ``MinimaxRiskClassifier``.
     initial_features : {"first-order", "correlation"} or array of int, default="first-order"
-        Features of the first program: the largest coefficients after a few steps of a first-order method on
-        a smoothed hinge loss, those most correlated with the label, or columns by index. The optimum does
-        not depend on it.
+        Features of the first program: the largest coefficients after a few first-order steps, those most
+        correlated with the label, or columns by index. The optimum does not depend on it.
     max_features_per_iter : int, default=100
         The largest number of features that enter per round, and that the two named starts take.
     tol : float, default=1e-4
-        The largest violation of a dual constraint that is accepted, as a fraction of the penalty. The
-        certified gap is then at most about this fraction of the objective.
+        The largest violation of a dual constraint that is accepted, as a fraction of the penalty.
     max_iter : int or None, default=None
         Rounds after the first linear program; ``None`` goes on until convergence.
     class_weight : dict, "balanced" or None, default=None

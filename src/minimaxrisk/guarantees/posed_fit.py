@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 
 class PosedFit:
-    """A fitted model with its training data, to be passed to ``verify``, ``worst_case`` and ``error_bound``.
-
-    Each of them checks the data and poses the problem; given a ``PosedFit`` they share that work.
+    """A fitted model with its training data, so that ``verify``, ``worst_case`` and ``error_bound`` share work.
 
     Parameters
     ----------

@@ -97,8 +97,7 @@ def worst_case(
 
     Notes
     -----
-    The error of ``predict`` is at most twice that of the randomized rule, so never more than twice R*; its
-    own worst case is usually much smaller.
+    The error of ``predict`` is never more than twice R*; its own worst case is usually much smaller.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def signed_moments(
 class MomentSample:
     """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d).
 
-    The estimates are where the features are. Those who ask for ``tau`` or ``sigma`` get copies in NumPy.
+    The estimates are where the features are; ``tau`` and ``sigma`` are copies in NumPy.
     """
 
     features: FeatureMatrix
