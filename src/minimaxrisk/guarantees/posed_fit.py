@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PosedFit:
-    """A fitted model with its training data, so that ``verify``, ``worst_case`` and ``error_bound`` share work.
+    """A fitted model with its data, so that ``verify``, ``worst_case`` and ``error_bound`` share their work.
 
     Parameters
     ----------
