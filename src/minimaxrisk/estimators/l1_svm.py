@@ -24,12 +24,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk.engines.dispatch import solve_by_simplex
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
-from minimaxrisk.estimators.fitting import (
-    CallbackBridge,
-    check_initial_features,
-    make_monitor,
-    start_over,
-)
+from minimaxrisk.estimators.fitting import CallbackBridge, check_initial_features, make_monitor, start_over
 from minimaxrisk.estimators.prediction import PredictionMixin
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
 from minimaxrisk.problem.rule import LinearRule

@@ -28,14 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import (
-    FloatArray,
-    IntArray,
-    asarray_like,
-    is_foreign,
-    namespace_of,
-    to_numpy,
-)
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, is_foreign, namespace_of, to_numpy
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
