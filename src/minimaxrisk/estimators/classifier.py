@@ -244,11 +244,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
-        "radius": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions(set(NAMED_RULES)),
-            "array-like",
-        ],
+        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions(set(NAMED_RULES)), "array-like"],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
