@@ -164,10 +164,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         A distribution on the training samples and labels, inside the uncertainty set, against which
         every rule errs with probability at least ``worst_case_error_lower_``. Samples without a label
         follow those with one.
-    selected_features_ : ndarray of int
-        Indices of the columns with a non-zero coefficient.
-    n_features_selected_ : int
-        Their number.
+    selected_features_, n_features_selected_ : ndarray of int, int
+        Indices of the columns with a non-zero coefficient, and their number.
     feature_importances_ : ndarray of shape (n_features,)
         Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
         root mean square with ``standardize=False``).

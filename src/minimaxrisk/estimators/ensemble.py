@@ -104,20 +104,16 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     oob_error_interval_ : tuple of float
         An approximate 95% interval of the error: Clopper and Pearson's with Nadeau and Bengio's correction,
         since errors of members that share samples are not independent.
-    selected_features_ : ndarray of int
-        Columns that at least one member uses.
-    n_features_selected_ : int
-        Their number.
+    selected_features_, n_features_selected_ : ndarray of int, int
+        Columns that at least one member uses, and their number.
     feature_importances_ : ndarray of shape (n_features,)
         The mean over members of the absolute coefficients, summed over classes, times the column's standard
         deviation (its root mean square with ``standardize=False``).
     selection_frequencies_ : ndarray of shape (n_features,)
         The share of members that use each column. Coefficients below a tenth of the member's largest for the
         class, at unit variance, are set to zero.
-    n_selected_per_subsample_ : ndarray of shape (n_estimators,)
-        How many columns each member uses.
-    average_selected_ : float
-        Their average, the q of the bounds.
+    n_selected_per_subsample_, average_selected_ : ndarray of shape (n_estimators,), float
+        How many columns each member uses, and the average, the q of the bounds.
     false_selection_bounds_ : FalseSelectionBounds
         With ``complementary=True``: bounds on the expected number of columns that reach ``threshold`` without
         being related to the label.
@@ -134,16 +130,9 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         The affine function above the loss that proves ``worst_case_error_``.
     tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
         Estimated means and radii of the features, which are the set, as for ``MinimaxRiskClassifier``.
-    radius_ : float or None
-        The factor s of the set; None where ``radius`` is an array.
-    radius_seed_ : int
-        The seed of the draws of ``radius="bootstrap"``.
-    coverage_ : float or None
-        The probability with which all true means lie within the radii of the set; None where no rule says.
-    coverage_remarks_ : tuple of str
-        What the sample visibly breaks of the rule's assumptions.
-    coding_ : str
-        The coding used by the members and by the set.
+    radius_, radius_seed_, coverage_, coverage_remarks_, coding_ : float, int, tuple, str or None
+        How the radii of the set came about and what they cover, and the coding, as for
+        ``MinimaxRiskClassifier``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

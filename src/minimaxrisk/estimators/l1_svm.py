@@ -95,10 +95,8 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
         The difference of the two.
     dual_coef_ : ndarray of shape (1 or n_classes, n_samples)
         The dual solution, times the sign of the label.
-    selected_features_ : ndarray of int
-        Indices of the columns with a non-zero coefficient.
-    n_features_selected_ : int
-        Their number.
+    selected_features_, n_features_selected_ : ndarray of int, int
+        Indices of the columns with a non-zero coefficient, and their number.
     feature_importances_ : ndarray of shape (n_features,)
         Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
         root mean square with ``standardize=False``).

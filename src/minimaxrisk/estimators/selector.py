@@ -97,10 +97,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         The classifier fitted on all samples. With ``stability=True`` the kept columns do not depend on it.
     selection_frequencies_ : ndarray of shape (n_features,)
         With ``stability=True``: the share of halves that select each column.
-    n_selected_per_subsample_ : ndarray of shape (n_subsamples,)
-        With ``stability=True``: how many columns each half selects, the two of a pair one after the other.
-    average_selected_ : float
-        With ``stability=True``: their average, the q of the bounds.
+    n_selected_per_subsample_, average_selected_ : ndarray of shape (n_subsamples,), float
+        With ``stability=True``: how many columns each half selects, the two of a pair one after the other,
+        and their average, the q of the bounds.
     false_selection_bounds_ : FalseSelectionBounds
         With ``stability=True``: two bounds on the expected number of kept columns that are not related to the
         label, and what they assume.
