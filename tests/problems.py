@@ -8,7 +8,7 @@ from minimaxrisk import error_bound
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
-from minimaxrisk.problem.problem import build_features, build_problem
+from minimaxrisk.problem.pose import build_features, build_problem
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import TrainingData, check_new_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -26,17 +26,16 @@ def problem_of(
     instances = distinct_instances(X, labels, weights, n_classes)
     options = {"standardize": True, "fit_intercept": True} | options
     features, moments, scale = build_features(X, instances, **options)
-    chosen = make_coding(coding, n_classes)
-    problem, _ = build_problem(
+    posed = build_problem(
         features,
         moments,
         scale=scale,
         instances=instances,
-        coding=chosen,
+        coding=make_coding(coding, n_classes),
         rule=Multiple(radius),
         marginal_is_known=marginal_is_known,
     )
-    return problem, instances
+    return posed.problem, instances
 
 
 def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):

@@ -79,7 +79,12 @@ class ExpressionLaw:
         total = np.bincount(self.module, self.shift)
         square = np.bincount(self.module, self.shift**2)
         distance = float(np.sqrt(np.sum(square - rho * total**2 / (1.0 - rho + rho * sizes)) / (1.0 - rho)))
-        return self._error_at(distance)
+        if distance == 0.0:
+            return min(self.positive, 1.0 - self.positive)
+        lean = np.log(self.positive / (1.0 - self.positive)) / distance
+        miss_0 = norm.cdf(-distance / 2 + lean)
+        miss_1 = norm.cdf(-distance / 2 - lean)
+        return float((1.0 - self.positive) * miss_0 + self.positive * miss_1)
 
     def error(self, coef: FloatArray, intercept: FloatArray | float) -> float:
         """Exact error of the rule that says class 1 where ``coef'x + intercept > 0``.
@@ -142,14 +147,6 @@ class ExpressionLaw:
         X += self.level
         return X, y
 
-    def _error_at(self, distance: float) -> float:
-        if distance == 0.0:
-            return min(self.positive, 1.0 - self.positive)
-        lean = np.log(self.positive / (1.0 - self.positive)) / distance
-        miss_0 = norm.cdf(-distance / 2 + lean)
-        miss_1 = norm.cdf(-distance / 2 - lean)
-        return float((1.0 - self.positive) * miss_0 + self.positive * miss_1)
-
 
 def make_expression(
     n_samples: int = 100,
@@ -206,15 +203,12 @@ def make_expression(
         )
     if not 0.0 <= correlation < 1.0:
         raise ValueError(f"correlation must lie in [0, 1), got {correlation}.")
-    if not 0.0 < positive < 1.0:
-        raise ValueError(f"positive must lie strictly between 0 and 1, got {positive}.")
     if n_samples < 2 or n_features < 1 or module_size < 1:
         raise ValueError(
             "n_samples must be at least 2, n_features and module_size at least 1, got "
             f"{n_samples}, {n_features} and {module_size}."
         )
-    if not np.isfinite(effect):
-        raise ValueError(f"effect must be a finite number, got {effect}.")
+    _check_effect_and_positive(effect, positive)
     random = check_random_state(random_state)
     informative = np.sort(random.choice(n_features, n_informative, replace=False))
     shift = np.zeros(n_features)
@@ -229,12 +223,10 @@ def make_expression(
         positive=positive,
     )
     X, y = law.sample(n_samples, random)
-    width = len(str(n_features - 1))
-    names = np.array([f"gene_{j:0{width}d}" for j in range(n_features)], dtype=object)
     return Bunch(
         data=X,
         target=y,
-        feature_names=names,
+        feature_names=_numbered("gene", n_features),
         informative=informative,
         bayes_error=law.bayes_error,
         law=law,
@@ -296,10 +288,7 @@ def make_text(
         raise ValueError(f"mean_length must be a positive number, got {mean_length}.")
     if not 0.0 <= informative_share <= 1.0:
         raise ValueError(f"informative_share must lie in [0, 1], got {informative_share}.")
-    if not np.isfinite(effect):
-        raise ValueError(f"effect must be a finite number, got {effect}.")
-    if not 0.0 < positive < 1.0:
-        raise ValueError(f"positive must lie strictly between 0 and 1, got {positive}.")
+    _check_effect_and_positive(effect, positive)
     random = check_random_state(random_state)
     is_informative = random.random_sample((2, n_features)) < informative_share
     topics = _topics(effect * random.standard_normal((2, n_features)) * is_informative)
@@ -311,15 +300,26 @@ def make_text(
     X.data = 1.0 + np.log(X.data)
     # Back to the order of the labels: texts of topic 0 came first.
     X = X[np.argsort(np.argsort(y, kind="stable"))]
-    width = len(str(n_features - 1))
-    names = np.array([f"word_{j:0{width}d}" for j in range(n_features)], dtype=object)
     return Bunch(
         data=X,
         target=y,
-        feature_names=names,
+        feature_names=_numbered("word", n_features),
         informative=np.flatnonzero(is_informative.any(axis=0)),
         topics=topics,
     )
+
+
+def _check_effect_and_positive(effect: float, positive: float) -> None:
+    if not np.isfinite(effect):
+        raise ValueError(f"effect must be a finite number, got {effect}.")
+    if not 0.0 < positive < 1.0:
+        raise ValueError(f"positive must lie strictly between 0 and 1, got {positive}.")
+
+
+def _numbered(what: str, n: int) -> np.ndarray:
+    """Names of columns that sort by number."""
+    width = len(str(n - 1))
+    return np.array([f"{what}_{j:0{width}d}" for j in range(n)], dtype=object)
 
 
 def _topics(log_factors: FloatArray) -> FloatArray:

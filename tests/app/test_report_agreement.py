@@ -22,7 +22,7 @@ from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import claims, report
-from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.findings import direction
 from minimaxrisk.app.report.tables import feature_rows
 from minimaxrisk.datasets import make_expression
@@ -276,17 +276,17 @@ def test_columns_that_steps_made_have_names_of_their_own(study):
 def counted(monkeypatch):
     """What was posed after the fit, as (number of samples, radius rule), and what was verified."""
     posed, verified = [], []
-    pose, recompute = posed_fit.pose, verification._recompute
+    pose_by, recompute = posed_fit.pose_by, verification._recompute
 
-    def counting_pose(data, **options):
-        posed.append((len(data.labels), type(options["rule"]).__name__))
-        return pose(data, **options)
+    def counting_pose(parameters, data, rule, **options):
+        posed.append((len(data.labels), type(rule).__name__))
+        return pose_by(parameters, data, rule, **options)
 
     def counting_recompute(fit):
         verified.append(fit)
         return recompute(fit)
 
-    monkeypatch.setattr(posed_fit, "pose", counting_pose)
+    monkeypatch.setattr(posed_fit, "pose_by", counting_pose)
     monkeypatch.setattr(verification, "_recompute", counting_recompute)
     return posed, verified
 

@@ -451,9 +451,9 @@ def test_a_posed_fit_serves_all_questions(study, fitted, found, X_new, monkeypat
     X, y = study.data, study.target
     posed = PosedFit(fitted, X, y)
     calls = []
-    original = posed_fit._pose
+    original = posed_fit.pose_by
     monkeypatch.setattr(
-        posed_fit, "_pose", lambda *some, **more: (calls.append(some[1]), original(*some, **more))[1]
+        posed_fit, "pose_by", lambda *some, **more: (calls.append(some[1]), original(*some, **more))[1]
     )
     certificate = verify(posed)
     assert certificate.valid

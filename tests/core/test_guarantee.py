@@ -18,7 +18,7 @@ from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.covering_radii import mean_excess
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
-from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.pose import build_features
 from problems import by_radii, distinct_instances, excess_on
 
 # Training pairs (1, "a") and (-1, "b"), but in truth x is 2 or 0 in class a and -2 or 0 in class b: the same

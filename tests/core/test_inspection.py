@@ -432,7 +432,7 @@ def test_cross_validated_error_by_hand(wide):
 def test_approximate_interval_is_clopper_and_pearsons(n_wrong):
     """At its ends so many mistakes or more, so many or fewer, have half of the remaining probability."""
     own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
-    result = CrossValidatedError(np.zeros((2, 2)), np.ones(20), predicted, own, np.ones(20))
+    result = CrossValidatedError(np.zeros((2, 2)), np.ones(20), predicted, own, np.ones(20), predicted != own)
     low, high = result.approximate_interval(0.9)
     assert (low == 0.0) == (n_wrong == 0)
     assert (high == 1.0) == (n_wrong == 20)
@@ -446,12 +446,14 @@ def test_predictions_by_the_probability_stated_for_them():
     stated = np.array([1.0, 1.0, 1.0 - 1e-12, 0.9, 0.9 - 1e-12, 0.75, 0.6, 0.5, 0.4])
     is_right = np.array([1, 0, 1, 1, 1, 0, 0, 1, 0])
     own = np.zeros(9, dtype=int)
-    result = CrossValidatedError(np.zeros((2, 2)), np.ones(9), 1 - is_right, own, stated)
+    result = CrossValidatedError(np.zeros((2, 2)), np.ones(9), 1 - is_right, own, stated, 1 - is_right)
     bands = result.by_stated_probability()
     assert [(one.low, one.high) for one in bands] == [(1, None), (0.9, 1), (0.75, 0.9), (0.5, 0.75), (0, 0.5)]
     assert [(one.n_samples, one.n_right) for one in bands] == [(2, 1), (2, 2), (2, 1), (2, 1), (1, 0)]
     np.testing.assert_allclose([one.mean_stated for one in bands], [1.0, 0.95, 0.825, 0.55, 0.4], atol=1e-9)
-    sure = CrossValidatedError(np.zeros((2, 2)), np.ones(9), own, own, np.ones(9)).by_stated_probability()
+    sure = CrossValidatedError(
+        np.zeros((2, 2)), np.ones(9), own, own, np.ones(9), 0 * own
+    ).by_stated_probability()
     assert [one.n_samples for one in sure] == [9, 0, 0, 0, 0]
     assert sure[1].mean_stated is None
 

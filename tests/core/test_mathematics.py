@@ -15,7 +15,7 @@ from minimaxrisk.features.chunked import DaskFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.pose import build_features
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import check_training_data

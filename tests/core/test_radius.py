@@ -13,11 +13,9 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
-from minimaxrisk.problem.pose import pose
-from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.pose import build_features, pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
-from minimaxrisk.uncertainty.radius import Radii
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 from problems import distinct_instances
 
@@ -460,12 +458,3 @@ def test_means_of_functions_and_moments_of_other_labels(container, fit_intercept
         (permuted,) = features.class_moments([other])
         assert np.allclose(permuted.mean[k], share @ Psi)
         assert np.allclose(permuted.variance[k], share @ (Psi - share @ Psi) ** 2, atol=1e-14)
-
-
-def test_radii_that_cover_have_a_factor():
-    lam = np.ones((1, 3))
-    assert Radii(lam, None).factor is None
-    with pytest.raises(
-        ValueError, match=r"must be s sigma/sqrt\(n\) with a factor s, got None; .* largest ratio"
-    ):
-        Radii(lam, None, covers=True)

@@ -16,7 +16,7 @@ from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelec
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.selector import most_important
 from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, false_selection_bounds
-from minimaxrisk.samples.units import Purpose, Strata, complementary_halves
+from minimaxrisk.samples.units import Strata, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
 
@@ -35,7 +35,7 @@ def halves_of(labels, n_halves, weights=None):
     labels = np.asarray(labels)
     weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
     data = TrainingData(np.zeros((len(labels), 1)), np.unique(labels), labels, weights)
-    return complementary_halves(Strata.of(data, Purpose("", "")), n_halves, np.random.RandomState(0))
+    return complementary_halves(Strata.of(data, "", otherwise=""), n_halves, np.random.RandomState(0))
 
 
 def same_result(a, b):

@@ -11,7 +11,7 @@ from scipy import stats
 
 import reference
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.problem.problem import build_features
+from minimaxrisk.problem.pose import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import moments, rules
@@ -36,7 +36,6 @@ from minimaxrisk.uncertainty.rules import (
     Multiple,
     MultiplierBootstrap,
     UnionBound,
-    make_radius_rule,
     radius_rule_of,
     without_coverage,
 )
@@ -247,23 +246,23 @@ def test_moments_at_hand_are_not_computed_again(data):
 
 
 def test_rules_by_name():
-    options = {"confidence": 0.9, "n_bootstrap": 70, "seed": 3, "is_standardized": False}
-    assert make_radius_rule("bootstrap", **options) == MultiplierBootstrap(0.9, 70, 3)
-    assert make_radius_rule("bonferroni", **options) == UnionBound(0.9)
-    assert make_radius_rule(2, **options) == Multiple(2.0, 0.9)
+    def rule(radius):
+        options = {"confidence": 0.9, "n_bootstrap": 70, "standardize": False}
+        return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3)
+
+    assert rule("bootstrap") == MultiplierBootstrap(0.9, 70, 3)
+    assert rule("bonferroni") == UnionBound(0.9)
+    assert rule(2) == Multiple(2.0, 0.9)
     lam = np.ones(3)
-    given = make_radius_rule(lam, **options)
+    given = rule(lam)
     assert isinstance(given, GivenRadii)
     assert given.lam is lam
     assert given.is_standardized is False
-    model = SimpleNamespace(radius="bootstrap", confidence=0.8, n_bootstrap=60, standardize=True)
-    assert radius_rule_of(model, 5) == MultiplierBootstrap(0.8, 60, 5)
-    model.radius = [1.0]
-    assert radius_rule_of(model, 5) == GivenRadii([1.0], True)
+    assert rule([1.0]) == GivenRadii([1.0], False)
     with pytest.raises(
         ValueError, match=r"radius .* 'bootstrap', 'bonferroni' or .* got array\(2\).* radius.item\(\)"
     ):
-        make_radius_rule(np.array(2), **options)
+        rule(np.array(2))
 
 
 def test_nobody_reads_whether_a_factor_covers():

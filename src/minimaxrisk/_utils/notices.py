@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
@@ -20,7 +20,7 @@ from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, Uninformati
 SEARCHES = "sklearn.model_selection."
 # Modules between the caller and the line that warns: this package, and scikit-learn's wrappers of fit.
 BETWEEN = ("minimaxrisk.", "sklearn.base", "sklearn.callback.")
-RADIUS_WARNINGS = frozenset({UninformativeRadiusWarning, CoverageWarning})
+RADIUS_WARNINGS = (UninformativeRadiusWarning, CoverageWarning)
 
 _told_in_searches: set[tuple[str, int, int, type[Warning]]] = set()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
@@ -61,33 +61,28 @@ def _caller_of_search(frame: FrameType | None) -> FrameType | None:
         if frame.f_globals.get("__name__", "").startswith(SEARCHES):
             outermost = frame
         frame = frame.f_back
-    while outermost is not None and outermost.f_back is not None and _is_sklearn(outermost):
+    while outermost is not None and outermost.f_back is not None:
+        if not str(outermost.f_globals.get("__name__", "")).startswith("sklearn."):
+            break
         outermost = outermost.f_back
     return outermost
 
 
-def _is_sklearn(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("sklearn.")
-
-
 @contextmanager
-def _without(categories: frozenset[type[Warning]]) -> Iterator[None]:
-    token = _silenced.set(_silenced.get() | categories)
+def silenced(*categories: type[Warning]) -> Iterator[None]:
+    """Within it ``warn`` ignores these categories."""
+    token = _silenced.set(_silenced.get() | set(categories))
     try:
         yield
     finally:
         _silenced.reset(token)
 
 
-@contextmanager
-def without_radius_warnings() -> Iterator[None]:
+def without_radius_warnings() -> AbstractContextManager[None]:
     """For loops of fits whose R* is not reported, or whose caller has been warned."""
-    with _without(RADIUS_WARNINGS):
-        yield
+    return silenced(*RADIUS_WARNINGS)
 
 
-@contextmanager
-def quiet_fits() -> Iterator[None]:
+def quiet_fits() -> AbstractContextManager[None]:
     """For loops of fits whose caller does not need warnings about single fits."""
-    with _without(RADIUS_WARNINGS | {ConvergenceWarning, LargeFitWarning}):
-        yield
+    return silenced(*RADIUS_WARNINGS, ConvergenceWarning, LargeFitWarning)

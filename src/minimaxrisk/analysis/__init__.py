@@ -10,12 +10,7 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
 
-__all__ = [
-    "BatchCheck",
-    "Comparison",
-    "MinimaxRiskPath",
-    "PermutationTestResult",
-]
+__all__ = ["BatchCheck", "Comparison", "MinimaxRiskPath", "PermutationTestResult"]
 
 _MODULE_OF = {
     "BatchCheck": "data_checks",

@@ -48,12 +48,12 @@ class CrossValidatedError:
         Positions in ``classes_`` of the label that ``predict`` gave, and of the sample's own label.
     stated : ndarray of shape (n_samples,)
         The probability that the randomized rule gave to the predicted label.
+    times_wrong : ndarray of shape (n_samples,)
+        How many of the ``n_repeats`` got each sample wrong.
     scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
         ``decision_function``, if the model has one.
     n_repeats : int
-        How often the folds were drawn. All of the above is about the first time.
-    n_times_wrong : ndarray of shape (n_samples,) or None
-        How many of the repeats got each sample wrong; None for a single one.
+        How often the folds were drawn. All of the above but ``times_wrong`` is about the first time.
     selection_frequency : ndarray of shape (n_features,) or None
         Share of all fits that selected each column, if the models select columns.
     """
@@ -63,9 +63,9 @@ class CrossValidatedError:
     predicted: IntArray
     own: IntArray
     stated: FloatArray
+    times_wrong: IntArray
     scores: FloatArray | None = None
     n_repeats: int = 1
-    n_times_wrong: IntArray | None = None
     selection_frequency: FloatArray | None = None
 
     @property
@@ -91,13 +91,6 @@ class CrossValidatedError:
     def majority_error(self) -> float:
         """Error of always predicting the most common class."""
         return 1.0 - float(np.bincount(self.own).max()) / len(self.own)
-
-    @property
-    def times_wrong(self) -> IntArray:
-        """How many of the ``n_repeats`` got each sample wrong."""
-        if self.n_times_wrong is None:
-            return (self.predicted != self.own).astype(np.intp)
-        return self.n_times_wrong
 
     def confusion(self, n_classes: int) -> IntArray:
         """Numbers of samples by own class (rows) and predicted class (columns)."""
@@ -212,9 +205,9 @@ def cross_validated_error(
     rows = np.arange(len(y))
     own_probability, stated = probabilities[rows, own], probabilities[rows, predicted]
     losses = np.array([1.0 - own_probability, predicted != own])
-    n_times_wrong = np.zeros(len(y), dtype=np.intp)
+    times_wrong = np.zeros(len(y), dtype=np.intp)
     for (_, test), one in zip(all_folds, outcomes, strict=True):
-        n_times_wrong[test] += one.predicted != own[test]
+        times_wrong[test] += one.predicted != own[test]
     scores = [one.scores for one in first if one.scores is not None]
     selected = [one.selected for one in outcomes if one.selected is not None]
     return CrossValidatedError(
@@ -225,7 +218,7 @@ def cross_validated_error(
         stated=stated,
         scores=_gathered(folds, scores) if len(scores) == len(folds) else None,
         n_repeats=int(n_repeats),
-        n_times_wrong=n_times_wrong,
+        times_wrong=times_wrong,
         selection_frequency=np.mean(selected, axis=0) if len(selected) == len(outcomes) else None,
     )
 

@@ -7,6 +7,7 @@ reason alone, and where batch and class go together, such a difference looks lik
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
 from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
-from minimaxrisk.samples.validation import codes_of_groups
+from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
 # Rows that agree in so many columns of decimals are hardly equal by chance.
 FEWEST_DECIMALS = 20
@@ -141,6 +142,8 @@ class BatchCheck:
         Errors of predicting the most common batch of the sample's class.
     skipped : str or None
         Why there was no cross-validation.
+    n_independent : float or None
+        How many independent samples the groups are worth; None without groups.
     """
 
     batches: np.ndarray
@@ -150,6 +153,7 @@ class BatchCheck:
     n_wrong_majority: int
     n_wrong_by_class: int
     skipped: str | None = None
+    n_independent: float | None = None
 
     @property
     def n_samples(self) -> int:
@@ -165,12 +169,15 @@ class BatchCheck:
     def is_predictable(self) -> bool:
         """Whether the selected columns predict the batch better than the class does.
 
-        A binomial test at 1%, as if the predictions were independent.
+        A binomial test at 1%, as if predictions of different samples, or groups, were independent.
         """
         if self.n_wrong is None or self.n_wrong_by_class == 0:
             return False
-        share = self.n_wrong_by_class / self.n_samples
-        return bool(stats.binom.cdf(self.n_wrong, self.n_samples, share) < SIGNIFICANCE)
+        n, n_wrong, share = self.n_samples, self.n_wrong, self.n_wrong_by_class / self.n_samples
+        if self.n_independent is not None:
+            n = int(self.n_independent)
+            n_wrong = math.ceil(n * self.n_wrong / self.n_samples)
+        return bool(stats.binom.cdf(n_wrong, n, share) < SIGNIFICANCE)
 
     @property
     def statement(self) -> str:
@@ -239,7 +246,8 @@ def check_batches(
     batch : array-like of shape (n_samples,)
         The batch of each sample.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples of one group stay in one fold, if every group lies in one batch.
+        Samples of one group, such as the measurements of a patient, are not independent: the test counts as
+        many samples as the groups are worth. They stay in one fold if every group lies in one batch.
     n_folds : int, default=5
         Folds of the cross-validation.
     random_state : int, RandomState instance or None, default=0
@@ -276,7 +284,11 @@ def check_batches(
         raise ValueError(f"batch must name at least 2 batches, got only {names[0]!r}.")
     counts = np.zeros((len(names), len(data.classes)), dtype=np.intp)
     np.add.at(counts, (codes, data.labels), 1)
-    kept = groups if groups is not None and _are_constant_within(groups, codes) else None
+    kept = n_independent = None
+    if groups is not None:
+        unit = codes_of_groups(groups, len(codes))
+        n_independent = float(len(codes) ** 2 / np.sum(np.bincount(unit) ** 2))
+        kept = None if len(differences_within(unit, codes)) else unit
     skipped = _reason_to_skip(model, codes, kept)
     n_wrong = None
     if skipped is None:
@@ -295,20 +307,15 @@ def check_batches(
         n_wrong_majority=n - int(counts.sum(axis=1).max()),
         n_wrong_by_class=n - int(counts.max(axis=0).sum()),
         skipped=skipped,
+        n_independent=n_independent,
     )
 
 
-def _reason_to_skip(model: Any, codes: IntArray, groups: Any) -> str | None:
+def _reason_to_skip(model: Any, codes: IntArray, groups: IntArray | None) -> str | None:
     if not len(model.selected_features_):
         return "the model selected no columns"
-    unit = np.arange(len(codes)) if groups is None else codes_of_groups(groups, len(codes))
+    unit = np.arange(len(codes)) if groups is None else groups
     if np.bincount(codes[np.unique(unit, return_index=True)[1]]).min() < 2:
         kind = "sample" if groups is None else "group of samples"
         return f"a batch has a single {kind}, which cannot be used both to train and to test"
     return None
-
-
-def _are_constant_within(groups: Any, codes: IntArray) -> bool:
-    unit = codes_of_groups(groups, len(codes))
-    first = np.unique(unit, return_index=True)[1]
-    return bool((codes == codes[first][unit]).all())

@@ -137,10 +137,8 @@ def minimax_risk_path(
 ) -> MinimaxRiskPath:
     """Minimax risk classifiers for many radii, and certified bounds for all radii between them.
 
-    With two classes the optimum is followed from the largest radius to the smallest one, and a dozen radii or
-    more take a fraction of the time of separate fits. With more classes each radius starts from the optimum
-    of the smaller one before it. A plain radius is not a confidence statement (see
-    ``UninformativeRadiusWarning``); a path shows what each would give.
+    With two classes the optimum is followed from the largest radius to the smallest one, in a fraction of the
+    time of separate fits. With more classes each radius starts from the optimum of the smaller one before it.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -50,8 +50,8 @@ from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.estimators.fitting import engine_settings_of, pose_by, radius_seed_of
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of
+from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_label_values,
@@ -93,12 +93,11 @@ def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
     """
     if len(pipeline) < 2 or (has_weights and get_config()["enable_metadata_routing"]):
         return False
-    steps = [step for _, step in pipeline.steps[:-1]]
-    return all(step is None or step == "passthrough" or _is_label_free(step) for step in steps)
-
-
-def _is_label_free(step: object) -> bool:
-    return type(step) in LABEL_FREE and getattr(step, "random_state", 0) is not None
+    return all(
+        step in (None, "passthrough")
+        or (type(step) in LABEL_FREE and getattr(step, "random_state", 0) is not None)
+        for _, step in pipeline.steps[:-1]
+    )
 
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
@@ -132,16 +131,13 @@ class PermutationTestResult:
     gap_tol: float
 
     def __str__(self) -> str:
+        n, remark = len(self.null_distribution), ""
+        if self.pvalue * (1 + n) < 1.5:
+            remark = f", the smallest possible with {n} permutations"
         return (
             f"R* = {self.statistic:.3f}; with permuted labels {self.noise_floor[0.5]:.3f} in the median and "
-            f"below {self.noise_floor[0.05]:.3f} in 5% of {len(self.null_distribution)} permutations; "
-            f"p = {self.pvalue:.3g}{self._remark()}"
-        )
-
-    def _remark(self) -> str:
-        is_smallest = self.pvalue * (1 + len(self.null_distribution)) < 1.5
-        return (
-            f", the smallest possible with {len(self.null_distribution)} permutations" if is_smallest else ""
+            f"below {self.noise_floor[0.05]:.3f} in 5% of {n} permutations; "
+            f"p = {self.pvalue:.3g}{remark}"
         )
 
 
@@ -164,9 +160,9 @@ def permutation_test(
     Parameters
     ----------
     estimator : MinimaxRiskClassifier, or Pipeline that ends with one
-        Fitted or not; it is cloned. Its ``callback`` and ``verbose`` are not used. Steps of a pipeline that
-        are known not to look at labels, as ``ClippedScaler`` and the scalers of scikit-learn, are fitted
-        once; if there is any other step, all of them are fitted again for every permutation.
+        Fitted or not; it is cloned. Steps of a pipeline that are known not to look at labels, as
+        ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step, all of
+        them are fitted again for every permutation.
     X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features)
         Instances.
     y : array-like of shape (n_samples,)
@@ -174,9 +170,8 @@ def permutation_test(
     n_permutations : int, default=200
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples with the same entry are not independent, such as measurements of one patient. They share a
-        label, and labels move from patient to patient. Labels permuted sample by sample would give p-values
-        that are far too small. R* is that of ``fit(X, y, groups=groups)``.
+        Samples with the same entry, such as measurements of one patient, are not independent. They share a
+        label, and labels move from group to group. R* is that of ``fit(X, y, groups=groups)``.
     strata : array-like of shape (n_samples,) or None, default=None
         Labels are exchanged among samples with the same entry only (a batch, a hospital), so that
         differences between strata are part of the null hypothesis.
@@ -212,8 +207,8 @@ def permutation_test(
 
     Notes
     -----
-    If labels and features are independent (within the strata), the observed labelling is exchangeable with
-    the permuted ones, and p is at most alpha with probability at most alpha, for any number of permutations.
+    If labels and features are independent (within the strata), p is at most alpha with probability at most
+    alpha, for any number of permutations.
 
     Examples
     --------
@@ -338,18 +333,7 @@ class _Sample:
         return orders
 
 
-class _Statistic(Protocol):
-    """R* of the labels taken in other orders; sent to other processes."""
-
-    @property
-    def batch_size(self) -> int:
-        """How many orders are best given together."""
-        ...
-
-    def __call__(self, orders: Sequence[IntArray]) -> list[float]: ...
-
-
-def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statistic:
+def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Relabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(last, MinimaxRiskClassifier):
         raise ValueError(
@@ -367,7 +351,7 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Statisti
 
 @dataclass(frozen=True)
 class _Relabelling:
-    """Scales of the features do not depend on labels, so that the features are prepared once."""
+    """R* of the labels in other orders. Scales do not depend on labels, so the features are prepared once."""
 
     posed: PosedProblem
     data: TrainingData

@@ -24,24 +24,22 @@ from minimaxrisk._utils.sklearn_private import (
     with_callbacks,
 )
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.solution import IterationRecord, Solution, Stage
+from minimaxrisk.engines.solution import IterationRecord, Solution
 from minimaxrisk.estimators.fitting import (
     CallbackBridge,
     describe_set,
     engine_settings_of,
     make_monitor,
-    pose_by,
     radius_seed_of,
     refuse_unlabeled_of_known_marginal,
-    take_over_columns,
+    start_over,
     warn_about_radius,
     warn_about_work,
 )
 from minimaxrisk.estimators.prediction import ProbabilityMixin, draw_labels
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_new_data, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -65,26 +63,25 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     Parameters
     ----------
     solver : {"auto", "interior-point", "first-order", "constraint-generation", "full-lp"}, default="auto"
-        ``"interior-point"`` goes through the inside of the uncertainty set and ends at the exact vertex;
-        ``"first-order"`` needs no more memory than the data and comes as near to the optimum as ``gap_tol``
-        says, for many samples with many features, such as texts; ``"constraint-generation"`` solves a
-        sequence of small linear programs and adds the features that the last solution violates most;
-        ``"full-lp"`` passes all features to HiGHS at once, which is slow for many features. ``"auto"`` is
-        the interior point, or first-order where that would take more than half an hour or 8 GB by an
-        estimate from the sizes; a warning then says so. The optimum is the same.
+        ``"interior-point"`` ends at the exact vertex; ``"first-order"`` needs no more memory than the data
+        and comes as near to the optimum as ``gap_tol`` says, for many samples with many features, such as
+        texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
+        solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
+        ``"auto"`` is the interior point, or first-order, with a warning, where the interior point would take
+        more than half an hour or 8 GB. The optimum is the same.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
     radius : float, {"bonferroni", "bootstrap"} or array-like, default=1.0
-        How the confidence radii are set. A number is the factor s. A larger one gives a larger
-        uncertainty set, a larger R* and fewer selected features; the paper takes 1. A number that is too
-        small to hold all true means at once comes with an ``UninformativeRadiusWarning``.
+        How the confidence radii are set. A number is the factor s; the paper takes 1. A larger one gives a
+        larger uncertainty set, a larger R* and fewer selected features. An ``UninformativeRadiusWarning``
+        says if it is too small to hold all true means at once.
 
         A name chooses s such that all true means lie within the radii at once with probability
         ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, for normal
-        features and any number of samples, conservative for correlated ones; ``"bootstrap"`` by a Gaussian
-        multiplier bootstrap of the largest deviation, which adapts to correlations. Its coverage is
-        asymptotic; a ``CoverageWarning`` tells where the sample visibly breaks what it assumes.
+        features, conservative for correlated ones; ``"bootstrap"`` by a Gaussian multiplier bootstrap of the
+        largest deviation, which adapts to correlations. Its coverage is asymptotic; a ``CoverageWarning``
+        says if the sample visibly breaks what it assumes.
 
         An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
         classes.
@@ -99,20 +96,18 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         What the adversary may do to the distribution of the instances. ``"free"``, as in the paper: anything
         that the feature means allow. ``"empirical"``: nothing, labels alone may change, so that
         :math:`\varphi(\mu)` is the mean of :math:`\varphi_i(\mu)` over the training instances instead of the
-        largest. R* is then smaller, fewer features are selected, and the rule of ``predict_proba`` has a
-        threshold of its own for every instance. A bound on new samples takes an estimate of that mean on new
-        instances, which need no labels (``error_bound``).
+        largest. R* is then smaller, and the rule of ``predict_proba`` has a threshold of its own for every
+        instance. A bound on new samples needs an estimate of that mean on new instances (``error_bound``).
     fit_intercept : bool, default=True
         Add a column of ones to the features.
     copy : {"auto", True, False}, default="auto"
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
-        array. The answer is the same up to rounding. ``"auto"`` copies tables of up to 2^26 entries (half a
-        gigabyte). A ``LargeFitWarning`` comes before fits that take an hour, or more memory than is free.
+        array; the answer is the same up to rounding. ``"auto"`` copies up to 2^26 entries, half a gigabyte.
     initial_features : {"correlation", "first-order"} or array of int, default="correlation"
         Features of the first linear program of constraint generation: those whose mean products with the
-        label exceed their radius most, those that a few steps of a first-order method give the largest
-        coefficients, or columns given by index. The optimum does not depend on it.
+        label exceed their radius most, those with the largest coefficients after a few first-order steps, or
+        columns given by index. The optimum does not depend on it.
     max_features_per_iter : int, default=100
         The largest number of features, counted as components of Phi, that enter per round (the paper's
         n_max), and the number that the two named starts take.
@@ -126,8 +121,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         5000 iterations.
     gap_tol : float or None, default=None
         The certified gap, upper less lower bound, at which the interior point and first-order stop. ``None``
-        is 1e-6 for the interior point, which usually ends at an exact vertex, whose gap is a rounding error,
-        and 1e-3 for first-order, where each further digit costs several times as much.
+        is 1e-6 for the interior point, and 1e-3 for first-order, where each further digit costs several times
+        as much.
     deterministic : bool, default=True
         Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
     class_weight : dict, "balanced" or None, default=None
@@ -135,8 +130,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     weight_kind : {"auto", "counts", "importance"}, default="auto"
         What ``sample_weight`` means to the confidence radii. ``"counts"``: a weight of 2 is the row twice,
         and n is the sum of the weights. ``"importance"``: a weight says how much a sample matters, as in a
-        survey or after resampling, and :math:`n = (\sum w)^2 / \sum w^2`, whatever the scale of the weights.
-        ``"auto"`` takes whole numbers for counts. Class weights are of the second kind in any case.
+        survey, and :math:`n = (\sum w)^2 / \sum w^2`. ``"auto"`` takes whole numbers for counts. Class
+        weights are always of the second kind.
     random_state : int, RandomState instance or None, default=None
         Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
         ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
@@ -169,10 +164,8 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         A distribution on the training samples and labels, inside the uncertainty set, against which
         every rule errs with probability at least ``worst_case_error_lower_``. Samples without a label
         follow those with one.
-    selected_features_ : ndarray of int
-        Indices of the columns with a non-zero coefficient.
-    n_features_selected_ : int
-        Their number.
+    selected_features_, n_features_selected_ : ndarray of int, int
+        Indices of the columns with a non-zero coefficient, and their number.
     feature_importances_ : ndarray of shape (n_features,)
         Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
         root mean square with ``standardize=False``).
@@ -202,14 +195,11 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     history_ : list of dict
         One record per iteration, for first-order one per ten of them: ``iteration``, ``lower`` and ``upper``
         (the best certified bounds so far), ``worst_case_error`` (that of the iteration's own coefficients,
-        the paper's R^k; where the interior point works on part of many instances, of those last scored on
-        all),
-        ``n_features``, ``n_added``, ``n_removed`` (components of Phi in the Newton matrix or linear program:
-        columns, the intercept among them, times classes for the one-hot coding; for first-order those with
-        a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (the way by which the
-        iteration came to a vertex, if it did, such as ``"blocks"`` or ``"HiGHS"``; ``"HiGHS gave up"`` where
-        no vertex was found within its pivots, ``"too large for HiGHS"`` where it was not asked), ``n_pivots``
-        (of simplex methods on that way), ``seconds``.
+        the paper's R^k, or of the last ones scored on all instances), ``n_features``, ``n_added``,
+        ``n_removed`` (components of Phi in the Newton matrix or linear program, for first-order those with
+        a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (how the iteration came to
+        a vertex, such as ``"blocks"`` or ``"HiGHS"``; ``"HiGHS gave up"`` or ``"too large for HiGHS"`` if it
+        did not), ``n_pivots`` (of simplex methods), ``seconds``.
     stages_ : list of LinearRule
         The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
         gives; for the interior point and first-order the last one alone.
@@ -230,12 +220,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
 
     Notes
     -----
-    The interior point and first-order stop at a certified gap of ``gap_tol``, constraint generation when no
-    moment constraint outside its linear program is violated by more than ``tol``. Whatever the solver does,
-    the two bounds are recomputed from the coefficients and the distribution alone, without trust in the
-    solver; ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true
-    feature means lie inside the radii and, for instances unlike those of the training data, only
-    approximately.
+    The two bounds are computed from the coefficients and the distribution alone, without trust in the solver;
+    ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true feature
+    means lie inside the radii and, for instances unlike those of the training data, only approximately.
 
     References
     ----------
@@ -255,11 +242,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
-        "radius": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions(set(NAMED_RULES)),
-            "array-like",
-        ],
+        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions(set(NAMED_RULES)), "array-like"],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
@@ -343,13 +326,12 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
             Instances without a label. Means, radii and scales do not depend on them, but the adversary may
             put mass there, so that the bound holds for them as for the training instances, and R* can only be
-            larger. A pipeline does not transform them
-            unless told to (``transform_input=["X_unlabeled"]`` with metadata routing), and cross-validation
-            cuts them into folds where they are as many as the samples.
+            larger. A pipeline transforms them only with metadata routing and
+            ``transform_input=["X_unlabeled"]``.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples with the same entry are not independent, as measurements of one patient are not; they must
-            have one label. The radii then count groups and not samples: a group is worth as much as a sample
-            with the mean of its features. Means and the error are still those of samples.
+            Samples with the same entry, such as measurements of one patient, are not independent; they must
+            have one label. The radii then count groups: a group is worth as much as a sample with the mean of
+            its features. Means and the error are still those of samples.
 
         Returns
         -------
@@ -393,7 +375,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
             posed = pose_by(self, data, radius_rule_of(self, radius_seed))
             solution = solve_minimax_risk(posed.problem, settings, monitor)
         bridge.close()
-        take_over_columns(self, checked)
+        start_over(self, checked)
         self.classes_ = data.classes
         self._store(posed, solution)
         self.radius_seed_ = radius_seed
@@ -410,24 +392,9 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
             )
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, or with ``deterministic=False`` a draw from ``predict_proba``.
-
-        In a tie the first class is taken. A model whose coefficients and intercept are zero therefore
-        predicts ``classes_[0]`` for every sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels. Lazy for a dask array.
-        """
+    def _predicted(self, X: Any) -> np.ndarray:
         if self.deterministic:
-            return super().predict(X)
+            return super()._predicted(X)
         drawn = draw_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
         return answer(X, drawn)
 
@@ -455,7 +422,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     def _store(self, posed: PosedProblem, solution: Solution) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
         stage = solution.stage
-        final = _rule_of(problem, stage)
+        final = LinearRule.of_some(stage.components, stage.values, problem)
         self.coef_, self.intercept_ = final.full_coef, final.intercept
         self.threshold_ = final.threshold
         if self.threshold_ is None:  # every instance has its own, and this is their mean
@@ -474,8 +441,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         self.n_iter_ = solution.history[-1]["iteration"] if solution.history else 0
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
         self.history_ = list(solution.history)
-        self.stages_ = [final if each is stage else _rule_of(problem, each) for each in solution.stages]
-
-
-def _rule_of(problem: Problem, stage: Stage) -> LinearRule:
-    return LinearRule.of_some(stage.components, stage.values, problem)
+        self.stages_ = [
+            final if each is stage else LinearRule.of_some(each.components, each.values, problem)
+            for each in solution.stages
+        ]

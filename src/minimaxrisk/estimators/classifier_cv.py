@@ -1,9 +1,4 @@
-"""The models of a classifier's parameters at many radii, on one sample.
-
-How a radius is chosen: by left-out samples, or by its distance from what noise would score.
-
-The classifier with a radius chosen from the data.
-"""
+"""The classifier with a radius chosen from the data: by left-out samples, or by the distance from noise."""
 
 from __future__ import annotations
 
@@ -28,9 +23,10 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import pose_by, take_over_columns
+from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
+from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups
@@ -128,10 +124,9 @@ class Sample:
 
 
 def ascending_radii(radii: Any) -> FloatArray:
-    """As given, in an order in which the larger one of two is the later one."""
+    """The same, ascending strictly."""
     values = check_radii(radii)
-    steps = np.diff(values)
-    wrong = np.flatnonzero(steps <= 0.0)
+    wrong = np.flatnonzero(np.diff(values) <= 0.0)
     if len(wrong):
         i = int(wrong[0])
         raise ValueError(
@@ -281,17 +276,6 @@ def summary_of_folds(radii: FloatArray, outcomes: list[FloatArray]) -> dict[str,
     }
 
 
-def summary_of_noise(radii: FloatArray, observed: FloatArray, permuted: list[FloatArray]) -> dict[str, Any]:
-    """What becomes ``noise_results_``."""
-    null = np.array(permuted)
-    return {
-        "radii": radii,
-        "worst_case_error": observed,
-        "permuted_worst_case_errors": null,
-        "distance": null.mean(axis=0) - observed,
-    }
-
-
 def last_smallest(values: FloatArray) -> int:
     """Of equal ones the last: the larger radius, which selects fewer columns."""
     return int(np.flatnonzero(values <= values.min() + TIE)[-1])
@@ -301,10 +285,6 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
     """The last value that is no further above the smallest one than the standard error of that one."""
     best = last_smallest(mean)
     return int(np.flatnonzero(mean <= mean[best] + standard_error[best] + TIE)[-1])
-
-
-# What each criterion leaves behind.
-RESULTS = {"cross-validation": "cv_results_", "noise-floor": "noise_results_"}
 
 
 def _of_estimator(name: str) -> property:
@@ -318,10 +298,9 @@ def _of_estimator(name: str) -> property:
 class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     r"""Minimax risk classifier whose radius is chosen from a grid, by cross-validation or by the noise floor.
 
-    R* grows with the radius whatever the data, so that it cannot choose one. What samples that were left out
-    say can, and so can the distance of R* from what it is on permuted labels. With two classes all radii of
-    the grid are followed at once, exactly (``minimax_risk_path``): a fold costs little more than a fit. With
-    more classes each radius goes on from the smaller one before it.
+    R* grows with the radius whatever the data, so that it cannot choose one. The loss on left-out samples
+    can, and so can the distance of R* from what it is on permuted labels. With two classes all radii of the
+    grid are followed at once (``minimax_risk_path``): a fold costs little more than a fit.
 
     Parameters
     ----------
@@ -339,8 +318,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     cv : int, splitter, iterable or None, default=5
         Folds. An integer is that many stratified folds in the order of the samples, as in scikit-learn, and
         with ``groups`` stratified folds that keep groups together; ``None`` is 5. For shuffled ones pass
-        ``StratifiedKFold(5, shuffle=True, random_state=0)``. As there, a class with fewer samples than folds
-        is warned about, and missing in some of the tests; one with a single sample is refused.
+        ``StratifiedKFold(5, shuffle=True, random_state=0)``. A class with a single sample is refused.
     rule : {"one-se", "best"}, default="one-se"
         ``"best"``: the radius with the smallest mean loss, of equal ones the largest. ``"one-se"``: the
         largest radius whose mean loss is within one standard error of that; it has fewer features.
@@ -372,22 +350,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         With ``"noise-floor"``: ``radii``; ``worst_case_error``, R* of each radius on the labels as they are;
         ``permuted_worst_case_errors`` of shape (n_permutations, n_radii); ``distance``, the mean of these
         less R*.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients of ``estimator_``.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Its constants.
-    worst_case_error_ : float
-        Its certified upper bound on R* at the chosen radius; see the notes.
-    worst_case_error_lower_ : float
-        Its certified lower bound on R*.
-    selected_features_ : ndarray of int
-        Indices of the columns with a non-zero coefficient.
-    n_features_selected_ : int
-        Their number.
-    feature_importances_ : ndarray of shape (n_features,)
-        Absolute coefficients times the scale of their columns, as for ``MinimaxRiskClassifier``.
+    classes_, coef_, intercept_ : ndarray
+        The labels, and coefficients and constants of ``estimator_``.
+    worst_case_error_, worst_case_error_lower_ : float
+        Its certified bounds on R* at the chosen radius; see the notes.
+    selected_features_, n_features_selected_, feature_importances_ : ndarray or int
+        Its selected columns, their number, and the importances of all columns.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -401,12 +369,9 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
 
     Notes
     -----
-    The radius has looked at the labels, and it is a plain number: at such a radius ``worst_case_error_`` is a
-    score and not a bound on the error, and the fit says so (``UninformativeRadiusWarning``) as for any number
-    that is below the union bound's. Even a chosen radius above that has no coverage of its own, since it was
-    chosen by the same samples. For a bound use ``MinimaxRiskClassifier(radius="bootstrap")``. The smallest of
-    many cross-validated losses is too small as well: to know the error, cross-validate this estimator as a
-    whole.
+    The radius was chosen by the same samples, so ``worst_case_error_`` is a score and not a bound on the
+    error; for a bound use ``MinimaxRiskClassifier(radius="bootstrap")``. The smallest of many cross-validated
+    losses is too small as well: to know the error, cross-validate this estimator as a whole.
 
     Samples of weight 0 take no part. A weight of 2 is not the same as the row twice, whose copies could get
     into two folds. Losses are weighted, within folds.
@@ -434,7 +399,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],
-        "criterion": [StrOptions(set(RESULTS))],
+        "criterion": [StrOptions({"cross-validation", "noise-floor"})],
         "cv": ["cv_object"],
         "rule": [StrOptions({"one-se", "best"})],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -508,12 +473,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
             results, chosen = self._by_cross_validation(estimator, sample, radii, folds)
         fitted = estimator.set_params(radius=float(radii[chosen]))
         fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
-        take_over_columns(self, fitted)
+        start_over(self, fitted)
         self.estimator_ = fitted
-        for criterion, name in RESULTS.items():
-            self.__dict__.pop(name, None)
-            if criterion == self.criterion:
-                setattr(self, name, results)
+        if self.criterion == "noise-floor":
+            self.noise_results_ = results
+        else:
+            self.cv_results_ = results
         return self
 
     def _checked_estimator(self) -> MinimaxRiskClassifier:
@@ -552,24 +517,19 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         risks = MinimaxRisks(estimator, sample, radii)
         with progress_bar(len(orders), "permutations", verbose=self.verbose) as progress:
             observed, *permuted = parallel_map(risks, orders, n_jobs=self.n_jobs, progress=progress)
-        results = summary_of_noise(radii, observed, permuted)
-        return results, last_smallest(-results["distance"])
+        null = np.array(permuted)
+        distance = null.mean(axis=0) - observed
+        results = {
+            "radii": radii,
+            "worst_case_error": observed,
+            "permuted_worst_case_errors": null,
+            "distance": distance,
+        }
+        return results, last_smallest(-distance)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """What ``estimator_`` predicts, which is a draw from ``predict_proba`` if it is not deterministic.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels. Lazy for a dask array.
-        """
+    def _predicted(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(X)
+        return self.estimator_.predict(X)  # draws labels where the estimator does
 
     def _fitted_rule(self) -> LinearRule:
         return linear_rule_of(self.estimator_)

@@ -29,9 +29,8 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     .. math:: z_j = \min(\max((x_j - m_j) / s_j, -c), c)
 
     with the median :math:`m_j`, :math:`s_j = 1.4826` times the median absolute deviation from it, which is
-    the standard deviation of a normal column, and :math:`c` the ``limit``. Labels are not used. Because a
-    value beyond the limit counts as one at the limit, a few outliers no longer dominate the mean and the
-    deviation of their column, from which a minimax risk classifier learns.
+    the standard deviation of a normal column, and :math:`c` the ``limit``. Labels are not used. Outliers then
+    do not dominate the mean and the deviation of a column, from which a minimax risk classifier learns.
 
     Parameters
     ----------
@@ -53,10 +52,9 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Sparse input stays sparse: the centre is 0, and deviations are those from 0. If a column has more zeros
-    than other values, its median is 0, and the result is the same as for dense input. Other columns are
-    scaled by 1.4826 times the median of their absolute values, which for values far from zero is their size
-    and not their spread; convert such data to dense, if they fit in memory.
+    Sparse input stays sparse: the centre is 0, and deviations are those from 0. For columns with more zeros
+    than other values the result is that for dense input. Other columns are scaled by their size and not by
+    their spread; convert such data to dense, if they fit in memory.
 
     float32 stays float32. An error bound of a classifier on clipped columns is about clipped columns, such as
     those of new samples after ``transform``. It takes medians and scales as given, not as estimates.

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
@@ -25,41 +24,25 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import (
     describe_set,
     engine_settings_of,
-    pose_by,
     radius_seed_of,
-    take_over_columns,
+    start_over,
     warn_about_radius,
 )
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, features_to_start_with, largest_expected_loss
-from minimaxrisk.problem.pose import PosedProblem, pose_parts
+from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
+from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
-from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves, independent_parts
+from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of, without_coverage
 
-ENSEMBLE = Purpose("an ensemble", otherwise="fit a MinimaxRiskClassifier")
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of the largest one of their class, for columns at unit variance, are taken for zero.
 SMALL_COEFFICIENT = 0.1
-# What a fit with certify=False does not have.
-OF_THE_CERTIFICATE = (
-    "worst_case_error_",
-    "worst_case_error_lower_",
-    "optimality_gap_",
-    "worst_case_distribution_",
-    "worst_case_proof_",
-    "tau_",
-    "lambda_",
-    "radius_",
-    "radius_seed_",
-    "coverage_",
-    "coverage_remarks_",
-)
 
 
 @parameters_by_keyword
@@ -68,11 +51,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
 
     Each member is a classifier fitted on a random part of the samples, with the same share of every class.
     ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` names its largest. Averages
-    vary less from sample to sample than one rule does, and usually err less.
-
-    The error of a randomized rule is linear in the rule, so that its worst case is convex: over any set of
-    distributions the average's is at most the mean of the members'. The fit certifies it over the uncertainty
-    set of *all* samples, by a linear program (see ``worst_case``).
+    vary less from sample to sample than one rule does, and usually err less. The fit certifies the worst case
+    of the average over the uncertainty set of *all* samples, by a linear program (see ``worst_case``).
 
     Parameters
     ----------
@@ -84,10 +64,9 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     subsample : float, default=0.8
         The share of the samples of each class that a member sees, rounded down.
     complementary : bool, default=False
-        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``; of an odd
-        number of samples one is left out of both halves. Then ``false_selection_bounds_`` says how many
-        false selections to expect at most, but members that see more samples predict better. False draws
-        every part by itself.
+        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``. Then
+        ``false_selection_bounds_`` says how many false selections to expect at most, but members that see
+        more samples predict better. False draws every part by itself.
     radius : float, {"bonferroni", "bootstrap"}, array-like or None, default=None
         The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
@@ -117,38 +96,32 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     estimator_ : MinimaxRiskClassifier
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
-        For each sample the mean rule of the members that have not seen it; NaN where every member has, of
-        which a warning tells. With ``complementary=True`` that does not happen.
+        For each sample the mean rule of the members that have not seen it; NaN, and a warning, if every
+        member has.
     oob_error_ : float
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
     oob_error_interval_ : tuple of float
-        An approximate 95% interval of the error: Clopper and Pearson's for fewer samples (or groups) than
-        there are, since errors of members that share samples are not independent (Nadeau and Bengio's
-        correction).
-    selected_features_ : ndarray of int
-        Columns that at least one member uses.
-    n_features_selected_ : int
-        Their number.
+        An approximate 95% interval of the error: Clopper and Pearson's with Nadeau and Bengio's correction,
+        since errors of members that share samples are not independent.
+    selected_features_, n_features_selected_ : ndarray of int, int
+        Columns that at least one member uses, and their number.
     feature_importances_ : ndarray of shape (n_features,)
         The mean over members of the absolute coefficients, summed over classes, times the column's standard
         deviation (its root mean square with ``standardize=False``).
     selection_frequencies_ : ndarray of shape (n_features,)
-        The share of members that use each column. A member uses a column if its coefficient, at unit
-        variance, is at least a tenth of the largest that the member has for the class; smaller ones are set
-        to zero.
-    n_selected_per_subsample_ : ndarray of shape (n_estimators,)
-        How many columns each member uses.
-    average_selected_ : float
-        Their average, the q of the bounds.
+        The share of members that use each column. Coefficients below a tenth of the member's largest for the
+        class, at unit variance, are set to zero.
+    n_selected_per_subsample_, average_selected_ : ndarray of shape (n_estimators,), float
+        How many columns each member uses, and the average, the q of the bounds.
     false_selection_bounds_ : FalseSelectionBounds
         With ``complementary=True``: bounds on the expected number of columns that reach ``threshold`` without
         being related to the label.
     worst_case_error_ : float
         A certified upper bound on the error of the average over the uncertainty set of all samples.
     worst_case_error_lower_ : float
-        A certified lower bound on the same: a distribution of the set on which the average errs so often. The
-        classifier's is a bound for all rules; this one is about the rule at hand.
+        A certified lower bound on the same: the error on a distribution of the set. It is about this rule
+        alone; that of ``MinimaxRiskClassifier`` is about all rules.
     optimality_gap_ : float
         The difference of the two.
     worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
@@ -157,16 +130,9 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         The affine function above the loss that proves ``worst_case_error_``.
     tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
         Estimated means and radii of the features, which are the set, as for ``MinimaxRiskClassifier``.
-    radius_ : float or None
-        The factor s of the set; None where ``radius`` is an array.
-    radius_seed_ : int
-        The seed of the draws of ``radius="bootstrap"``.
-    coverage_ : float or None
-        The probability with which all true means lie within the radii of the set; None where no rule says.
-    coverage_remarks_ : tuple of str
-        What the sample visibly breaks of the rule's assumptions.
-    coding_ : str
-        The coding used by the members and by the set.
+    radius_, radius_seed_, coverage_, coverage_remarks_, coding_ : float, int, tuple, str or None
+        How the radii of the set came about and what they cover, and the coding, as for
+        ``MinimaxRiskClassifier``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -277,14 +243,16 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             weight_kind=estimator.weight_kind,
             groups=groups,
         )
-        units = Strata.of(data, ENSEMBLE)
+        units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
         parts = self._parts(units)
         radius_seed = radius_seed_of(estimator)
         settings = engine_settings_of(estimator, checked.n_features_in_)
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
         set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
+        # Without a certificate nobody reads the radii, and they need not be bootstrapped.
+        rule_of_set = radius_rule_of(certified, set_seed) if self.certify else Multiple(1.0)
         with suitable_threads(len(data.labels)):
-            posed = pose_by(certified, data, self._rule_of_set(certified, set_seed))
+            posed = pose_by(certified, data, rule_of_set)
         learn = RulesFromRows(
             posed,
             data,
@@ -298,17 +266,23 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
         fitted = AverageRule(members)
-        in_bag = _in_bag(parts, len(data.labels))
+        in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
+        for seen, rows in zip(in_bag, parts, strict=True):
+            seen[rows] = True
         judged = out_of_bag(fitted, data, in_bag, units.unit_of_row)
         with suitable_threads(len(data.labels)):
-            worst = _worst_case(fitted, data, posed, settings) if self.certify else None
+            worst = None
+            if self.certify:
+                loss = loss_of_rule(fitted, "randomized", data, posed)
+                worst = worst_case_of_loss(loss, fitted, estimator, posed)
 
-        take_over_columns(self, checked)
+        start_over(self, checked)
         self.classes_, self.estimator_ = data.classes, certified
         self.members_, self.in_bag_ = members, in_bag
         self.coding_ = posed.problem.coding.name
         self._store_use(fitted, posed)
-        self._store_certificate(posed, worst, set_seed)
+        if worst is not None:
+            self._store_certificate(posed, worst, set_seed)
         for name, value in vars(judged).items():
             setattr(self, f"{name}_", value)
         self._warn(data, posed, judged)
@@ -329,10 +303,6 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         check_pairs("n_estimators", self.n_estimators)
         return complementary_halves(units, self.n_estimators, random)
 
-    def _rule_of_set(self, certified: MinimaxRiskClassifier, seed: int) -> RadiusRule:
-        """Radii that nobody reads need not be bootstrapped."""
-        return radius_rule_of(certified, seed) if self.certify else Multiple(1.0)
-
     def _store_use(self, fitted: AverageRule, posed: PosedProblem) -> None:
         scale = posed.problem.scale
         self.selected_features_ = fitted.columns
@@ -345,11 +315,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         if not self.complementary:
             del self.false_selection_bounds_
 
-    def _store_certificate(self, posed: PosedProblem, worst: WorstCaseOfRule | None, set_seed: int) -> None:
-        for name in OF_THE_CERTIFICATE:
-            self.__dict__.pop(name, None)
-        if worst is None:
-            return
+    def _store_certificate(self, posed: PosedProblem, worst: WorstCaseOfRule, set_seed: int) -> None:
         describe_set(self, posed)
         self.radius_seed_ = set_seed
         self.worst_case_error_ = min(1.0, worst.upper)
@@ -412,23 +378,3 @@ def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:
     is_small = size < SMALL_COEFFICIENT * size.max(axis=1, keepdims=True)
     is_small[:, :n_leading] = False
     return np.where(is_small, 0.0, mu)
-
-
-def _worst_case(
-    fitted: AverageRule, data: TrainingData, posed: PosedProblem, settings: EngineSettings
-) -> WorstCaseOfRule:
-    problem = posed.problem
-    return largest_expected_loss(
-        problem,
-        1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows)),
-        start=features_to_start_with(fitted, problem),
-        n_max=settings.n_max,
-        epsilon=settings.epsilon,
-    )
-
-
-def _in_bag(parts: list[IntArray], n_samples: int) -> BoolArray:
-    in_bag = np.zeros((len(parts), n_samples), dtype=np.bool_)
-    for seen, rows in zip(in_bag, parts, strict=True):
-        seen[rows] = True
-    return in_bag

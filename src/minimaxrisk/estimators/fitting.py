@@ -1,12 +1,8 @@
-"""What estimators share besides their data: parameters that need a look at X, and columns written down.
+"""What fits share: settings from parameters, attributes, callbacks and logs, and warnings before long fits.
 
-Ways to follow a fit: the caller's callback, scikit-learn's own callbacks, and a log.
-
-What a fit will take, before it starts: a warning with figures and remedies where that is a lot.
-
-Time is that of the passes over X and of the interior point's own matrices (``demands.py``); memory is the
-copy of X if one is made, vectors with one number per component of the feature map, and those matrices. On one
-core, within a factor of two or so: enough to tell minutes from hours.
+The time of a fit is that of the passes over X and of the interior point's own matrices. Its memory is the
+copy of X, if one is made, vectors with one number per component of the feature map, and those matrices. Both
+are estimated for one core, within a factor of about two: enough to tell minutes from hours.
 """
 
 from __future__ import annotations
@@ -37,9 +33,9 @@ from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, Uninformati
 from minimaxrisk.features.dense import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.radius import Radii, RadiusRule
+from minimaxrisk.uncertainty.radius import Radii
 
 # Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
 MANY_COPIES = 10
@@ -67,19 +63,6 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
         max_iter=model.max_iter,
         gap_tol=model.gap_tol if named else GAP_TOL,
         first_order_gap_tol=model.gap_tol if named else FIRST_ORDER_GAP_TOL,
-    )
-
-
-def pose_by(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
-    """The problem that the parameters of a ``MinimaxRiskClassifier`` pose, with radii by this rule."""
-    return pose(
-        data,
-        coding=model.coding,
-        rule=rule,
-        standardize=model.standardize,
-        fit_intercept=model.fit_intercept,
-        copy=model.copy,
-        marginal_is_known=model.marginal == "empirical",
     )
 
 
@@ -146,13 +129,16 @@ def check_initial_features(value: Any, n_features: int) -> Any:
     return columns.astype(np.intp)
 
 
-def take_over_columns(estimator: Any, checked: Any) -> None:
-    """Number and names of the columns, from the copy that validated them."""
+def start_over(estimator: Any, checked: Any) -> None:
+    """Delete what an earlier fit stored, and store the columns that ``checked`` has validated.
+
+    To be called when nothing can fail any more, so that a failed fit leaves the old model whole.
+    """
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(checked, name):
             setattr(estimator, name, getattr(checked, name))
-    if hasattr(estimator, "feature_names_in_") and not hasattr(checked, "feature_names_in_"):
-        del estimator.feature_names_in_
 
 
 logger = logging.getLogger("minimaxrisk")
@@ -198,22 +184,17 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity:
 
     def monitor(record: IterationRecord) -> bool:
         if quantity is not None:
-            log_iteration(record, quantity)
+            log_line(
+                f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
+                "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
+                record,
+            )
         stop = bridge(record)
         if callback is not None:
             stop = bool(callback(record)) or stop
         return stop
 
     return monitor
-
-
-def log_iteration(record: IterationRecord, quantity: str) -> None:
-    """One line per iteration."""
-    log_line(
-        f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
-        "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
-        record,
-    )
 
 
 def log_line(message: str, *arguments: Any) -> None:

@@ -24,12 +24,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk.engines.dispatch import solve_by_simplex
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
-from minimaxrisk.estimators.fitting import (
-    CallbackBridge,
-    check_initial_features,
-    make_monitor,
-    take_over_columns,
-)
+from minimaxrisk.estimators.fitting import CallbackBridge, check_initial_features, make_monitor, start_over
 from minimaxrisk.estimators.prediction import PredictionMixin
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
 from minimaxrisk.problem.rule import LinearRule
@@ -46,9 +41,8 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
 
     This is a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an
-    intercept that is not penalised; :math:`c_i` are the sample weights. Features are generated: a program
-    with few of them is solved, and those whose dual constraints are violated most are added. More than two
-    classes are learned one against the rest.
+    intercept that is not penalised; :math:`c_i` are the sample weights. More than two classes are learned one
+    against the rest.
 
     Parameters
     ----------
@@ -66,14 +60,12 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
         Whether ``fit`` makes a float64 copy of a dense X or reads it where it is; see
         ``MinimaxRiskClassifier``.
     initial_features : {"first-order", "correlation"} or array of int, default="first-order"
-        Features of the first program: the largest coefficients after a few steps of a first-order method on
-        a smoothed hinge loss, those most correlated with the label, or columns by index. The optimum does
-        not depend on it.
+        Features of the first program: the largest coefficients after a few first-order steps, those most
+        correlated with the label, or columns by index. The optimum does not depend on it.
     max_features_per_iter : int, default=100
         The largest number of features that enter per round, and that the two named starts take.
     tol : float, default=1e-4
-        The largest violation of a dual constraint that is accepted, as a fraction of the penalty. The
-        certified gap is then at most about this fraction of the objective.
+        The largest violation of a dual constraint that is accepted, as a fraction of the penalty.
     max_iter : int or None, default=None
         Rounds after the first linear program; ``None`` goes on until convergence.
     class_weight : dict, "balanced" or None, default=None
@@ -103,10 +95,8 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
         The difference of the two.
     dual_coef_ : ndarray of shape (1 or n_classes, n_samples)
         The dual solution, times the sign of the label.
-    selected_features_ : ndarray of int
-        Indices of the columns with a non-zero coefficient.
-    n_features_selected_ : int
-        Their number.
+    selected_features_, n_features_selected_ : ndarray of int, int
+        Indices of the columns with a non-zero coefficient, and their number.
     feature_importances_ : ndarray of shape (n_features,)
         Sum over the rows of ``coef_`` of its absolute values, times the column's standard deviation (its
         root mean square with ``standardize=False``).
@@ -135,7 +125,7 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     Notes
     -----
     Any coefficients bound the optimum from above, and any dual point, shrunk until it satisfies all
-    constraints, from below. The two reported bounds are computed in this way and do not rely on the solver.
+    constraints, from below. The two bounds are computed in this way and do not rely on the solver.
 
     References
     ----------
@@ -231,7 +221,7 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
             )
             solutions, history = self._solve(posed, initial, bridge)
         bridge.close()
-        take_over_columns(self, checked)
+        start_over(self, checked)
         self.classes_ = data.classes
         self.dual_coef_ = _dual_coefficients(data, posed, solutions)
         self._store(posed, solutions, history)
@@ -305,16 +295,12 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
 def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:
     """The dual solution on the rows of X (problems x rows), split among equal rows of one label."""
     known = np.flatnonzero(posed.instances.instance_of_row >= 0)
-    instance, label, weight = (
-        posed.instances.instance_of_row[known],
-        data.labels[known],
-        data.weights[known],
-    )
+    instance, label = posed.instances.instance_of_row[known], data.labels[known]
     dual = np.zeros((len(solutions), len(data.labels)))
     for k, ((_, loss), solution) in enumerate(zip(posed.binary, solutions, strict=True)):
         side = (label == (k if len(solutions) > 1 else 1)).astype(np.intp)
         share = solution.distribution[side, instance] / loss.mass[side, instance]
-        dual[k, known] = np.where(side == 1, 1.0, -1.0) * weight * share
+        dual[k, known] = np.where(side == 1, 1.0, -1.0) * data.weights[known] * share
     return dual
 
 

@@ -6,9 +6,8 @@ stay lazy: there is one task per chunk of rows, and it reads only the columns th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
-from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk.guarantees.posed_fit import FittedRule
-from minimaxrisk.problem.rule import AverageRule, LinearRule, arg_max
+from minimaxrisk.problem.rule import LinearRule, arg_max
 from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
 
 # What to compute from a rule, the classes and validated instances.
@@ -56,6 +55,8 @@ class PredictionMixin(ClassifierMixin):
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, and the first of several in a tie.
 
+        A classifier with ``deterministic=False`` draws the label from ``predict_proba`` instead.
+
         Parameters
         ----------
         X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
@@ -66,6 +67,9 @@ class PredictionMixin(ClassifierMixin):
         array of shape (n_samples,)
             The labels. Lazy for a dask array.
         """
+        return self._predicted(X)
+
+    def _predicted(self, X: Any) -> np.ndarray:
         return self._apply(_labels, X)
 
     def _apply(self, output: Output, X: Any) -> Any:
@@ -177,24 +181,13 @@ def _labels_at(probabilities: FloatArray, draws: FloatArray, classes: np.ndarray
 def _lazily(rule: FittedRule, classes: np.ndarray, output: Output, X: Any) -> Any:
     # Without any coefficient the first column is read, because dask needs chunks with a column.
     columns = rule.columns if len(rule.columns) else np.arange(1)
-    task = _ChunkTask(_restricted(rule, columns), classes, output, columns)
-    with warnings.catch_warnings(action="ignore"):
+    task = _ChunkTask(rule.restricted_to(columns), classes, output, columns)
+    with silenced(UserWarning):
         example = task(np.zeros((1, len(columns))))
     chosen = X[:, columns].rechunk({1: -1})
     if example.ndim == 1:
         return chosen.map_blocks(task, drop_axis=1, meta=example[:0])
     return chosen.map_blocks(task, chunks=(chosen.chunks[0], example.shape[1:]), meta=example[:0])
-
-
-def _restricted(rule: FittedRule, columns: IntArray) -> FittedRule:
-    """The same rule for a matrix that has these columns alone."""
-    if isinstance(rule, AverageRule):
-        return AverageRule([_restricted_linear(member, columns) for member in rule.members])
-    return _restricted_linear(rule, columns)
-
-
-def _restricted_linear(rule: LinearRule, columns: IntArray) -> LinearRule:
-    return replace(rule, n_features=len(columns), columns=columns.searchsorted(rule.columns))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,9 +21,9 @@ from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import take_over_columns
+from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.samples.units import Purpose, Strata, check_pairs, complementary_halves
+from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
 
 
@@ -61,9 +61,6 @@ def most_important(fitted: Any, max_features: int | None) -> IntArray:
     return selected[order[:max_features]]
 
 
-STABILITY_SELECTION = Purpose("stability=True", otherwise="use stability=False")
-
-
 @parameters_by_keyword
 class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
@@ -78,10 +75,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         Keep at most this many, those with the largest ``feature_importances_``. With ``stability=True``
         each half selects at most this many, and all that reach the threshold are kept.
     stability : bool, default=False
-        Stability selection with complementary pairs: the samples are split into two random halves,
-        ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns that
-        enough halves select are kept. A half holds half of the samples of each class; if their number is odd,
-        one is left out.
+        Stability selection with complementary pairs: the samples of each class are split into two random
+        halves, ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns
+        that enough halves select are kept.
     threshold : float, default=0.6
         The share of halves, above 1/2 and at most 1, that have to select a column. Used with
         ``stability=True`` only, like all parameters below.
@@ -101,10 +97,9 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         The classifier fitted on all samples. With ``stability=True`` the kept columns do not depend on it.
     selection_frequencies_ : ndarray of shape (n_features,)
         With ``stability=True``: the share of halves that select each column.
-    n_selected_per_subsample_ : ndarray of shape (n_subsamples,)
-        With ``stability=True``: how many columns each half selects, the two of a pair one after the other.
-    average_selected_ : float
-        With ``stability=True``: their average, the q of the bounds.
+    n_selected_per_subsample_, average_selected_ : ndarray of shape (n_subsamples,), float
+        With ``stability=True``: how many columns each half selects, the two of a pair one after the other,
+        and their average, the q of the bounds.
     false_selection_bounds_ : FalseSelectionBounds
         With ``stability=True``: two bounds on the expected number of kept columns that are not related to the
         label, and what they assume.
@@ -200,18 +195,18 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
                 "estimator must have selected_features_ after fit, such as MinimaxRiskClassifier; got "
                 f"{type(estimator).__name__}."
             )
-        selections = None if work is None else self._select_from_halves(*work)
-        take_over_columns(self, fitted)
+        selections = None
+        if work is not None:
+            select, halves = work
+            with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
+                selections = parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
+        start_over(self, fitted)
         self.estimator_ = fitted
-        self._store(selections)
-        if selections is not None and not self._get_support_mask().any():
-            most = float(self.selection_frequencies_.max())
-            warn(
-                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
-                f"stable one was selected from {most:.0%}. A lower threshold, or an estimator with a smaller "
-                "radius, keeps more columns, but less reliable ones.",
-                UserWarning,
-            )
+        if selections is not None:
+            found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
+            for name, value in vars(found).items():
+                setattr(self, f"{name}_", value)
+            self._warn_if_nothing_is_kept()
         return self
 
     def _halve(
@@ -220,7 +215,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         check_pairs("n_subsamples", self.n_subsamples)
-        units = Strata.of(data, STABILITY_SELECTION)
+        units = Strata.of(data, "stability=True", otherwise="use stability=False")
         halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
         select = SelectionFromRows(
             estimator=estimator,
@@ -232,18 +227,15 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
         )
         return select, halves
 
-    def _select_from_halves(self, select: SelectionFromRows, halves: list[IntArray]) -> list[IntArray]:
-        with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
-            return parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
-
-    def _store(self, selections: list[IntArray] | None) -> None:
-        """Store what the halves selected; None deletes what an earlier fit stored."""
-        for field in fields(SelectionStability):
-            self.__dict__.pop(f"{field.name}_", None)
-        if selections is not None:
-            found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
-            for name, value in vars(found).items():
-                setattr(self, f"{name}_", value)
+    def _warn_if_nothing_is_kept(self) -> None:
+        if not self._get_support_mask().any():
+            most = float(self.selection_frequencies_.max())
+            warn(
+                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
+                f"stable one was selected from {most:.0%}. A lower threshold, or an estimator with a smaller "
+                "radius, keeps more columns, but less reliable ones.",
+                UserWarning,
+            )
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns.

@@ -38,9 +38,9 @@ from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RULE_NAMES, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
-from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups
+from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups, differences_within
 
-# The probability that the interval of the out-of-bag error is to cover.
+# The probability that the interval of the out-of-bag error aims at.
 OUT_OF_BAG_LEVEL = 0.95
 
 
@@ -70,7 +70,7 @@ def holdout_bound(
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
     learned = None
-    if unit is not None and learns_groups and _have_one_label_each(unit, y):
+    if unit is not None and learns_groups and not len(differences_within(unit, y)):
         learned = unit[train]
     with quiet_fits():
         model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)
@@ -110,11 +110,6 @@ def _split(y: np.ndarray, groups: IntArray | None, test_size: Any, random: Any) 
             "or leave out classes with so few samples."
         )
     return train, test
-
-
-def _have_one_label_each(unit: IntArray, y: np.ndarray) -> bool:
-    first = np.unique(unit, return_index=True)[1]
-    return bool((y == y[first][unit]).all())
 
 
 def _one_of_each(unit: IntArray, random: Any) -> IntArray:

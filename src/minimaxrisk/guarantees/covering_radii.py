@@ -50,13 +50,13 @@ from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.guarantees.counting import JudgedSample
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
+    check_rule,
     linear_rule_of,
-    pose_as_fitted,
     pose_with,
     rule_probabilities,
-    training_data_of,
 )
 from minimaxrisk.guarantees.statement import RADII, RULE_NAMES, ErrorBound, Exceedance
+from minimaxrisk.guarantees.verification import check_same_data
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem
@@ -77,9 +77,21 @@ def bound_by_own_radii(
 ) -> ErrorBound:
     """The worst case of one rule over the model's own set, and a limit for new instances at level ``limit``.
 
-    Without ``new`` cross-fitting takes its place; that, and the rule of ``predict``, need the data.
+    Without ``new`` cross-fitting takes its place.
     """
-    judged = _judged_by_own_set(model, rule, *(() if fit is None else (fit.data, fit.posed)))
+    check_rule(rule)
+    if fit is None and (new is None or rule == "predict"):
+        what = "without X_new" if new is None else "rule='predict'"
+        raise ValueError(
+            f"method='radii' needs the data that the model was fitted on {what}: pass X and y, and what else "
+            "fit was given; rule='randomized' with X_new does without."
+        )
+    if new is None and n_folds is None:
+        raise ValueError("method='radii' needs X_new, or folds of cross-fitting in its place: set n_folds.")
+    if fit is not None:
+        check_same_data(fit)
+
+    judged = _judged_by_own_set(model, rule, fit)
     if new is not None:
         exceedance = _on_new_instances(judged, new, limit)
     else:
@@ -89,7 +101,7 @@ def bound_by_own_radii(
             model,
             fit.data,
             fit.data,
-            lambda part: [_judged_by_own_set(part.model, rule, part.data)],
+            lambda part, _: [_judged_by_own_set(part.model, rule, part)],
             limit=limit,
             n_folds=n_folds,
         )
@@ -152,9 +164,9 @@ def bounds_by_new_radii(
         _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
         again = Multiple(posed.radii.factor, intercept_level=intercept_level)
 
-        def judge(part: Part) -> list[JudgedRule]:
+        def judge(part: PosedFit, rows: IntArray) -> list[JudgedRule]:
             # Models on parts have positions for classes.
-            own = replace(plain.part(part.rows), classes=np.arange(len(plain.classes)))
+            own = replace(plain.part(rows), classes=np.arange(len(plain.classes)))
             return _judged_by_set(part.model, own, pose_with(part.model, own, again))
 
         exceedances = _by_cross_fitting(model, data, plain, judge, limit=limit, n_folds=n_folds)
@@ -242,10 +254,10 @@ def excess_of_randomized_rule(fitted: LinearRule, X: DataMatrix) -> FloatArray:
 def excess_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - a - Phi(x, y)' nu)_+`` for each row."""
     assert affine.threshold is not None
-    return _positive_part(constants_of_rule(fitted, rule, affine, X) - affine.threshold)
+    return _positive_part(_smallest_constants(fitted, rule, affine, X) - affine.threshold)
 
 
-def constants_of_rule(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
+def _smallest_constants(fitted: LinearRule, rule: str, affine: LinearRule, X: DataMatrix) -> FloatArray:
     """``max_y (1 - h(y|x) - Phi(x, y)' nu)``: the smallest constant that proves the loss at each row."""
     return np.max(1.0 - rule_probabilities(fitted, X, rule) - affine.scores(X), axis=0)
 
@@ -270,30 +282,26 @@ class JudgedRule:
 
     def excess(self, X: DataMatrix) -> FloatArray:
         """Non-negative numbers by whose mean, less ``known``, the bound grows."""
-        if self.known is not None:
-            # A constant that is too large proves the loss as well.
-            return _positive_part(self._constants(X) - self.smallest)
+        if self.known is None:
+            if self.affine is None:
+                return excess_of_randomized_rule(self.fitted, X)
+            return excess_of_rule(self.fitted, self.rule, self.affine, X)
         if self.affine is None:
-            return excess_of_randomized_rule(self.fitted, X)
-        return excess_of_rule(self.fitted, self.rule, self.affine, X)
-
-    def _constants(self, X: DataMatrix) -> FloatArray:
-        if self.affine is None:
-            return rules.instance_thresholds(self.fitted.scores(X))
-        return constants_of_rule(self.fitted, self.rule, self.affine, X)
+            constants = rules.instance_thresholds(self.fitted.scores(X))
+        else:
+            constants = _smallest_constants(self.fitted, self.rule, self.affine, X)
+        # A constant that is too large proves the loss as well.
+        return _positive_part(constants - self.smallest)
 
 
-def _judged_by_own_set(
-    model: Any, rule: str, data: TrainingData | None = None, posed: PosedProblem | None = None
-) -> JudgedRule:
-    """By the model's own uncertainty set; R* proves the randomized rule, so that it needs no data."""
+def _judged_by_own_set(model: Any, rule: str, fit: PosedFit | None) -> JudgedRule:
+    """Over the model's own uncertainty set; R* proves the randomized rule, so that it needs no data."""
     if rule == "randomized":
         fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
         known = model.threshold_ - smallest if fitted.threshold is None else None
         return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
-    assert data is not None
-    posed = pose_as_fitted(model, data) if posed is None else posed
-    return judged_by_program(model, worst_case_of_rule(model, data, rule, posed), rule)
+    assert fit is not None
+    return judged_by_program(model, worst_case_of_rule(model, fit.data, rule, fit.posed), rule)
 
 
 def _judged_by_set(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
@@ -320,7 +328,7 @@ def _by_cross_fitting(
     model: Any,
     data: TrainingData,
     counted: TrainingData,
-    judge: Callable[[Part], list[JudgedRule]],
+    judge: Callable[[PosedFit, IntArray], list[JudgedRule]],
     *,
     limit: float,
     n_folds: int,
@@ -331,11 +339,11 @@ def _by_cross_fitting(
     """
     excess: list[FloatArray] = []
     known: list[list[float | None]] = []
-    for part in cross_fitted(model, data, n_folds):
-        judged = judge(part)
+    for part, rows, left_out in _cross_fitted(model, data, n_folds):
+        judged = judge(part, rows)
         excess = excess or [np.zeros(len(data.weights)) for _ in judged]
         for one, of_rule in zip(judged, excess, strict=True):
-            of_rule[part.left_out] = one.excess(take_rows(data.X, part.left_out))
+            of_rule[left_out] = one.excess(take_rows(data.X, left_out))
         known.append([one.known for one in judged])
     return [
         mean_excess(
@@ -363,18 +371,13 @@ def _by_unit(data: TrainingData, excess: FloatArray) -> tuple[FloatArray, FloatA
     return np.bincount(data.groups[used], weights * excess) / of_group, of_group
 
 
-@dataclass(frozen=True)
-class Part:
-    """A model like another one, of part of its data; ``rows`` and ``left_out`` are rows of the whole."""
+def _cross_fitted(
+    model: Any, data: TrainingData, n_folds: int
+) -> Iterator[tuple[PosedFit, IntArray, IntArray]]:
+    """Models fitted on all folds but one, with their data; their rows, and the rows left out.
 
-    model: Any
-    data: TrainingData
-    rows: IntArray
-    left_out: IntArray
-
-
-def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]:
-    """Models like ``model`` on all folds but one; their classes are positions in those of the data."""
+    Their classes are positions in those of the data.
+    """
     used = np.flatnonzero(data.weights > 0)
     labels = data.labels[used]
     # The models on parts see the instances without labels too, as the model itself did.
@@ -399,12 +402,16 @@ def cross_fitted(model: Any, data: TrainingData, n_folds: int) -> Iterator[Part]
             callback=None,
             verbose=0,
         )
-        more: dict[str, Any] = {"sample_weight": data.weights[rows], "X_unlabeled": unlabeled}
-        more["groups"] = None if data.groups is None else data.groups[rows]
+        seen = {
+            "X": take_rows(data.X, rows),
+            "y": data.labels[rows],
+            "sample_weight": data.weights[rows],
+            "X_unlabeled": unlabeled,
+            "groups": None if data.groups is None else data.groups[rows],
+        }
         with quiet_fits():
-            part.fit(take_rows(data.X, rows), data.labels[rows], **more)
-        seen = training_data_of(part, take_rows(data.X, rows), data.labels[rows], **more)
-        yield Part(part, seen, rows, test)
+            part.fit(**seen)
+        yield PosedFit(part, **seen), rows, test
         tell_progress(i + 1, folds.get_n_splits())
 
 

@@ -1,11 +1,7 @@
 """How often will a model err? Bounds for new samples by several methods, alone or side by side.
 
-Three methods bound an error with a probability:
-
-* **holdout**: errors counted on samples left out, for a model fitted on the others (``counting.py``);
-* **radii**: the worst case of the rules of this very model over the distributions whose feature means lie
-  within radii, and what new instances add (``covering_radii.py``);
-* **majority**: the error of always naming the most common class (``counting.py``).
+``counting.py`` has the bounds of a hold-out and of always naming the most common class, ``covering_radii.py``
+those of the model's own rules within radii.
 
 Whoever takes the smallest of several limits has looked at all of them, so all must hold. With
 ``delta = 1 - confidence`` split over them by ``SHARES``, the probability that one of them fails is at most
@@ -33,12 +29,11 @@ from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
     check_model,
-    check_rule,
     is_ensemble,
     training_data_of,
 )
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
-from minimaxrisk.guarantees.verification import verify
+from minimaxrisk.guarantees.verification import check_same_data, verify
 from minimaxrisk.samples.validation import check_new_data, codes_of_groups
 
 METHODS = ("best", HOLDOUT, RADII)
@@ -69,57 +64,51 @@ def error_bound(
 ) -> ErrorBound:
     """How often will a model err on new samples? A bound that holds with a probability.
 
-    ``"best"`` bounds three errors at once: that of a hold-out, that of the model's own rules over the
-    distributions that covering radii allow, and that of always naming the most common class. The probability
-    that a bound fails is split over them, so that the smallest may be chosen afterwards. The other methods
-    give one bound alone, at the whole confidence.
+    ``"best"`` computes all bounds and splits the probability that one fails over them, so that the smallest
+    may be chosen afterwards. The other methods give one bound alone, at the whole confidence.
 
     Parameters
     ----------
     model : MinimaxRiskClassifier, any classifier with ``method="holdout"``, or PosedFit
-        A fitted classifier. A hold-out takes any scikit-learn classifier, pipelines and searches included,
-        fitted or not; it is cloned. A ``PosedFit`` has the data.
+        A fitted classifier, or a ``PosedFit``, which has the data. A hold-out clones any scikit-learn
+        classifier, pipelines and searches included, fitted or not.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on; for a hold-out any. Not needed with ``method="radii"``,
         ``rule="randomized"`` and ``X_new``.
     y : array-like of shape (n_samples,) or None, default=None
-        Their labels. Errors are those of samples as they are: class weights of the fit do not count, but with
-        ``method="radii"``.
+        Their labels. Class weights of the fit count with ``method="radii"`` only.
     method : {"best", "holdout", "radii"}, default="best"
         ``"holdout"``: fit a copy on one part of the samples and count its errors on the other; exact for
         every classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
         ``"radii"``: the worst case of a rule of this very model within the radii of its fit, and what new
         instances add; it has a probability if the radii have one (``radius="bootstrap"``). ``"best"``: both,
-        with radii set anew, and the majority class, side by side.
+        with new radii, and the error of always naming the most common class.
     rule : {"predict", "randomized"} or None, default=None
         With ``method="radii"``, whose error: that of ``predict``, or of labels drawn from ``predict_proba``.
         None is ``"predict"``. The other methods take no rule.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
         New instances, without labels, from the distribution that the error is about; none that took part in
-        the fit. They tell what instances unlike those of the training data add to a worst case. Without any,
-        models fitted on parts of the data are asked (cross-fitting); such bounds have no probability.
+        the fit. They show what instances unlike those of the training data add to a worst case. Without any,
+        models fitted on parts of the data do (cross-fitting); such bounds have no probability.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
-        as a whole, and of each one sample is drawn and counted: the error is that on a sample drawn from a
+        as a whole, and one sample of each is drawn and counted: the error is that on a sample drawn from a
         new group. Classifiers whose ``fit`` takes groups get them, if each group has one label. Bounds by
-        radii need a model that was fitted with the groups, and are about samples, of which larger groups have
-        more.
+        radii need a model that was fitted with the groups.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        The weights that ``fit`` was given. A hold-out takes none. Weights that are not counts make errors of
-        another population, of which only bounds by radii can speak.
+        The weights that ``fit`` was given. A hold-out takes none.
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
         The instances without a label that ``fit`` was given.
     transformer : fitted transformer or None, default=None
-        What made the features of the model from ``X``, such as a ``ClippedScaler`` before it in a pipeline;
-        ``X`` and ``X_new`` are then as they were before it. It must not have used labels. A hold-out fits it
-        anew, on the part that its model learns from; bounds by radii take it as given.
+        What made the features of the model from ``X`` and ``X_new``, such as a ``ClippedScaler``, without
+        labels. A hold-out fits it again; bounds by radii take it as given.
     test_size : float or int, default=0.5
         The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It
         is drawn at random, without regard to the labels.
     confidence : float, default=0.95
-        The probability with which the bound is to hold, with ``"best"`` together with all others that have
-        one. With ``"radii"``, where the radii of the fit have a probability already, the level of the limit
-        for new instances; ``confidence`` of the result is what the two leave together, 0.9 if both are 0.95.
+        The probability with which the bound holds, with ``"best"`` together with all others that have one.
+        With ``"radii"`` the level of the limit for new instances; ``confidence`` of the result counts that of
+        the radii too: 0.9 if both are 0.95.
     n_folds : int or None, default=10
         Folds of the cross-fitting that takes the place of ``X_new``. With None, and without ``X_new``,
         ``"best"`` leaves out bounds by radii, which take the most time.
@@ -186,11 +175,11 @@ def error_bound(
         return holdout_bound(
             learner, X, y, test_size=test_size, groups=groups, confidence=confidence, random=random
         )
-    data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
+    posed = None
     if X is None and y is None and not isinstance(model, PosedFit):
         check_model(model)
-        posed = None
     else:
+        data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
         posed = as_posed_fit(model, X, y, **data, transformer=transformer)
         model, transformer = posed.model, posed.transformer
     if is_ensemble(model):
@@ -201,7 +190,7 @@ def error_bound(
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     if method == RADII:
         rule = "predict" if rule is None else rule
-        return _by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
+        return bound_by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
     if posed is None:
         raise ValueError("method='best' needs the data that the model was fitted on: pass X and y.")
     return _best(
@@ -213,23 +202,6 @@ def error_bound(
         only_if_smaller=only_if_smaller,
         random=random,
     )
-
-
-def _by_own_radii(
-    model: Any, fit: PosedFit | None, rule: str, *, new: DataMatrix | None, limit: float, n_folds: int | None
-) -> ErrorBound:
-    check_rule(rule)
-    if fit is None and (new is None or rule == "predict"):
-        what = "without X_new" if new is None else "rule='predict'"
-        raise ValueError(
-            f"method='radii' needs the data that the model was fitted on {what}: pass X and y, and what else "
-            "fit was given; rule='randomized' with X_new does without."
-        )
-    if new is None and n_folds is None:
-        raise ValueError("method='radii' needs X_new, or folds of cross-fitting in its place: set n_folds.")
-    if fit is not None:
-        _check_same_data(fit)
-    return bound_by_own_radii(model, fit, rule, new=new, limit=limit, n_folds=n_folds)
 
 
 def _best(
@@ -253,7 +225,7 @@ def _best(
     elif unit is not None:
         more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
         fit = PosedFit(model, fit.X, fit.y, **more, transformer=fit.transformer)
-    _check_same_data(fit)
+    check_same_data(fit)
 
     left_out = _ruled_out(
         sample,
@@ -352,16 +324,6 @@ def _is_valid(fit: PosedFit) -> bool:
         return verify(fit).valid
     except ValueError:  # groups that a fit refuses, for example with two labels in one
         return False
-
-
-def _check_same_data(fit: PosedFit) -> None:
-    certificate = verify(fit)
-    if not certificate.valid:
-        raise ValueError(
-            "X and y must be the data that the model was fitted on, in the same order of rows, with "
-            "sample_weight, X_unlabeled and groups if fit was given them; checked against them, "
-            f"{certificate.problems[0]}."
-        )
 
 
 def _levels(delta: float, methods: Sequence[str], *, has_new: bool) -> dict[str, float]:

@@ -36,9 +36,8 @@ class FalseSelectionBounds:
     (their selections are exchangeable) and is not worse than guessing; then the bounds are about false
     selections. A column that is related to the label only through another one is no such column.
 
-    Samples have to be independent, and identically distributed within their class. q is an average over the
-    halves at hand; with ``max_features`` it cannot exceed that number, whatever the data. A bound that is
-    not below the number of selected columns says nothing.
+    Samples have to be independent, and identically distributed within their class. A bound that is not below
+    the number of selected columns says nothing.
 
     Attributes
     ----------
@@ -108,7 +107,8 @@ def false_selection_bounds(
     average_selected: float, n_features: int, *, threshold: float, n_subsamples: int
 ) -> FalseSelectionBounds:
     """The bounds for an average of ``average_selected`` columns per half out of ``n_features``."""
-    attained = _attainable_threshold(threshold, n_subsamples)
+    n_needed = math.ceil(threshold * n_subsamples * (1 - ROUNDING))
+    attained = max(n_needed, n_subsamples // 2 + 1) / n_subsamples
     low = average_selected / n_features
     return FalseSelectionBounds(
         threshold=attained,
@@ -116,11 +116,6 @@ def false_selection_bounds(
         meinshausen_buhlmann=low * average_selected / (2 * attained - 1),
         shah_samworth=low * average_selected * _unimodal_constant(attained, low, n_subsamples),
     )
-
-
-def _attainable_threshold(threshold: float, n_subsamples: int) -> float:
-    n_needed = math.ceil(threshold * n_subsamples * (1 - ROUNDING))
-    return max(n_needed, n_subsamples // 2 + 1) / n_subsamples
 
 
 def _unimodal_constant(threshold: float, low: float, n_subsamples: int) -> float:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.problem import rule as rules
-from minimaxrisk.problem.pose import PosedProblem, pose
+from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty.radius import RadiusRule, split_level
@@ -27,13 +27,9 @@ from minimaxrisk.uncertainty.rules import GivenRadii, Multiple, radius_rule_of
 if TYPE_CHECKING:
     from minimaxrisk.guarantees.verification import Certificate
 
-RULES = ("predict", "randomized")
-
 
 class PosedFit:
-    """A fitted model with its training data, to be passed to ``verify``, ``worst_case`` and ``error_bound``.
-
-    Each of them checks the data and poses the problem; given a ``PosedFit`` they share that work.
+    """A fitted model with its data, so that ``verify``, ``worst_case`` and ``error_bound`` share their work.
 
     Parameters
     ----------
@@ -101,7 +97,7 @@ class PosedFit:
         """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
         parameters = parameters_of(self.model)
         rule = radius_rule_of(parameters, self.model.radius_seed_)
-        return _pose(self.model, self.data, parameters.coding, rule)
+        return pose_by(parameters, self.data, rule)
 
     @cached_property
     def posed(self) -> PosedProblem:
@@ -161,7 +157,7 @@ def check_classes(model: Any, data: TrainingData) -> None:
 
 
 def check_rule(rule: str) -> None:
-    if rule not in RULES:
+    if rule not in ("predict", "randomized"):
         raise ValueError(f"rule must be 'predict' or 'randomized', got {rule!r}.")
 
 
@@ -195,32 +191,17 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
     rule: RadiusRule
     if model.radius_ is None:
         rule = GivenRadii(model.lambda_, parameters.standardize)
-    elif isinstance(parameters.radius, str):
-        _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
-        rule = Multiple(model.radius_, intercept_level=intercept_level)
     else:
-        rule = Multiple(model.radius_)
-    return _pose(model, data, model.coding_, rule)
+        intercept_level = None
+        if isinstance(parameters.radius, str):
+            _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
+        rule = Multiple(model.radius_, intercept_level=intercept_level)
+    return pose_by(parameters, data, rule, coding=model.coding_)
 
 
 def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
     """An uncertainty set on the features of the model with other radii, and a free marginal."""
-    return _pose(model, data, model.coding_, rule, marginal="free")
-
-
-def _pose(
-    model: Any, data: TrainingData, coding: str, rule: RadiusRule, marginal: str | None = None
-) -> PosedProblem:
-    parameters = parameters_of(model)
-    return pose(
-        data,
-        coding=coding,
-        rule=rule,
-        standardize=parameters.standardize,
-        fit_intercept=parameters.fit_intercept,
-        copy=parameters.copy,
-        marginal_is_known=(marginal or parameters.marginal) == "empirical",
-    )
+    return pose_by(parameters_of(model), data, rule, coding=model.coding_, marginal="free")
 
 
 def linear_rule_of(model: Any) -> LinearRule:

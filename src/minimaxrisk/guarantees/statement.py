@@ -21,9 +21,8 @@ class Exceedance:
     mean, standard_error : float
         The estimate and its standard error.
     upper : float
-        Its upper confidence limit. A sum of few positive numbers among many zeros is skewed; a Gamma law
-        with the mean and variance estimated for it stands in for its own. That is approximate, and says
-        nothing about rare excesses that are larger than any seen. Zero where there was no excess at all.
+        Its upper confidence limit, by a Gamma law with the estimated mean and variance. That is approximate,
+        and says nothing about rare excesses that are larger than any seen. Zero if there was no excess.
     confidence : float
         The level of ``upper``.
     n_instances, n_exceeding : int

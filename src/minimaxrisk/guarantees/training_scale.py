@@ -10,7 +10,7 @@ each other. Logarithms of large numbers are all near zero next to s, so that the
 they differ little from each other. Both are compared with those of the training samples, each of which is
 left out of the mean that it is compared with; one new sample is enough.
 
-Several samples tell more: logarithms also differ little from sample to sample.
+Several samples show more: logarithms also differ little from sample to sample.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
 FEWEST_FOR_SPREAD, SMALLEST_SPREAD = 5, np.exp(-3.0)
 # Judgement, not measured: the next three decide about words and memory, not which samples are suspected.
 SMALLEST_FACTOR = 3.0  # a smaller one is not called another unit: arrays and days differ by as much
-BASES = {"base-2": 2.0, "natural": np.e, "base-10": 10.0}
+LOGARITHMS: dict[str, tuple[float, Any, Any]] = {  # base, power and logarithm
+    "base-2": (2.0, np.exp2, np.log2),
+    "natural": (np.e, np.exp, np.log),
+    "base-10": (10.0, partial(np.power, 10.0), np.log10),
+}
 CELLS_AT_ONCE = 2_000_000  # 16 MB of differences from the means of a class
 
 
@@ -173,7 +177,8 @@ class TrainingScale:
 
     def _explanation(self, used: FloatArray) -> str | None:
         """The change of scale whose reversal brings the samples nearest to the training data."""
-        if len(used) >= FEWEST_FOR_SPREAD and _is_standardised(used):
+        is_standardised = (np.abs(used.mean(axis=0)) < 0.05) & (np.abs(used.std(axis=0) - 1.0) < 0.1)
+        if len(used) >= FEWEST_FOR_SPREAD and np.mean(is_standardised) > 0.5:
             return "columns brought to mean 0 and standard deviation 1"
         found: dict[str, float] = {}
         for name, undo in self._changes(used):
@@ -187,19 +192,13 @@ class TrainingScale:
         return min(found, key=lambda name: found[name]) if found else None
 
     def _changes(self, used: FloatArray) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
-        functions: dict[str, tuple[Any, Any]] = {
-            "base-2": (np.exp2, np.log2),
-            "natural": (np.exp, np.log),
-            "base-10": (partial(np.power, 10.0), np.log10),
-        }
-        for base, (power, logarithm) in functions.items():
-            yield f"{base} logarithms of such values", power
-            yield f"values of which the training data are the {base} logarithms", logarithm
-        for had, base in permutations(BASES, 2):
+        for name, (_, power, logarithm) in LOGARITHMS.items():
+            yield f"{name} logarithms of such values", power
+            yield f"values of which the training data are the {name} logarithms", logarithm
+        for had, name in permutations(LOGARITHMS, 2):
             # log_b v = log_a v * log a / log b: less than what another unit would have to differ by.
-            factor = np.log(BASES[base]) / np.log(BASES[had])
-            name = f"{base} logarithms where the training data are {had} ones"
-            yield name, partial(np.multiply, factor)
+            factor = np.log(LOGARITHMS[name][0]) / np.log(LOGARITHMS[had][0])
+            yield f"{name} logarithms where the training data are {had} ones", partial(np.multiply, factor)
         if np.isfinite(self.profile).all():
             ratio = float(np.exp(np.median(_profiles(used)) - self.profile.mean()))
             if 0.0 < ratio < np.inf and not 1 / SMALLEST_FACTOR < ratio < SMALLEST_FACTOR:
@@ -243,11 +242,9 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
     check_classes(model, data)
     seen = data.X if before_scaling is None else before_scaling
     columns = np.asarray(model.selected_features_, dtype=np.intp)
-    return _learned(seen, data.labels, columns, len(data.classes)) if len(columns) else None
-
-
-def _learned(X: DataMatrix, labels: IntArray, columns: IntArray, n_classes: int) -> TrainingScale:
-    used = _dense(X, columns)
+    if not len(columns):
+        return None
+    used, labels, n_classes = _dense(seen, columns), data.labels, len(data.classes)
     counts = np.bincount(labels, minlength=n_classes)
     means = np.array([used[labels == k].mean(axis=0) for k in range(n_classes)])
     squares = ((used - means[labels]) ** 2).sum(axis=0)
@@ -262,7 +259,7 @@ def _learned(X: DataMatrix, labels: IntArray, columns: IntArray, n_classes: int)
         factor = np.where(counts > 1, counts / (counts - 1.0), np.inf)[labels]
         distances[own] = np.where(distances[own] > 0, distances[own] * factor, distances[own])
     return TrainingScale(
-        n_features=int(X.shape[1]),
+        n_features=int(seen.shape[1]),
         columns=columns,
         means=means,
         spread=spread,
@@ -309,9 +306,3 @@ def _rounded(factor: float) -> str:
     power = 10.0 ** np.round(np.log10(factor))
     near = power if 0.6 < factor / power < 1.6 else float(f"{factor:.1g}")
     return f"{near:,.0f}" if near >= 1 else f"{near:g}"
-
-
-def _is_standardised(used: FloatArray) -> bool:
-    centred = np.abs(used.mean(axis=0)) < 0.05
-    scaled = np.abs(used.std(axis=0) - 1.0) < 0.1
-    return bool(np.mean(centred & scaled) > 0.5)

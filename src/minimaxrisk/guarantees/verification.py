@@ -31,12 +31,10 @@ AGREEMENT = 1e-9
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on R* recomputed from data, coefficients and distribution, and whether they bear the model out.
+    """Bounds on R* recomputed from data, coefficients and distribution, and whether the model agrees.
 
-    Of an ensemble they are bounds on the worst case of its own rule.
-
-    What the solver did (``solver_``, ``converged_``, ``n_passes_``, ``history_``) cannot be confirmed from
-    the data, and no claim rests on it.
+    For an ensemble they bound the worst case of its own rule. What the solver did (``solver_``,
+    ``converged_``, ``n_passes_``, ``history_``) is not checked, and no claim depends on it.
 
     Attributes
     ----------
@@ -70,15 +68,13 @@ def verify(
 ) -> Certificate:
     """Is what a fitted model claims true? Recomputed from its training data; no solver is called.
 
-    The radii are set anew by the model's own rule, so that a coverage, a factor or radii that were written by
-    hand are found; then everything that rests on them.
+    The radii are set again by the model's own rule, and then everything that depends on them is recomputed.
 
     Parameters
     ----------
     model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
-        A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate. Of
-        an ensemble it is checked that all it states follows from its members. That these have not seen the
-        samples which ``in_bag_`` leaves out cannot be confirmed from the data.
+        A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate.
+        That the members of an ensemble have not seen the samples outside ``in_bag_`` is not checked.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on. With other data the certificate is not valid.
     y : array-like of shape (n_samples,) or None, default=None
@@ -117,6 +113,17 @@ def verify(
     return fit.certificate
 
 
+def check_same_data(fit: PosedFit) -> None:
+    """Refuse data that the model was not fitted on."""
+    certificate = verify(fit)
+    if not certificate.valid:
+        raise ValueError(
+            "X and y must be the data that the model was fitted on, in the same order of rows, with "
+            "sample_weight, X_unlabeled and groups if fit was given them; checked against them, "
+            f"{certificate.problems[0]}."
+        )
+
+
 def _recompute(fit: PosedFit) -> Certificate:
     model = fit.model
     if not np.array_equal(fit.data.classes, model.classes_):
@@ -138,6 +145,13 @@ def _recompute(fit: PosedFit) -> Certificate:
     return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
 
 
+def _check_use(model: Any, importance: np.ndarray, columns: np.ndarray, problems: list[str]) -> None:
+    """Which columns the rule uses, and how much."""
+    _confirm("feature_importances_", model.feature_importances_, importance, problems)
+    _confirm("selected_features_", model.selected_features_, columns, problems)
+    _confirm("n_features_selected_", model.n_features_selected_, len(columns), problems)
+
+
 def _check_radii(model: Any, posed: PosedProblem, problems: list[str]) -> None:
     """Moments, radii and the probability that goes with them."""
     problem, scale = posed.problem, posed.problem.scale
@@ -157,10 +171,7 @@ def _check_derived(model: Any, posed: PosedProblem, problems: list[str]) -> None
     """What follows from the coefficients and the bounds."""
     scale, coef = posed.problem.scale, np.asarray(model.coef_)
     importance = np.abs(linear_rule_of(model).to_mu(scale)[:, scale.n_leading :]).sum(axis=0)
-    used = np.flatnonzero(coef.any(axis=0))
-    _confirm("feature_importances_", model.feature_importances_, importance, problems)
-    _confirm("selected_features_", model.selected_features_, used, problems)
-    _confirm("n_features_selected_", model.n_features_selected_, len(used), problems)
+    _check_use(model, importance, np.flatnonzero(coef.any(axis=0)), problems)
     n_iter = model.history_[-1]["iteration"] if model.history_ else 0
     _confirm("n_iter_", model.n_iter_, n_iter, problems)
     for number, stage in enumerate(model.stages_):
@@ -171,7 +182,7 @@ def _check_derived(model: Any, posed: PosedProblem, problems: list[str]) -> None
 def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> float:
     """U of the stored coefficients; whatever does not fit is added to ``problems``."""
     problem, stored = posed.problem, linear_rule_of(model)
-    if not (np.isfinite(stored.coef).all() and np.isfinite(stored.intercept).all()):
+    if not stored.is_finite:
         problems.append("coef_ or intercept_ is not finite")
         return np.nan
     mu = stored.to_mu(problem.scale)
@@ -212,7 +223,7 @@ def _recompute_ensemble(
 ) -> tuple[float, float]:
     """U and L of the average of the members, and whatever else is said of it."""
     fitted, scale = AverageRule(model.members_), posed.problem.scale
-    if not all(np.isfinite(rule.coef).all() and np.isfinite(rule.intercept).all() for rule in fitted.members):
+    if not all(member.is_finite for member in fitted.members):
         problems.append("the coefficients in members_ are not finite")
         return np.nan, np.nan
     loss = 1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows))
@@ -220,9 +231,7 @@ def _recompute_ensemble(
     upper = _recompute_upper_of_loss(model, posed, objective, problems)
     lower = _recompute_lower(model, posed, objective, problems)
     importance = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
-    _confirm("feature_importances_", model.feature_importances_, importance, problems)
-    _confirm("selected_features_", model.selected_features_, fitted.columns, problems)
-    _confirm("n_features_selected_", model.n_features_selected_, len(fitted.columns), problems)
+    _check_use(model, importance, fitted.columns, problems)
     _check_selections(model, fitted, problems)
     _check_out_of_bag(model, fitted, data, problems)
     return upper, lower
@@ -233,7 +242,7 @@ def _recompute_upper_of_loss(
 ) -> float:
     """What the stored affine function proves about the loss."""
     problem, stored = posed.problem, model.worst_case_proof_
-    if not (np.isfinite(stored.coef).all() and np.isfinite(stored.intercept).all()):
+    if not stored.is_finite:
         problems.append("worst_case_proof_ is not finite")
         return np.nan
     mu = -stored.to_mu(problem.scale)

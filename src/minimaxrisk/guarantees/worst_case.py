@@ -1,4 +1,4 @@
-"""Between what bounds the error of a fixed rule lies: two linear programs over the uncertainty set."""
+"""The smallest and the largest error of a fixed rule over an uncertainty set: two linear programs."""
 
 from __future__ import annotations
 
@@ -64,10 +64,7 @@ def worst_case(
     X_unlabeled: Any = None,
     groups: Any = None,
 ) -> WorstCase:
-    """Between what bounds the error of a fitted rule lies, for all distributions of the uncertainty set.
-
-    Two linear programs over the uncertainty set of the fit, with the rule as it is: the largest and the
-    smallest error that a distribution of the set gives it.
+    """The smallest and the largest error of a fitted rule over its uncertainty set, by linear programs.
 
     Parameters
     ----------
@@ -100,8 +97,7 @@ def worst_case(
 
     Notes
     -----
-    The error of ``predict`` is at most twice that of the randomized rule, so never more than twice R*; its
-    own worst case is usually much smaller.
+    The error of ``predict`` is never more than twice R*; its own worst case is usually much smaller.
 
     Examples
     --------
@@ -116,8 +112,9 @@ def worst_case(
     check_rule(rule)
     fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
     check_classes(fit.model, fit.data)
-    loss = _loss(fit.model, fit.data, fit.posed, rule)
-    largest, smallest = (_largest_loss(fit.model, fit.posed, each) for each in (loss, -loss))
+    fitted, parameters = fitted_rule_of(fit.model), parameters_of(fit.model)
+    loss = loss_of_rule(fitted, rule, fit.data, fit.posed)
+    largest, smallest = (worst_case_of_loss(each, fitted, parameters, fit.posed) for each in (loss, -loss))
     return WorstCase(
         rule=rule,
         lower=max(0.0, -smallest.upper),
@@ -147,21 +144,25 @@ class WorstCaseOfRule:
 def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedProblem) -> WorstCaseOfRule:
     """The largest error of the rule over an uncertainty set of ``data``."""
     check_classes(model, data)
-    return _largest_loss(model, posed, _loss(model, data, posed, rule))
+    fitted = fitted_rule_of(model)
+    loss = loss_of_rule(fitted, rule, data, posed)
+    return worst_case_of_loss(loss, fitted, parameters_of(model), posed)
 
 
-def _loss(model: Any, data: TrainingData, posed: PosedProblem, rule: str) -> FloatArray:
+def loss_of_rule(fitted: FittedRule, rule: str, data: TrainingData, posed: PosedProblem) -> FloatArray:
     """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return 1.0 - rule_probabilities(fitted_rule_of(model), take_rows(data.X, posed.instances.rows), rule)
+    return 1.0 - rule_probabilities(fitted, take_rows(data.X, posed.instances.rows), rule)
 
 
-def _largest_loss(model: Any, posed: PosedProblem, loss: FloatArray) -> WorstCaseOfRule:
-    parameters = parameters_of(model)
+def worst_case_of_loss(
+    loss: FloatArray, fitted: FittedRule, parameters: Any, posed: PosedProblem
+) -> WorstCaseOfRule:
+    """The largest loss of a rule over the set, as exactly as the parameters of the classifier ask for."""
     return largest_expected_loss(
         posed.problem,
         loss,
-        start=features_to_start_with(fitted_rule_of(model), posed.problem),
+        start=features_to_start_with(fitted, posed.problem),
         n_max=parameters.max_features_per_iter,
         epsilon=parameters.tol,
     )
@@ -185,11 +186,10 @@ def largest_expected_loss(
     needed = np.max(loss + problem.scores_of(solution.mu), axis=0)
     constant = problem.marginal.largest_mean(needed)
     threshold = None if problem.marginal.is_known else constant
-    affine = LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale)
     return WorstCaseOfRule(
         upper=solution.upper,
         lower=min(solution.lower, solution.upper),  # equal but for rounding
-        affine=affine,
+        affine=LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale),
         constant=constant,
         smallest=float(needed.min()),
         distribution=solution.distribution,

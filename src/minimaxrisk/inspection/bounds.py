@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import BLACK, BLUE, ORANGE, PALE, VERMILION, Display
@@ -237,8 +238,7 @@ class WorstCaseDistributionDisplay(Display):
     """Stacked bars: per sample the mass of the worst-case distribution on other labels and on its own.
 
     A sample is ambiguous if it has no less mass on other labels than on its own. With the signed coding and a
-    free marginal the worst case fixes only the difference of the two masses. The rest is spread evenly, so
-    that many samples share the same mass on the other label.
+    free marginal the worst case fixes only the difference of the two masses; the rest is spread evenly.
 
     Parameters
     ----------
@@ -298,6 +298,7 @@ class WorstCaseDistributionDisplay(Display):
         WorstCaseDistributionDisplay
             Ready to ``plot``.
         """
+        check_positive_integer("max_samples", max_samples)
         classifier = canvas.fitted_classifier(model, ("worst_case_distribution_", "classes_"))
         distribution = np.asarray(classifier.worst_case_distribution_)
         is_own = _own_labels(y, classifier.classes_, distribution)
@@ -306,7 +307,7 @@ class WorstCaseDistributionDisplay(Display):
         is_ambiguous = (other > TIE) & (other >= own - TIE)
         # Rounding of the solver must not decide the order.
         order = np.lexsort((np.rint(own / TIE), -np.rint(other / TIE), ~is_ambiguous))
-        order = order[other[order] > TIE][: canvas.check_limit("max_samples", max_samples)]
+        order = order[other[order] > TIE][:max_samples]
         if sample_names is not None:
             canvas.check_number_of_names("sample_names", sample_names, len(is_own))
         return cls(

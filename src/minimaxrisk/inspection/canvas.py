@@ -6,7 +6,6 @@ No other module imports matplotlib, and this one imports it when it draws.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -150,7 +149,6 @@ def fitted_classifier(
 
 
 def check_fitted(argument: str, estimator: Any, expected: str, attributes: tuple[str, ...]) -> None:
-    """Refuse an estimator that is not fitted or lacks an attribute."""
     if hasattr(estimator, "fit"):
         check_is_fitted(estimator)
     check_attributes(argument, estimator, expected, attributes)
@@ -164,15 +162,6 @@ def check_attributes(argument: str, value: Any, expected: str, attributes: tuple
             f"{argument} must be {expected}, which has the attributes {', '.join(attributes)}; got "
             f"{type(value).__name__} without {', '.join(missing)}."
         )
-
-
-def check_limit(argument: str, value: Any) -> int:
-    """The largest number of bars to draw."""
-    if not isinstance(value, Integral) or value < 1:
-        raise ValueError(
-            f"{argument} must be an integer of at least 1, how many bars to draw; got {value!r}."
-        )
-    return int(value)
 
 
 def by_importance(estimator: Any) -> IntArray:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
+from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
@@ -25,9 +26,8 @@ MOST_INSIDE = 4
 class SelectedFeaturesDisplay(RowsDisplay):
     """Bars of standardised coefficients, whose total length is the importance of the feature.
 
-    One row of coefficients gives one bar per feature, to the left for the first class and to the right for
-    the second. A row per class gives pieces of a bar, to the right where larger values of the feature favour
-    the class and to the left where they do not.
+    Bars of two classes go to the left for the first class and to the right for the second. With more classes,
+    pieces of a bar go to the right where larger values of the feature favour the class.
 
     Parameters
     ----------
@@ -70,9 +70,10 @@ class SelectedFeaturesDisplay(RowsDisplay):
         SelectedFeaturesDisplay
             Ready to ``plot``.
         """
+        check_positive_integer("max_features", max_features)
         classifier = canvas.fitted_classifier(model, ("coef_", *OF_SELECTION), SELECTING)
         selected = canvas.by_importance(classifier)
-        shown = selected[: canvas.check_limit("max_features", max_features)]
+        shown = selected[:max_features]
         coef = np.asarray(classifier.coef_)[:, shown]
         importance = np.asarray(classifier.feature_importances_)[shown]
         return cls(
@@ -210,16 +211,18 @@ class SelectedValuesDisplay(RowsDisplay):
         SelectedValuesDisplay
             Ready to ``plot``.
         """
+        check_positive_integer("max_features", max_features)
+        check_positive_integer("max_samples", max_samples)
         classifier = canvas.fitted_classifier(model, OF_SELECTION, SELECTING)
         labels = column_or_1d(y)
         if sample_names is not None:
             canvas.check_number_of_names("sample_names", sample_names, len(labels))
         selected = canvas.by_importance(classifier)
-        columns = selected[: canvas.check_limit("max_features", max_features)]
+        columns = selected[:max_features]
         codes = positions_of_labels(labels, classifier.classes_)
-        drawn, limit = np.argsort(codes, kind="stable"), canvas.check_limit("max_samples", max_samples)
-        if len(drawn) > limit:
-            drawn = drawn[np.linspace(0, len(drawn) - 1, limit).round().astype(np.intp)]
+        drawn = np.argsort(codes, kind="stable")
+        if len(drawn) > max_samples:
+            drawn = drawn[np.linspace(0, len(drawn) - 1, max_samples).round().astype(np.intp)]
         return cls(
             names=canvas.feature_names_of(model, columns, feature_names),
             columns=columns,
@@ -325,11 +328,12 @@ class StabilityDisplay(RowsDisplay):
         StabilityDisplay
             Ready to ``plot``.
         """
+        check_positive_integer("max_features", max_features)
         drawn = ("selection_frequencies_", "n_features_in_", "false_selection_bounds_")
         canvas.check_fitted("selector", selector, "a MinimaxRiskSelector fitted with stability=True", drawn)
         bounds = selector.false_selection_bounds_
         frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
-        shown = np.argsort(-frequencies, kind="stable")[: canvas.check_limit("max_features", max_features)]
+        shown = np.argsort(-frequencies, kind="stable")[:max_features]
         shown = shown[frequencies[shown] > 0]
         return cls(
             names=canvas.feature_names_of(selector, shown, feature_names),

@@ -5,16 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.features.matrix import ClassMoments, ColumnScale, FeatureMatrix, PartOfRows, make_coding
-from minimaxrisk.problem.objective import HingeLoss, KnownMarginal
-from minimaxrisk.problem.problem import Problem, build_features, build_problem, relabelled_signed
+from minimaxrisk._utils.arrays import (
+    DataMatrix,
+    FloatArray,
+    IntArray,
+    asarray_like,
+    is_foreign,
+    namespace_of,
+    stays_where_it_is,
+)
+from minimaxrisk._utils.containers import as_table
+from minimaxrisk._utils.dask_arrays import is_dask_array
+from minimaxrisk.features.chunked import dask_features
+from minimaxrisk.features.dense import features_of_table
+from minimaxrisk.features.device import device_features
+from minimaxrisk.features.matrix import (
+    ClassMoments,
+    Coding,
+    ColumnScale,
+    FeatureMatrix,
+    PartOfRows,
+    make_coding,
+)
+from minimaxrisk.features.sparse import sparse_features
+from minimaxrisk.problem.objective import FREE, HingeLoss, KnownMarginal, Marginal
+from minimaxrisk.problem.problem import Problem
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.moments import MomentSample
+from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample, signed_moments
 from minimaxrisk.uncertainty.radius import Radii, RadiusRule
 from minimaxrisk.uncertainty.rules import MultiplierBootstrap
 
@@ -48,16 +71,24 @@ class PosedProblem:
         units = [each.units for each in instances]
         is_plain = all(each.shares is None and not each.has_noise_of_its_own for each in units)
         if is_plain and old.coding.name == "signed" and old.features.can_relabel:
-            found = relabelled_signed(old, self.instances.weights, instances, rule)
-            return [
-                PosedProblem(problem, each, radii)
-                for each, (problem, radii) in zip(instances, found, strict=True)
-            ]
+            return self._relabelled_signed(instances, rule)
         moments = old.features.class_moments([each.p_hat for each in instances])
         return [
             self.like_this(old.features, of_classes, old.scale, each, rule)
             for each, of_classes in zip(instances, moments, strict=True)
         ]
+
+    def _relabelled_signed(self, instances: Sequence[Instances], rule: RadiusRule) -> list[PosedProblem]:
+        """In two passes for all labellings; moments per class are taken only if the rule asks for them."""
+        old, p_hats = self.problem, [each.p_hat for each in instances]
+        taus, sigmas = signed_moments(old.features, self.instances.weights, p_hats, old.coding)
+        is_empty, posed = (taus == 0.0) & (sigmas == 0.0), []
+        for i, each in enumerate(instances):
+            tau, sigma = taus[i, :, :], sigmas[i, :, :]
+            sample = MomentSample(old.features, each.units, old.coding, old.scale, tau, sigma)
+            empty = is_empty[i, :, :]
+            posed.append(_with_radii(old.features, each, sample, empty, rule=rule, marginal=old.marginal))
+        return posed
 
     def like_this(
         self,
@@ -68,17 +99,15 @@ class PosedProblem:
         rule: RadiusRule,
     ) -> PosedProblem:
         """The problem of other data, with the same coding and the same knowledge of the masses."""
-        old = self.problem
-        problem, radii = build_problem(
+        return build_problem(
             features,
             moments,
             scale=scale,
             instances=instances,
-            coding=old.coding,
+            coding=self.problem.coding,
             rule=rule,
-            marginal_is_known=old.marginal.is_known,
+            marginal_is_known=self.problem.marginal.is_known,
         )
-        return PosedProblem(problem, instances, radii)
 
 
 def pose(
@@ -96,16 +125,81 @@ def pose(
     features, moments, scale = build_features(
         data.X, instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
     )
-    chosen = make_coding(coding, len(data.classes))
-    problem, radii = build_problem(
+    return build_problem(
         features,
         moments,
         scale=scale,
         instances=instances,
-        coding=chosen,
+        coding=make_coding(coding, len(data.classes)),
         rule=rule,
         marginal_is_known=marginal_is_known,
     )
+
+
+def pose_by(
+    parameters: Any, data: TrainingData, rule: RadiusRule, *, coding: str = "", marginal: str = ""
+) -> PosedProblem:
+    """The problem of a ``MinimaxRiskClassifier`` with these parameters, or another coding or marginal."""
+    return pose(
+        data,
+        coding=coding or parameters.coding,
+        rule=rule,
+        standardize=parameters.standardize,
+        fit_intercept=parameters.fit_intercept,
+        copy=parameters.copy,
+        marginal_is_known=(marginal or parameters.marginal) == "empirical",
+    )
+
+
+def build_features(
+    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str = "auto"
+) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
+    """The scaled features of the instances, in the form that the data have."""
+    if sparse.issparse(X):
+        return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if is_dask_array(X):
+        return dask_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    if stays_where_it_is(X):
+        return device_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+    return features_of_table(
+        as_table(X), instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
+    )
+
+
+def build_problem(
+    features: FeatureMatrix,
+    moments: ClassMoments,
+    *,
+    scale: ColumnScale,
+    instances: Instances,
+    coding: Coding,
+    rule: RadiusRule,
+    marginal_is_known: bool = False,
+) -> PosedProblem:
+    """Estimate the moments of Phi and set the confidence radii."""
+    tau = mean_of_phi(moments, coding)
+    sample = moment_sample(features, instances.units, coding=coding, scale=scale, moments=moments, tau=tau)
+    is_zero = (moments.mean == 0.0) & (moments.variance == 0.0)
+    is_empty = namespace_of(is_zero).all(is_zero, axis=0)
+    marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
+    return _with_radii(features, instances, sample, is_empty, rule=rule, marginal=marginal)
+
+
+def _with_radii(
+    features: FeatureMatrix,
+    instances: Instances,
+    sample: MomentSample,
+    is_empty: Any,
+    *,
+    rule: RadiusRule,
+    marginal: Marginal,
+) -> PosedProblem:
+    """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
+    radii, tau = rule.radii(sample), sample.tau_there
+    lam = asarray_like(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
+    # A column of zeros constrains nothing. This radius is not mistaken for a tight one.
+    lam = namespace_of(tau).where(is_empty, 1.0, lam)
+    problem = Problem(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal)
     return PosedProblem(problem, instances, radii)
 
 

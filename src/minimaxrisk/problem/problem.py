@@ -22,36 +22,17 @@ its value bounds the maximum from below.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from minimaxrisk._utils.arrays import (
-    DataMatrix,
-    FloatArray,
-    IntArray,
-    asarray_like,
-    is_foreign,
-    namespace_of,
-    stays_where_it_is,
-    to_numpy,
-)
-from minimaxrisk._utils.containers import as_table
-from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk.features.chunked import dask_features
-from minimaxrisk.features.dense import features_of_table
-from minimaxrisk.features.device import device_features
-from minimaxrisk.features.matrix import ClassMoments, Coding, ColumnScale, FeatureMatrix
-from minimaxrisk.features.sparse import sparse_features
-from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal, Objective
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, is_foreign, namespace_of, to_numpy
+from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
+from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
-from minimaxrisk.samples.instances import Instances
-from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample, signed_moments
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS, Radii, RadiusRule
+from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
 # distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
@@ -173,77 +154,6 @@ class Problem:
     def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
         """phi of coefficients that are zero but for some components."""
         return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
-
-
-def build_features(
-    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str = "auto"
-) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
-    """The scaled features of the instances, in the form that the data have."""
-    if sparse.issparse(X):
-        return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    if is_dask_array(X):
-        return dask_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    if stays_where_it_is(X):
-        return device_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    return features_of_table(
-        as_table(X), instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
-    )
-
-
-def build_problem(
-    features: FeatureMatrix,
-    moments: ClassMoments,
-    *,
-    scale: ColumnScale,
-    instances: Instances,
-    coding: Coding,
-    rule: RadiusRule,
-    marginal_is_known: bool = False,
-) -> tuple[Problem, Radii]:
-    """Estimate the moments of Phi and set the confidence radii."""
-    tau = mean_of_phi(moments, coding)
-    sample = moment_sample(features, instances.units, coding=coding, scale=scale, moments=moments, tau=tau)
-    is_zero = (moments.mean == 0.0) & (moments.variance == 0.0)
-    is_empty = namespace_of(is_zero).all(is_zero, axis=0)
-    marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
-    return problem_with_radii(features, instances, sample, is_empty, rule=rule, marginal=marginal)
-
-
-def relabelled_signed(
-    old: Problem, mass: FloatArray, instances: Sequence[Instances], rule: RadiusRule
-) -> list[tuple[Problem, Radii]]:
-    """Problems with other labels of instances with the same mass, in two passes for all.
-
-    Moments per class are taken only if the rule asks for them; see ``signed_moments``.
-    """
-    taus, sigmas = signed_moments(old.features, mass, [each.p_hat for each in instances], old.coding)
-    is_empty, posed = (taus == 0.0) & (sigmas == 0.0), []
-    for i, each in enumerate(instances):
-        tau, sigma = taus[i, :, :], sigmas[i, :, :]
-        sample = MomentSample(old.features, each.units, old.coding, old.scale, tau, sigma)
-        posed.append(
-            problem_with_radii(
-                old.features, each, sample, is_empty[i, :, :], rule=rule, marginal=old.marginal
-            )
-        )
-    return posed
-
-
-def problem_with_radii(
-    features: FeatureMatrix,
-    instances: Instances,
-    sample: MomentSample,
-    is_empty: Any,
-    *,
-    rule: RadiusRule,
-    marginal: Marginal,
-) -> tuple[Problem, Radii]:
-    """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
-    radii, tau = rule.radii(sample), sample.tau_there
-    lam = asarray_like(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
-    # A column of zeros constrains nothing. This radius is not mistaken for a tight one.
-    lam = namespace_of(tau).where(is_empty, 1.0, lam)
-    return Problem(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal), radii
 
 
 def upper_bound(

@@ -125,11 +125,19 @@ class LinearRule:
         return cls(d - lead, columns, sign * coef, intercept, threshold)
 
     @property
+    def is_finite(self) -> bool:
+        return bool(np.isfinite(self.coef).all() and np.isfinite(self.intercept).all())
+
+    @property
     def full_coef(self) -> FloatArray:
         """Coefficients of all columns."""
         full = np.zeros((len(self.coef), self.n_features))
         full[:, self.columns] = self.coef
         return full
+
+    def restricted_to(self, columns: IntArray) -> LinearRule:
+        """The same rule for a matrix that has these ascending columns alone."""
+        return replace(self, n_features=len(columns), columns=np.searchsorted(columns, self.columns))
 
     def to_mu(self, scale: ColumnScale) -> FloatArray:
         sign = _orientation(len(self.coef))
@@ -166,12 +174,16 @@ class AverageRule:
         """The columns that any member uses."""
         return np.unique(np.concatenate([member.columns for member in self.members]))
 
+    def restricted_to(self, columns: IntArray) -> AverageRule:
+        """The same rule for a matrix that has these ascending columns alone."""
+        return AverageRule([member.restricted_to(columns) for member in self.members])
+
     def probabilities_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
         """h_b(y|x) of each member in turn, for every row of X (K x n)."""
         columns = self.columns
         used = columns_of(X, columns)  # once for all members: sparse columns are dear
         for member in self.members:
-            yield replace(member, columns=np.searchsorted(columns, member.columns)).probabilities(used)
+            yield member.restricted_to(columns).probabilities(used)
 
     def probabilities(self, X: DataMatrix) -> FloatArray:
         """h(y|x) for every row of X (K x n)."""

@@ -68,32 +68,24 @@ def units_of_rows(
         return Units(p_hat, p_hat, total, total * p_hat.sum(axis=1))
     used = np.flatnonzero(weights > 0)
     each = weights[used] / counts[used] / weights.sum()
-    precision = _Precision.of(each, counts[used], labels[used], len(p_hat))
+    noise_of_unit, n, n_for_spread, lost = _precision(each, counts[used], labels[used], len(p_hat))
     noise_of_row = np.zeros_like(weights)
-    noise_of_row[used] = precision.noise * counts[used]
+    noise_of_row[used] = noise_of_unit * counts[used]
     noise = mass_of(labels, noise_of_row, place, *p_hat.shape)
-    return Units(p_hat, noise, precision.n, precision.n_for_spread, precision.lost_per_mean)
+    return Units(p_hat, noise, n, n_for_spread, lost)
 
 
-@dataclass(frozen=True)
-class _Precision:
-    """The precision of means and variances with unequal weights."""
-
-    noise: FloatArray  # of each unit
-    n: float
-    n_for_spread: FloatArray
-    lost_per_mean: float
-
-    @classmethod
-    def of(cls, p: FloatArray, counts: FloatArray, labels: IntArray, n_classes: int) -> _Precision:
-        """``counts`` units of each weight p."""
-        n = 1.0 / float(counts @ p**2)
-        noise = n * p**2
-        of_class, squares = (
-            np.bincount(labels, counts * power, minlength=n_classes) for power in (noise, noise**2)
-        )
-        lost = 2.0 * n * float(counts @ (noise * p)) - 1.0
-        return cls(noise, n, of_class**2 / squares, lost)
+def _precision(
+    p: FloatArray, counts: FloatArray, labels: IntArray, n_classes: int
+) -> tuple[FloatArray, float, FloatArray, float]:
+    """Noise of each unit, and the other numbers of ``Units``, from ``counts`` units of each weight p."""
+    n = 1.0 / float(counts @ p**2)
+    noise = n * p**2
+    of_class, squares = (
+        np.bincount(labels, counts * power, minlength=n_classes) for power in (noise, noise**2)
+    )
+    lost = 2.0 * n * float(counts @ (noise * p)) - 1.0
+    return noise, n, of_class**2 / squares, lost
 
 
 def units_of_groups(
@@ -115,21 +107,12 @@ def units_of_groups(
     shares.sum_duplicates()
     p_hat = mass_of(labels, weights, unit, n_classes, n_groups) / weights.sum()
     label = np.argmax(p_hat, axis=0)  # the one that all rows of a group have
-    precision = _Precision.of(p_hat.sum(axis=0), np.ones(n_groups), label, n_classes)
-    noise = np.where(p_hat > 0.0, precision.noise, 0.0)
-    return Units(p_hat, noise, precision.n, precision.n_for_spread, precision.lost_per_mean, shares)
+    noise, n, n_for_spread, lost = _precision(p_hat.sum(axis=0), np.ones(n_groups), label, n_classes)
+    return Units(p_hat, np.where(p_hat > 0.0, noise, 0.0), n, n_for_spread, lost, shares)
 
 
 # Relative; 0.29 * 100 is a little less than 29.
 ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Purpose:
-    """What the parts are for, and what to do if there are too few samples; for messages."""
-
-    name: str
-    otherwise: str
 
 
 @dataclass(frozen=True)
@@ -140,7 +123,8 @@ class Strata:
     of_class: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, data: TrainingData, purpose: Purpose) -> Strata:
+    def of(cls, data: TrainingData, purpose: str, *, otherwise: str) -> Strata:
+        """``purpose`` and ``otherwise`` say, in a message, what needs the units and what to do without."""
         unit = unit_of_row(data)
         first = np.unique(unit[unit >= 0])
         of_class = tuple(first[data.labels[first] == k] for k in range(len(data.classes)))
@@ -148,9 +132,9 @@ class Strata:
         for label, members in zip(data.classes.tolist(), of_class, strict=True):
             if len(members) < 2:
                 raise ValueError(
-                    f"{purpose.name} needs at least 2 {kind} of every class, one to keep and one to leave "
+                    f"{purpose} needs at least 2 {kind} of every class, one to keep and one to leave "
                     f"out (samples of weight 0 do not count), but class {label!r} has {len(members)}; add "
-                    f"samples, leave out the class, or {purpose.otherwise}."
+                    f"samples, leave out the class, or {otherwise}."
                 )
         return cls(unit, of_class)
 

@@ -84,15 +84,6 @@ def check_description(X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def refuse_dask_frame(X: Any) -> None:
-    """Its number of rows is not known, and scikit-learn would load all of it."""
-    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
-        raise TypeError(
-            f"X is a dask {type(X).__name__}; pass X.to_dask_array(lengths=True), whose chunks have known "
-            "sizes."
-        )
-
-
 def _refuse_not_finite(X: Any) -> None:
     rows, columns = (np.cumsum([0, *sizes]).tolist() for sizes in X.chunks)
     looks = [
@@ -182,10 +173,16 @@ def check_training_data(
         X = _canonical(X)
     weights = _check_weights(sample_weight, y)
     used = weights > 0
-    classes, codes = _encode(y[used])
     labels = np.zeros(len(y), dtype=np.intp)
-    labels[used] = codes
-    counts = weights if _are_counts(weights, weight_kind) else used.astype(np.float64)
+    classes, labels[used] = np.unique(y[used], return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "y must hold at least 2 classes (samples of weight 0 do not count), got 1 class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    are_whole = bool((weights == np.rint(weights)).all())
+    are_counts = are_whole if weight_kind == "auto" else weight_kind == "counts"
+    counts = weights if are_counts else used.astype(np.float64)
     if class_weight is not None:
         weights = _apply_class_weight(class_weight, classes, labels, weights)
     data = TrainingData(
@@ -226,7 +223,12 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         X = check_dask_matrix(X, *labels)
         validate_data(estimator, X, *labels, reset=reset, skip_check_array=True)
         return (X, *labels) if y else X
-    refuse_dask_frame(X)
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
+        # Its number of rows is not known, and scikit-learn would load all of it.
+        raise TypeError(
+            f"X is a dask {type(X).__name__}; pass X.to_dask_array(lengths=True), whose chunks have known "
+            "sizes."
+        )
     table = _as_it_is(X)
     if table is None:
         stays = stays_where_it_is(X)
@@ -271,15 +273,18 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         X = namespace_of(data.X).concat([data.X, asarray_like(data.X, to_numpy(more))], axis=0)
     else:
         X = np.vstack([data.X, to_numpy(more)])
-    nothing = np.zeros(more.shape[0])
+
+    def with_zeros(values: Any) -> Any:
+        return None if values is None else np.pad(values, (0, more.shape[0]))
+
     return TrainingData(
         X=X,
         classes=data.classes,
-        labels=np.concatenate([data.labels, nothing.astype(np.intp)]),
-        weights=np.concatenate([data.weights, nothing]),
+        labels=with_zeros(data.labels),
+        weights=with_zeros(data.weights),
         n_unlabeled=more.shape[0],
-        counts=None if data.counts is None else np.concatenate([data.counts, nothing]),
-        groups=None if data.groups is None else np.concatenate([data.groups, nothing.astype(np.intp)]),
+        counts=with_zeros(data.counts),
+        groups=with_zeros(data.groups),
     )
 
 
@@ -360,14 +365,19 @@ def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> In
     return np.array([code.setdefault(name, len(code)) for name in names.tolist()], dtype=np.intp)
 
 
+def differences_within(units: IntArray, values: np.ndarray) -> IntArray:
+    """Rows whose value differs from that of the first row of their unit."""
+    first = np.unique(units, return_index=True)[1]
+    return np.flatnonzero(values != values[first][units])
+
+
 def refuse_differences_within(
     units: IntArray, values: np.ndarray, rows: IntArray, *, what: str, unit: str, advice: str
 ) -> None:
     """Raise if ``values`` differ between rows of one unit; ``rows`` are their positions."""
-    first = np.unique(units, return_index=True)[1]
-    differs = np.flatnonzero(values != values[first][units])
+    differs = differences_within(units, values)
     if len(differs):
-        i, j = rows[first[units[differs[0]]]], rows[differs[0]]
+        i, j = rows[np.argmax(units == units[differs[0]])], rows[differs[0]]
         raise ValueError(
             f"{what} must be the same for all {unit}, but those at positions {i} and {j} differ; {advice}."
         )
@@ -465,22 +475,6 @@ def _check_weights(sample_weight: Any, y: np.ndarray) -> FloatArray:
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every sample; at least two classes need positive weight.")
     return weights
-
-
-def _are_counts(weights: FloatArray, weight_kind: str) -> bool:
-    if weight_kind == "auto":
-        return bool((weights == np.rint(weights)).all())
-    return weight_kind == "counts"
-
-
-def _encode(y: np.ndarray) -> tuple[np.ndarray, IntArray]:
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            "y must hold at least 2 classes (samples of weight 0 do not count), got 1 class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes, codes.astype(np.intp)
 
 
 def _apply_class_weight(

@@ -92,7 +92,7 @@ def signed_moments(
 class MomentSample:
     """What a rule may know: the independent units, their features, the estimates tau and sigma (B x d).
 
-    The estimates are where the features are. Those who ask for ``tau`` or ``sigma`` get copies in NumPy.
+    The estimates are where the features are; ``tau`` and ``sigma`` are copies in NumPy.
     """
 
     features: FeatureMatrix
@@ -138,14 +138,10 @@ class MomentSample:
     @property
     def n_left(self) -> float:
         """What the means leave of n: that of a component, and that of a column which was centred at it."""
-        return self.n - self._lost_to_means
-
-    @property
-    def _lost_to_means(self) -> float:
         columns = slice(self.scale.n_leading, None)
         overall = self.moments.prior @ self.moments.mean[:, columns]
         n_means = 1 + bool((np.abs(overall) <= CENTRED).any())
-        return n_means * self.units.lost_per_mean
+        return self.n - n_means * self.units.lost_per_mean
 
     @property
     def degrees_of_freedom(self) -> float:

@@ -31,14 +31,6 @@ class Radii:
     remarks: tuple[str, ...] = ()
     covers: bool = False  # whether the factor is large enough for a probability, if the assumptions hold
 
-    def __post_init__(self) -> None:
-        """Bounds on a fitted model make the radii again from its factor, and words count standard errors."""
-        if self.covers and self.factor is None:
-            raise ValueError(
-                "radii that cover must be s sigma/sqrt(n) with a factor s, got None; where lambda is "
-                "something else, let s be its largest ratio to sigma/sqrt(n)."
-            )
-
 
 class RadiusRule(Protocol):
     """From a sample to radii."""

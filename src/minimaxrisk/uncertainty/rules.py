@@ -72,25 +72,11 @@ FEWEST_SAMPLES = 8
 
 
 def radius_rule_of(model: Any, seed: int) -> RadiusRule:
-    """What the parameters of a ``MinimaxRiskClassifier`` say about the radii."""
-    return make_radius_rule(
-        model.radius,
-        confidence=model.confidence,
-        n_bootstrap=model.n_bootstrap,
-        seed=seed,
-        is_standardized=model.standardize,
-    )
+    """The rule that the parameters of a ``MinimaxRiskClassifier`` name.
 
-
-def without_coverage(rule: RadiusRule) -> RadiusRule:
-    """The same radii, where nobody reads whether they cover: looking at that takes longer than the radii."""
-    return replace(rule, confidence=None) if isinstance(rule, Multiple) else rule
-
-
-def make_radius_rule(
-    radius: Any, *, confidence: float, n_bootstrap: int, seed: int, is_standardized: bool
-) -> RadiusRule:
-    """A number is a factor, an array the radii themselves, a name a rule with coverage."""
+    A number is a factor, an array the radii themselves, a name a rule with coverage.
+    """
+    radius, confidence = model.radius, model.confidence
     if isinstance(radius, np.ndarray) and radius.ndim == 0:
         names = ", ".join(map(repr, NAMED_RULES))
         raise ValueError(
@@ -99,13 +85,18 @@ def make_radius_rule(
         )
     if isinstance(radius, str):
         by_name: dict[str, RadiusRule] = {
-            "bootstrap": MultiplierBootstrap(confidence, n_bootstrap, seed),
+            "bootstrap": MultiplierBootstrap(confidence, model.n_bootstrap, seed),
             "bonferroni": UnionBound(confidence),
         }
         return by_name[radius]
     if np.ndim(radius) == 0:
         return Multiple(float(radius), confidence)
-    return GivenRadii(radius, is_standardized)
+    return GivenRadii(radius, model.standardize)
+
+
+def without_coverage(rule: RadiusRule) -> RadiusRule:
+    """The same radii, where nobody reads whether they cover: looking at that takes longer than the radii."""
+    return replace(rule, confidence=None) if isinstance(rule, Multiple) else rule
 
 
 @dataclass(frozen=True)
