@@ -30,9 +30,9 @@ from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import tour as demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.report import claims, phrases, report
+from minimaxrisk.app.report import claims, explanations, phrases, report
 from minimaxrisk.app.report import gathering as rivals_of_report
-from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
 from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
 from minimaxrisk.app.report.gathering import Wanted
@@ -531,11 +531,11 @@ def samples_section(findings):
 
 def test_ties_are_no_ranking(findings):
     tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
-    texts = claims.about_suspects(tied)
+    texts = explanations.about_suspects(tied)
     assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
     assert any("not proof" in text for text in texts)
     assert "So all samples have the same weight on the other label" in texts[-1]
-    caption = claims.suspects_caption(tied)
+    caption = explanations.suspects_caption(tied)
     assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
     assert "0.14%" in caption
     assert "<details>" in samples_section(tied)
@@ -546,24 +546,24 @@ def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     weights = [0.02] * 3 + [0.001] * 22
     few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
     said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
-    assert claims.about_suspects(few)[0] == said
+    assert explanations.about_suspects(few)[0] == said
     first = (
         "First the 3 samples for which the other label weighs at least as much as their own; then those with"
     )
-    assert claims.suspects_caption(few).startswith(first)
-    assert "all samples whose own label weighs more have" in claims.about_suspects(few)[-1]
+    assert explanations.suspects_caption(few).startswith(first)
+    assert "all samples whose own label weighs more have" in explanations.about_suspects(few)[-1]
     assert "<details>" not in samples_section(few)
     one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
-    assert claims.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    assert explanations.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
     several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
     said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
-    assert claims.about_suspects(several)[0].startswith(said)
+    assert explanations.about_suspects(several)[0].startswith(said)
 
 
 def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     many = with_weights(findings, [0.005] * 25, [0.005] * 25, n_samples=72, n_in_doubt=61)
-    assert "too many for any of them to stand out" in claims.about_suspects(many)[0]
-    caption = claims.suspects_caption(many)
+    assert "too many for any of them to stand out" in explanations.about_suspects(many)[0]
+    caption = explanations.suspects_caption(many)
     assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
     assert "<details>" in samples_section(many)
 
@@ -572,8 +572,8 @@ def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
     X, y = study
     mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
     own = mass[np.arange(60), (y == "ill").astype(int)]
-    assert claims.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
-    assert not claims.all_tie(one_hot_findings)
+    assert explanations.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
+    assert not explanations.all_tie(one_hot_findings)
 
 
 def test_the_two_rules_are_introduced_once_and_have_one_name_each(findings):
@@ -605,7 +605,7 @@ def test_a_page_advises_in_the_words_of_the_place_it_was_made(study, radius):
 
 
 def test_the_advice_of_python_names_what_is_there():
-    advice = claims.PYTHON
+    advice = explanations.PYTHON
     options = [advice.permutations, advice.folds, advice.repeats, advice.radii, advice.rivals]
     options.append(advice.guarantee.removeprefix("pass "))
     known = {field.name for field in fields(Wanted)}
@@ -693,7 +693,7 @@ def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
     low, high = findings.cross_validation.approximate_interval()
-    text = " ".join(claims.about_cross_validation(findings, COMMAND_LINE))
+    text = " ".join(explanations.about_cross_validation(findings, COMMAND_LINE))
     assert f"would be {low:.3f} to {high:.3f}" in text
     assert "not independent" in text
 
@@ -708,7 +708,9 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own_probability=np.ones(n_samples),
         stated=np.ones(n_samples),
     )
-    text = " ".join(claims.about_cross_validation(replace(findings, cross_validation=folds), COMMAND_LINE))
+    text = " ".join(
+        explanations.about_cross_validation(replace(findings, cross_validation=folds), COMMAND_LINE)
+    )
     assert ("rough guide" in text) == rough
     counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
     assert counted[n_wrong] in text
@@ -828,7 +830,7 @@ def test_a_difference_can_be_told_from_two_standard_errors_on(difference, its_er
     errors = np.array([[0.3, 0.3], [0.3 + difference - spread, 0.3 + difference + spread]])
     found = Comparison(("this model", "other"), errors, np.full((2, 2), np.nan), np.ones((2, 2)), 1.0)
     assert found.difference_errors[1] == pytest.approx(its_error)
-    ours, other = rivals_of_report._summarise(found)
+    ours, other = (rivals_of_report._summarise(found, i) for i in range(2))
     assert ours.outcome is None
     assert other.outcome == outcome
 
@@ -863,7 +865,7 @@ def with_outcomes(*outcomes, left_out=None):
     ],
 )
 def test_words_say_which_differences_can_be_told(findings, rivals, words):
-    assert claims.compared(rivals) == words
+    assert explanations.compared(rivals) == words
     page = text_of(render_report(replace(findings, rivals=rivals), PROVENANCE))
     assert f"Other classifiers {words} All were cross-validated" in page
     assert "this model 0.100 12 0.100" in page
@@ -1054,18 +1056,19 @@ def test_missing_packages_are_named(findings, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("radius", "labels"),
+    ("radius", "kind", "labels"),
     [
-        (1.0, ["R*, score, randomized rule", "worst case, predict", "score, also for new patients"]),
-        ("bonferroni", ["R*, bound, randomized rule", "bound, predict", "bound, also for new patients"]),
+        (1.0, "score", ["R*, score, randomized rule", "worst case, predict"]),
+        ("bonferroni", "bound", ["R*, bound, randomized rule", "bound, predict"]),
     ],
 )
-def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
+def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, kind, labels):
     X, y = study
     model = MinimaxRiskClassifier(radius=radius).fit(X, y)
     demo._print_worst_case(model, X, y)
     demo._print_predict(model, X, y)
-    said = capsys.readouterr().out + demo._beyond_training(model)
+    said = capsys.readouterr().out
+    assert demo._kind(model) == kind
     for label in labels:
         assert label in said
     assert ("bound" in said) == (model.coverage_ is not None)

@@ -22,7 +22,7 @@ from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import claims, report
-from minimaxrisk.app.report.claims import meaning
+from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.findings import direction
 from minimaxrisk.app.report.tables import feature_rows
 from minimaxrisk.datasets import make_expression

@@ -12,7 +12,6 @@ from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, pe
 from minimaxrisk._utils.parallel import parallel_map_in_batches
 from minimaxrisk.engines import dispatch, solution
 from minimaxrisk.engines.batched import engine, kernels
-from minimaxrisk.engines.batched import points as points_module
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings
@@ -91,7 +90,7 @@ def test_bounds_are_those_of_the_full_program(radius):
 
 
 def test_constraints_keep_their_multipliers_and_newcomers_cancel():
-    points = points_module.InteriorPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
+    points = engine.InteriorPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
     points.choose_working_sets()
     points.step()
     old, before = points._chosen, points._multipliers
@@ -180,7 +179,7 @@ def test_what_gets_stuck_is_solved_alone(failure, monkeypatch):
     problems = problems_of(np.random.default_rng(7), 20, 150, 6)
     if failure == "stuck":
         monkeypatch.setattr(solution, "PATIENCE", 1)
-        monkeypatch.setattr(points_module, "FRACTION_TO_BOUNDARY", 0.05)
+        monkeypatch.setattr(engine, "FRACTION_TO_BOUNDARY", 0.05)
     elif failure == "factor":
         plain, coin = kernels.dpotrf, np.random.default_rng(0)
         monkeypatch.setattr(kernels, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.5)))
@@ -199,7 +198,7 @@ def test_an_interrupt_is_passed_on(monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(points_module.InteriorPoints, "step", interrupt)
+    monkeypatch.setattr(engine.InteriorPoints, "step", interrupt)
     data = data_of(np.random.default_rng(0), 20, 50)
     with pytest.raises(KeyboardInterrupt):
         permutation_test(MinimaxRiskClassifier(), data.X, data.labels, 5)

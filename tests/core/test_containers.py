@@ -26,9 +26,8 @@ from minimaxrisk._utils.containers import StoredArray, Table, is_in_chunks, is_m
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.estimators import fitting
 from minimaxrisk.exceptions import LargeFitWarning
-from minimaxrisk.features import implicit
-from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features
-from minimaxrisk.features.implicit import implicit_features
+from minimaxrisk.features import dense
+from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
@@ -116,7 +115,7 @@ def small_blocks(monkeypatch):
 @pytest.fixture
 def no_copies(monkeypatch):
     """Whoever copies dense data fails."""
-    monkeypatch.setattr(implicit, "dense_features", None)
+    monkeypatch.setattr(dense, "dense_features", None)
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -236,11 +235,11 @@ def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):
     X, y = study[0] + 1e7, study[1]
     with pytest.raises(ValueError, match=r"copy=False is not possible: .*subtract column means.*copy=True"):
         MinimaxRiskClassifier(copy=False).fit(X, y)
-    monkeypatch.setattr(implicit, "LARGE", 0)
+    monkeypatch.setattr(dense, "LARGE", 0)
     assert MinimaxRiskClassifier().fit(X, y).worst_case_error_ == pytest.approx(
         MinimaxRiskClassifier(copy=True).fit(X, y).worst_case_error_, abs=1e-9
     )
-    monkeypatch.setattr(implicit, "free_memory", lambda: 1000)
+    monkeypatch.setattr(dense, "free_memory", lambda: 1000)
     with pytest.raises(ValueError, match=r"a float64 copy of X, which they need, takes 0.00042 GB"):
         MinimaxRiskClassifier().fit(X, y)
 
@@ -249,9 +248,9 @@ def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
     X, y = study
     made = []
     for name, kind in (("dense_features", DenseFeatures), ("implicit_features", ImplicitFeatures)):
-        original = getattr(implicit, name)
+        original = getattr(dense, name)
         monkeypatch.setattr(
-            implicit,
+            dense,
             name,
             lambda *a, original=original, kind=kind, **k: (made.append(kind), original(*a, **k))[1],
         )
@@ -261,13 +260,13 @@ def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
         (True, 0, DenseFeatures),
         (False, X.size, ImplicitFeatures),
     ):
-        monkeypatch.setattr(implicit, "LARGE", large)
+        monkeypatch.setattr(dense, "LARGE", large)
         check = check_training_data(MinimaxRiskClassifier(), X, y)
-        implicit.features_of_table(
+        dense.features_of_table(
             Table(StoredArray(X)), distinct_instances(check), standardize=True, fit_intercept=True, copy=copy
         )
         assert made.pop() is kind
-    monkeypatch.setattr(implicit, "free_memory", lambda: 1000)
+    monkeypatch.setattr(dense, "free_memory", lambda: 1000)
     with pytest.raises(
         ValueError, match=r"a float64 copy of X takes .* GB, but 1e-06 GB of memory are free; use copy=False"
     ):

@@ -7,16 +7,15 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
-from minimaxrisk.features import implicit
-from minimaxrisk.features.dense import ImplicitFeatures, dense_features
-from minimaxrisk.features.implicit import implicit_features
+from minimaxrisk.features import dense
+from minimaxrisk.features.dense import ImplicitFeatures, dense_features, implicit_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 
 
 @pytest.fixture
 def no_copies(monkeypatch):
-    monkeypatch.setattr(implicit, "LARGE", 0)
+    monkeypatch.setattr(dense, "LARGE", 0)
 
 
 def a_study(rng, n=30, d=70, n_classes=2, order="C"):

@@ -183,8 +183,8 @@ def test_nothing_selected_yet(coding, rounds):
 def test_no_rule_says_nothing_about_instances(coding):
     """With mu = 0 all instances are alike, and none of those at hand has to go for it."""
     problem = tall_problem(3, coding=coding)
-    rounds = instance_generation._Rounds(problem, SETTINGS, Solution.trivial(problem, BayesError()), None)
-    program = Subprogram.of(problem, ClassMeans.of(problem), instance_generation.first_instances(problem))
+    rounds = instance_generation._Rounds(problem, SETTINGS, None)
+    program = Subprogram(problem, ClassMeans.of(problem), instance_generation.first_instances(problem))
     assert rounds._price(program, Solution.trivial(program.problem, BayesError())) is None
 
 
@@ -240,7 +240,7 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
         X = sparse.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0.0))
     problem, _ = problem_of(X, labels, n_classes, coding=coding, weights=rng.random(50))
     means = ClassMeans.of(problem)
-    program = Subprogram.of(problem, means, np.array([3, 4, 20, 41]))
+    program = Subprogram(problem, means, np.array([3, 4, 20, 41]))
     sub = program.problem
     assert sub.n_instances == n_classes + 4
     np.testing.assert_allclose(sub.moments_of(sub.centre), problem.tau, atol=1e-14)
@@ -264,14 +264,14 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
 def test_nearness_is_one_at_the_bound_of_the_sub_program(n_classes, coding):
     problem = tall_problem(2, n_classes=n_classes, coding=coding)
     chosen = np.arange(0, 160, 3)
-    program = Subprogram.of(problem, ClassMeans.of(problem), chosen)
+    program = Subprogram(problem, ClassMeans.of(problem), chosen)
     mu = interior_point(program.problem, SETTINGS).mu
     nearness = program.nearness(mu, problem.scores_of(mu))
     assert nearness[chosen].max() == pytest.approx(1.0)
     # Beyond one exactly where the instance raises phi.
     bound = upper_bound(program.problem, BayesError(), mu)
     for i in range(0, 160, 7):
-        joined = Subprogram.of(problem, program.means, np.union1d(chosen, [i])).problem
+        joined = Subprogram(problem, program.means, np.union1d(chosen, [i])).problem
         raises = upper_bound(joined, BayesError(), mu) > bound + 1e-12
         assert raises == (nearness[i] > 1.0 + 1e-9)
 

@@ -15,10 +15,9 @@ from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMe
 from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
-from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.interior_point.vertices import VertexSearch
+from minimaxrisk.engines.linear_programs.constraint_generation import Master, constraint_generation, full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
-from minimaxrisk.engines.linear_programs.master import Master
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound

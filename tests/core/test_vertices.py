@@ -11,18 +11,17 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.engines.interior_point import engine
-from minimaxrisk.engines.interior_point.vertices import equations, parametric_simplex, search
-from minimaxrisk.engines.interior_point.vertices.equations import (
+from minimaxrisk.engines.interior_point import engine, parametric_simplex, vertices
+from minimaxrisk.engines.interior_point.parametric_simplex import (
+    Basis,
+    ParametricSimplexError,
+    optimal_basis,
+)
+from minimaxrisk.engines.interior_point.vertices import (
     DependentColumnsError,
     independent_rows,
     square_vertex,
     vertex_by_blocks,
-)
-from minimaxrisk.engines.interior_point.vertices.parametric_simplex import (
-    Basis,
-    ParametricSimplexError,
-    optimal_basis,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
@@ -96,7 +95,7 @@ def some_problem(seed=8, n=36, d=90, n_classes=3, **options):
 
 def accurate_point(problem, monkeypatch, n_more=3):
     """An iterate that tells everything apart, and the coefficients of the optimum."""
-    monkeypatch.setattr(search.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
     assert found.run(None) == "near"
     return found.point, full_lp(problem, problem.objective).mu
@@ -158,7 +157,7 @@ def test_what_is_in_doubt_changes_sides(n_classes, options, monkeypatch):
     point.multipliers = multipliers.copy()
     point.multipliers[own, place] = 1.0001 * slack * multipliers.max()
     assert missing.surplus == 1
-    first = next(iter(equations.square_faces_near(point, missing)))
+    first = next(iter(vertices.square_faces_near(point, missing)))
     assert first.is_same_as(right)
     # The other way round: a constraint too many.
     others = ~np.isin(point.working.components, right.components)
@@ -167,12 +166,12 @@ def test_what_is_in_doubt_changes_sides(n_classes, options, monkeypatch):
     point.multipliers[0, place] = 1.0001 * multipliers.max() * (1.0 - point.working.position[place])
     extra = point.face()
     assert extra.surplus == -1
-    assert next(iter(equations.square_faces_near(point, extra))).is_same_as(right)
+    assert next(iter(vertices.square_faces_near(point, extra))).is_same_as(right)
     # Every face proposed is square, and far too wrong a guess proposes none.
-    assert all(face.is_square for face in equations.square_faces_near(point, extra))
+    assert all(face.is_square for face in vertices.square_faces_near(point, extra))
     nothing = replace(right, components=right.components[:0], side=right.side[:0])
-    assert nothing.surplus > equations.MOST_CHANGES
-    assert not list(equations.square_faces_near(point, nothing))
+    assert nothing.surplus > vertices.MOST_CHANGES
+    assert not list(vertices.square_faces_near(point, nothing))
 
 
 @pytest.mark.parametrize("kind", ["zero", "largest"])
@@ -192,7 +191,7 @@ def test_masses_in_doubt_change_sides(kind, monkeypatch):
         z[1, k, i] = x[1, k, i] / scale / 1.0001
     wrong = point.face()
     assert wrong.surplus == 1
-    repaired = next(iter(equations.square_faces_near(point, wrong)))
+    repaired = next(iter(vertices.square_faces_near(point, wrong)))
     np.testing.assert_array_equal(repaired.is_positive, right.is_positive)
     np.testing.assert_array_equal(repaired.is_positive & repaired.is_largest, largest)
 
@@ -209,7 +208,7 @@ def test_push_leaves_as_many_coefficients_as_masses(n_classes, monkeypatch):
     point, _ = accurate_point(twice, monkeypatch)
     face = point.face()
     assert len(face.components) > 1.5 * np.count_nonzero(exact.mu)
-    vertex = search.pushed_vertex(point, face)
+    vertex = vertices.pushed_vertex(point, face)
     mu = vertex.stage.expand(*twice.tau.shape)
     assert np.count_nonzero(mu) == np.count_nonzero(exact.mu)
     assert upper_bound(twice, twice.objective, mu) == pytest.approx(exact.upper, abs=1e-10)
@@ -229,9 +228,9 @@ def test_push_keeps_signs_and_lets_places_change():
         columns, start = rng.standard_normal((m, n)), rng.random(n)
         is_free = np.arange(n) == n - 1
         cost = columns @ start
-        _, basis = search._bases(columns, np.where(is_free, 10.0, start))
+        _, basis = vertices._bases(columns, np.where(is_free, 10.0, start))
         assert n - 1 in basis
-        found, more = search._push(columns, cost, start, is_free, basis)
+        found, more = vertices._push(columns, cost, start, is_free, basis)
         x = np.linalg.solve(columns[:, found], cost)
         assert (x[~is_free[found]] >= -1e-9).all()
         n_pivots += more
@@ -242,11 +241,11 @@ def test_dependent_masses_are_found():
     rng = np.random.default_rng(0)
     columns = rng.standard_normal((5, 12))
     columns[3] = columns[0] - 2.0 * columns[1]
-    rows, basis = search._bases(columns, np.ones(12))
+    rows, basis = vertices._bases(columns, np.ones(12))
     assert len(rows) == len(basis) == 4
     assert np.linalg.matrix_rank(columns[np.ix_(rows, basis)]) == 4
     columns[2] = 0.0
-    assert len(search._bases(columns, np.ones(12))[0]) == 0
+    assert len(vertices._bases(columns, np.ones(12))[0]) == 0
 
 
 def random_program(rng, trial):
@@ -337,7 +336,7 @@ def test_a_walk_keeps_its_invariants():
 def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monkeypatch):
     problem = some_problem(3, n=60, d=100, n_classes=2)
     solution = engine.interior_point(problem, SETTINGS)
-    monkeypatch.setattr(search, "crossed_vertex", lambda point: None)
+    monkeypatch.setattr(vertices, "crossed_vertex", lambda point: None)
     without = engine.interior_point(problem, SETTINGS)
     assert ways_of(solution) == ["parametric simplex"]
     assert ways_of(without) != ["parametric simplex"]
@@ -346,15 +345,15 @@ def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monk
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(without.mu))
     monkeypatch.undo()
     # Where no pivot is allowed the iterations go on, and the answer is the same.
-    monkeypatch.setattr(search, "PIVOTS_PER_MASS", 0.0)
-    monkeypatch.setattr(search, "FEW_PIVOTS", 0)
-    monkeypatch.setattr(search, "CROSSOVER_GAP", 1e-3)
+    monkeypatch.setattr(vertices, "PIVOTS_PER_MASS", 0.0)
+    monkeypatch.setattr(vertices, "FEW_PIVOTS", 0)
+    monkeypatch.setattr(vertices, "CROSSOVER_GAP", 1e-3)
     point = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective)).point
     for _ in range(4):
         point.choose_working_set()
         point.step()
     point.choose_working_set()
-    assert search.crossed_vertex(point) is None
+    assert vertices.crossed_vertex(point) is None
     again = engine.interior_point(problem, SETTINGS)
     assert again.upper == pytest.approx(without.upper, abs=1e-12)
 
@@ -363,14 +362,14 @@ def test_nothing_is_tried_twice_on_the_same_face(monkeypatch):
     problem = some_problem(n=40, d=120)
     point, _ = accurate_point(problem, monkeypatch)
     monkeypatch.undo()
-    ways = search.VertexSearch(point)
+    ways = vertices.VertexSearch(point)
     assert next(ways.candidates(1e-7, is_near=True))[0] == "blocks"
     assert not list(ways.candidates(1e-7, is_near=True))
 
 
 def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
-    monkeypatch.setattr(search.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
-    monkeypatch.setattr(search.VertexSearch, "pushed", lambda self: iter(()))
+    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    monkeypatch.setattr(vertices.VertexSearch, "pushed", lambda self: iter(()))
     problem = some_problem(12, n=60, d=300)
     seen = []
     solution = engine.interior_point(problem, SETTINGS, lambda record: seen.append(record) or False)
@@ -420,7 +419,7 @@ def test_push_is_tried_once_more_before_highs(monkeypatch):
     labels = np.arange(40) % 3
     X = rng.standard_normal((40, 40)) + 0.6 * labels[:, None] * (rng.random(40) < 0.4)
     problem = problem_of(np.hstack([X, X]), labels, 3)[0]
-    monkeypatch.setattr(search.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     seen = []
     solution = engine.interior_point(problem, SETTINGS, lambda record: seen.append(record) or False)
     assert [record["vertex"] for record in seen if record["vertex"]] == ["push"]
@@ -467,19 +466,19 @@ def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
     labels = np.arange(80) % 2
     X = rng.standard_normal((80, 25)) + 0.8 * labels[:, None] * (rng.random(25) < 0.3) > 0.5
     problem = problem_of(np.hstack([X.astype(float)] * 6), labels, 2, coding="signed", radius=0.3)[0]
-    tried, crossed_vertex = [], search.crossed_vertex
+    tried, crossed_vertex = [], vertices.crossed_vertex
 
     def crossed(point):
         tried.append(point)
         return crossed_vertex(point)
 
-    monkeypatch.setattr(search, "crossed_vertex", crossed)
+    monkeypatch.setattr(vertices, "crossed_vertex", crossed)
     solution = engine.interior_point(problem, SETTINGS)
     assert len(tried) == 1
     assert ways_of(solution) == ["push"]
     assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
     # Without the knowledge it takes more iterations.
-    monkeypatch.setattr(search, "crossed_vertex", lambda point: None)
+    monkeypatch.setattr(vertices, "crossed_vertex", lambda point: None)
     assert len(solution.history) < len(engine.interior_point(problem, SETTINGS).history)
 
 
@@ -489,7 +488,7 @@ def test_rounding_selects_nothing(n_classes):
     problem = some_problem(16, n=40, d=60, n_classes=n_classes, coding="one-hot", radius=30.0)
     found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
     found.run(None)
-    vertex = search.pushed_vertex(found.point, found.point.face())
+    vertex = vertices.pushed_vertex(found.point, found.point.face())
     assert vertex is None or len(vertex.stage.components) == 0
     assert not engine.interior_point(problem, SETTINGS).mu.any()
 
@@ -497,7 +496,7 @@ def test_rounding_selects_nothing(n_classes):
 def test_no_push_on_a_matrix_that_is_too_large(monkeypatch):
     point, _ = accurate_point(some_problem(n_classes=3), monkeypatch)
     face = point.face()
-    assert search.pushed_vertex(point, face) is not None
+    assert vertices.pushed_vertex(point, face) is not None
     n_equations = len(face.components) + 1
-    monkeypatch.setattr(search, "MOST_ENTRIES", n_equations**2 - 1)
-    assert search.pushed_vertex(point, face) is None
+    monkeypatch.setattr(vertices, "MOST_ENTRIES", n_equations**2 - 1)
+    assert vertices.pushed_vertex(point, face) is None

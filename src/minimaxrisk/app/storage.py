@@ -52,6 +52,11 @@ MOST_BYTES = 1_000_000_000
 MOST_BYTES_OF_TEXT = 100_000_000  # of descriptions: a few kilobytes for each member of an ensemble
 DEEPEST = 100  # objects within objects: a few levels each for ensemble, classifier and array
 MANIFEST, FORMAT = "minimaxrisk.json", 1
+# What the description and a ``SavedModel`` call by the same name.
+DESCRIBED = (
+    *("versions", "target", "fingerprint", "fingerprint_of_used"),
+    *("groups", "batch", "reading", "command"),
+)
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
@@ -213,17 +218,10 @@ def load_model(path: str | Path) -> SavedModel:
         return SavedModel(
             classifier=parts["classifier"],
             feature_names=np.array(manifest["feature_names"], dtype=object),
-            target=manifest["target"],
-            fingerprint=manifest["fingerprint"],
-            fingerprint_of_used=manifest["fingerprint_of_used"],
             imputer=parts["imputer"],
             scaler=parts["scaler"],
             training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
-            groups=manifest["groups"],
-            batch=manifest["batch"],
-            reading=manifest["reading"],
-            command=manifest["command"],
-            versions=manifest["versions"],
+            **{name: manifest[name] for name in DESCRIBED},
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
@@ -289,16 +287,11 @@ def _packed(model: SavedModel) -> bytes:
     content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
     manifest = {
         "format": FORMAT,
+        **{name: getattr(model, name) for name in DESCRIBED},
         "versions": dict(model.versions),
-        "target": model.target,
+        "reading": dict(model.reading),
         "classes": np.asarray(classifier.classes_).tolist(),
         "certificate": _certificate(classifier),
-        "fingerprint": model.fingerprint,
-        "fingerprint_of_used": model.fingerprint_of_used,
-        "groups": model.groups,
-        "batch": model.batch,
-        "reading": dict(model.reading),
-        "command": model.command,
         "feature_names": list(map(str, model.feature_names)),
     }
     file = io.BytesIO(content)
@@ -331,11 +324,7 @@ def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for name in sorted(set(archive.namelist()) - {MANIFEST}):
         digest.update(name.encode())
-        with archive.open(name) as member:
-            of_member = hashlib.sha256()
-            while piece := member.read(1 << 20):
-                of_member.update(piece)
-        digest.update(of_member.digest())
+        digest.update(hashlib.sha256(archive.read(name)).digest())
     return digest.hexdigest()
 
 

@@ -74,8 +74,7 @@ def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, g
 def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings) -> list[FloatArray]:
     """For each problem coefficients whose bound is within ``settings.gap_tol`` of R*, or nearer.
 
-    Those of the interior point are at no vertex, and few of them are exactly zero. They do not depend on the
-    other problems.
+    They do not depend on the other problems. Few of those of the interior point are exactly zero.
     """
     return [
         _approach_alone(_with_own_values(problem), settings)
@@ -115,42 +114,34 @@ def _with_own_values(problem: Problem) -> Problem:
 
 
 def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
-    solver = _solver_for(problem, settings)
-    if solver == "interior-point":
+    if _solver_for(problem, settings) == "interior-point":
         engine = generated_bound if has_many_instances(problem) else interior_bound
         return engine(problem, settings, monitor)
-    if solver == "first-order":
-        solution = first_order_approach(problem, settings, monitor)
-    else:
-        solution = solve_minimax_risk(problem, settings, monitor)
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution.upper
+    return _solved_alone(problem, settings, monitor).upper
 
 
 def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
-    solver = _solver_for(problem, settings)
-    if solver == "interior-point":
+    near = None
+    if _solver_for(problem, settings) == "interior-point":
         engine = generated_approach if has_many_instances(problem) else interior_approach
         near = engine(problem, settings)
-        if near is not None:
-            if near.interrupted:
-                raise KeyboardInterrupt
-            return near.mu
-    if solver == "first-order":
-        solution = first_order_approach(problem, settings)
-    else:
-        solution = solve_minimax_risk(problem, settings)
+    if near is None:
+        near = _solved_alone(problem, settings)
+    if near.interrupted:
+        raise KeyboardInterrupt
+    return near.mu
+
+
+def _solved_alone(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
+    is_first_order = _solver_for(problem, settings) == "first-order"
+    solution = (first_order_approach if is_first_order else solve_minimax_risk)(problem, settings, monitor)
     if solution.interrupted:
         raise KeyboardInterrupt
-    return solution.mu
+    return solution
 
 
 def solve_by_simplex(
-    problem: Problem,
-    objective: SmoothableObjective,
-    settings: EngineSettings,
-    monitor: Monitor | None = None,
+    problem: Problem, objective: SmoothableObjective, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution:
     """Any objective that HiGHS knows, with all components at once (``"full-lp"``) or generated."""
     if settings.solver == "full-lp":
@@ -202,9 +193,6 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
 
 def _first_components(problem: Problem, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:
     if isinstance(settings.initial_features, str):
-        by_name = {
-            "correlation": by_correlation,
-            "first-order": by_first_order,
-        }
+        by_name = {"correlation": by_correlation, "first-order": by_first_order}
         return by_name[settings.initial_features](problem, objective, settings.n_max)
     return by_columns(problem, np.asarray(settings.initial_features))

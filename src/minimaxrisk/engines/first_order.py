@@ -26,17 +26,14 @@ non-expansive, so that with an anchor a the sequence ``z <- (k+1)/(k+2) (2 T(z) 
 residuals |z - T(z)| of order 1/k (Halpern 1967; Lieder 2021; Lu and Yang 2024). When the residual has fallen
 enough, or it has taken long, the anchor moves to T(z), which for linear programs gives linear convergence;
 omega is then set anew from how far both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi
-are linear, so that those of z follow from those of T(z). On simulated text of 20,000 x 50,000 plain steps
-with restarts at averages are at a gap of 1.4e-3 after 600 iterations, and these with the same step length at
-1e-3 after 440.
+are linear, so that those of z follow from those of T(z).
 
 Certificates. Every few steps T(z) is certified, without a further product with the features, because its
 moments and scores are known. Bounds of z, of the mean of a round, or of mixtures with the best pair so far
 are no closer. The bounds that are reported are computed from the best pair at the end.
 
 Columns are at unit root mean square, which makes all rows of the dual step alike. Dividing them by their
-radii instead, so that all constraints have width one, is worse where radii differ: with the one-hot coding,
-text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
+radii instead is worse where radii differ: text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
 """
 
 from __future__ import annotations
@@ -53,9 +50,10 @@ from minimaxrisk.engines.solution import (
     EngineSettings,
     Monitor,
     Solution,
+    Stage,
     drop_small_coefficients,
 )
-from minimaxrisk.features.matrix import FeatureMatrix
+from minimaxrisk.features.matrix import FeatureMatrix, squared_norm
 from minimaxrisk.problem.objective import KnownMarginal
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
@@ -173,14 +171,12 @@ def _with_both_labels(v: FloatArray, rest: FloatArray) -> FloatArray:
 
 # Power iterations for |Psi|; ten come within a few per cent.
 POWER_ITERATIONS = 10
-# eta |Psi| at the start. With more than one convergence is not proven, but where it converges it takes a
-# quarter fewer iterations, because few instances and constraints are active at a time. Where it does not
-# converge, the moves turn to directions in which the matrix of the norm is no longer positive definite. The
-# first move with a negative square shrinks the step, first to 1.14, and the round begins anew.
+# eta |Psi| at the start, and the factor by which a move with a negative square shrinks it. With more than one
+# convergence is not proven, but where it converges it takes a quarter fewer iterations. Where it does not,
+# moves turn to directions in which the matrix of the norm is not positive definite, and so are noticed.
 BOLD_STEP, SHRINKAGE = 1.3, 0.88
 # When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to the
-# second and rises again, or the round has taken the third fraction of all iterations. Other values changed
-# little (0.1 to 0.5 for the last one).
+# second and rises again, or the round has taken the third fraction of all iterations.
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
 
 
@@ -284,21 +280,14 @@ class PrimalDual:
 
 def spectral_norm(features: FeatureMatrix) -> float:
     """The largest singular value of Psi, by power iterations from a fixed start; 1 where Psi is zero."""
-    v = np.random.default_rng(0).standard_normal((1, features.shape[0]))
-    square = 1.0
-    for _ in range(POWER_ITERATIONS):
-        v = features.combine(features.correlate(v / np.linalg.norm(v)))
-        square = float(np.linalg.norm(v))
-        if square == 0.0:
-            return 1.0
-    return float(np.sqrt(square))
+    start = np.random.default_rng(0).standard_normal((1, features.shape[0]))
+    square = squared_norm(features, start, POWER_ITERATIONS)
+    return float(np.sqrt(square)) if square > 0.0 else 1.0
 
 
-# Iterations without max_iter. Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 700 for a gap of
-# 1e-3, with a block per class 1200. A problem that takes thousands needs another solver or radius.
-BUDGET = 5000
-# Iterations between certificates, each of which takes about as long as an iteration.
-CHECK_EVERY = 10
+# Iterations without max_iter, and between certificates, each of which takes about as long as an iteration.
+# Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 1200 for a gap of 1e-3.
+BUDGET, CHECK_EVERY = 5000, 10
 
 
 def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
@@ -325,17 +314,12 @@ def first_order_approach(
     return best
 
 
-def budget(settings: EngineSettings) -> int:
-    """The largest number of iterations."""
-    return BUDGET if settings.max_iter is None else settings.max_iter
-
-
 def _tolerance(settings: EngineSettings) -> float:
     return max(settings.first_order_gap_tol, SMALLEST_GAP)
 
 
 def _iterate(problem: Problem, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
-    iteration, last = PrimalDual(problem), budget(settings)
+    iteration, last = PrimalDual(problem), BUDGET if settings.max_iter is None else settings.max_iter
     used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
     while True:
         # 1) Step.
@@ -367,7 +351,7 @@ def _certify(problem: Problem, masses: Masses, point: Point, best: Solution) -> 
     scale = masses.scale(gain, point.scores)
     mu = scale * point.mu
     bound = upper_bound(problem, problem.objective, mu, problem.coding.scores(scale * point.scores))
-    best.offer_mu(mu, bound)
+    best.offer_stage(Stage.of(mu), bound)
     distribution, factor = masses.distribution(point.v)
     inside = lower_bound(problem, problem.objective, distribution, factor * point.moments)
     best.offer_distribution(inside.distribution, inside.bound)

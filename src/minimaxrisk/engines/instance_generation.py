@@ -11,10 +11,10 @@ and all instances are priced with the coefficients found, as constraint generati
 4. once the sub-program is solved to its vertex, only add. When none is beyond, the vertex is that of the
    whole problem.
 
-Both bounds of every record hold for the whole problem. A distribution on some instances is one on all, with
-no mass elsewhere: its lower bound holds for the whole problem. Coefficients are those of the whole problem
-anyway; their upper bound takes their scores on all instances. If the rounds do not end, the interior point
-goes on with all instances. Every choice of instances gives the same optimum; the constants affect time alone.
+Both bounds of every record hold for the whole problem: a distribution on some instances is one on all, and
+the upper bound of coefficients takes their scores on all instances. If the rounds do not end, the interior
+point goes on with all instances. Every choice of instances gives the same optimum; the constants affect time
+alone.
 
 The sub-program needs a distribution with the moments tau exactly. The empirical one has mass on all
 instances, so the mean of the instances of each class joins as an instance of its own. Mass w_y there stands
@@ -39,14 +39,20 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_bound,
     interior_point,
 )
-from minimaxrisk.engines.solution import SMALLEST_GAP, EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.engines.solution import (
+    SMALLEST_GAP,
+    EngineSettings,
+    IterationRecord,
+    Monitor,
+    Solution,
+    Stage,
+)
 from minimaxrisk.problem.problem import Problem, upper_bound
 from minimaxrisk.problem.rule import threshold, total_excess
 
-# Instances per component of Phi, and instances in all, from which on this engine is faster. Whole solutions
-# took, compared to all instances at once: 2000 x 800 and 2000 x 20, two classes, as long; 2000 x 400 half as
-# long, 1000 x 400 a seventh longer; with three classes 2000 x 130 (5 per component) six sevenths, 5000 x 20
-# two fifths.
+# Instances per component of Phi, and instances in all, from which on this engine is faster. Compared to all
+# instances at once, 2000 x 800 of two classes took as long, 2000 x 400 half as long, 1000 x 400 a seventh
+# longer; with three classes 5000 x 20 took two fifths.
 INSTANCES_PER_COMPONENT = {"signed": 2.5, "one-hot": 5.0}
 FEWEST_INSTANCES = 2000
 # The first instances: a share of all, limited to these numbers per component, and at least so many.
@@ -54,14 +60,12 @@ FIRST_SHARE, FEWEST_PER_COMPONENT, MOST_PER_COMPONENT, FEWEST_FIRST = 0.25, 2.5,
 # Nearness to their dual constraint at which instances stay, and at which new ones come. With 0.8 and 0.85 the
 # last programs are nearly twice as large, and rounds are as many.
 STAYS, COMES = 0.85, 0.9
-# Instances that may come at a time, and the fewest of the next sub-program, per component. With 2.5 in place
-# of 12, 20,000 x 200 takes a round more; with 3 in place of 1.5, 3000 x 300 a quarter longer.
+# Instances that may come at a time, and the fewest of the next sub-program, per component.
 MOST_NEW, FEWEST = 12.0, 1.5
 # An instance that exceeds its dual constraint by no more than this is not violated.
 ROUNDING = 1e-10
-# The gaps at which the first sub-programs are left.
+# The gaps at which the first sub-programs are left, and the next ones where no vertex is wanted.
 COARSE_GAPS = (5e-2, 1e-2)
-# The gaps at which the next ones are left, where no vertex is wanted.
 FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 # Sub-programs solved to their vertices before all instances take part.
 MOST_VERTICES = 8
@@ -136,20 +140,14 @@ class ClassMeans:
         return cls(prior, within, problem.features.correlate(within))
 
 
-@dataclass(frozen=True)
 class Subprogram:
     """A problem on the class means, which come first, and on some ``instances`` of the whole."""
 
-    whole: Problem
-    means: ClassMeans
-    instances: IntArray
-    problem: Problem
-
-    @classmethod
-    def of(cls, whole: Problem, means: ClassMeans, instances: IntArray) -> Subprogram:
+    def __init__(self, whole: Problem, means: ClassMeans, instances: IntArray) -> None:
+        self.whole, self.means, self.instances = whole, means, instances
         features = whole.features.some_rows(instances, after=means.features)
         centre = np.hstack([np.diag(means.prior), np.zeros((len(means.prior), len(instances)))])
-        return cls(whole, means, instances, replace(whole, features=features, centre=centre))
+        self.problem = replace(whole, features=features, centre=centre)
 
     def on_all_instances(self, distribution: FloatArray) -> FloatArray:
         """The same distribution as one on the instances of the whole problem (K x n)."""
@@ -178,9 +176,8 @@ def instance_generation(
 
     The pair returned is the best one certified, whichever way the rounds end.
     """
-    best = Solution.trivial(problem, problem.objective)
-    best.solver = "interior-point"
-    rounds = _Rounds(problem, settings, best, monitor)
+    rounds = _Rounds(problem, settings, monitor)
+    best = rounds.best
     try:
         rounds.run()
     except KeyboardInterrupt:
@@ -193,22 +190,19 @@ def instance_generation(
 
 def generated_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
     """The upper bound proven when the monitor stops the rounds; no vertex, and no sparse coefficients."""
-    best = Solution.trivial(problem, problem.objective)
-    rounds = _Rounds(problem, settings, best, monitor)
+    rounds = _Rounds(problem, settings, monitor)
     if rounds.approach((*COARSE_GAPS, *FINE_GAPS), 0.0) != "done":
         return interior_bound(problem, settings, monitor)
-    if best.interrupted:
+    if rounds.best.interrupted:
         raise KeyboardInterrupt
-    return upper_bound(problem, problem.objective, best.mu)
+    return upper_bound(problem, problem.objective, rounds.best.mu)
 
 
 def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
-    best = Solution.trivial(problem, problem.objective)
-    best.solver = "interior-point"
-    rounds = _Rounds(problem, settings, best, None)
+    rounds = _Rounds(problem, settings, None)
     ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), rounds.tolerance)
-    return best if ended == "done" else None
+    return rounds.best if ended == "done" else None
 
 
 class _Rounds:
@@ -217,13 +211,12 @@ class _Rounds:
     ``best`` holds what is proven for the whole problem.
     """
 
-    def __init__(
-        self, problem: Problem, settings: EngineSettings, best: Solution, monitor: Monitor | None
-    ) -> None:
-        self.problem, self.settings, self.best = problem, settings, best
+    def __init__(self, problem: Problem, settings: EngineSettings, monitor: Monitor | None) -> None:
+        self.problem, self.settings, self._monitor = problem, settings, monitor
+        self.best = Solution.trivial(problem, problem.objective)
+        self.best.solver = "interior-point"
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
-        self._monitor = monitor
-        self._bound = best.upper  # of the coefficients last priced
+        self._bound = self.best.upper  # of the coefficients last priced
         self._is_whole = False  # whether the current program has all instances
         self._means = ClassMeans.of(problem)
         self._chosen = first_instances(problem)
@@ -250,7 +243,7 @@ class _Rounds:
         """
         for gap in gaps:
             # 1) Solve the sub-program.
-            program = Subprogram.of(self.problem, self._means, self._chosen)
+            program = Subprogram(self.problem, self._means, self._chosen)
             found = interior_approach(program.problem, replace(self._remaining(), gap_tol=gap), self._tell)
             if found is None:
                 return "stuck"
@@ -267,7 +260,7 @@ class _Rounds:
     def _find_vertex(self, enough: float) -> str:
         """Solve sub-programs to their vertices: "done" if one is that of the whole problem, else "open"."""
         for _ in range(MOST_VERTICES):
-            program = Subprogram.of(self.problem, self._means, self._chosen)
+            program = Subprogram(self.problem, self._means, self._chosen)
             found = interior_point(program.problem, self._remaining(), self._tell)
             nearness = self._price(program, found)
             self.best.solver, self.best.remark = found.solver, found.remark
@@ -304,7 +297,7 @@ class _Rounds:
         scale = 1.0 / largest if problem.coding.name == "signed" and largest > 0.0 else 1.0
         penalty = float(np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu))
         self._bound = scale * penalty + problem.objective.conjugate(scale * scores)
-        best.offer_mu(scale * mu, self._bound)
+        best.offer_stage(Stage.of(scale * mu), self._bound)
         return program.nearness(mu, scores) if mu.any() else None
 
     def _tell(self, record: IterationRecord) -> bool:

@@ -17,11 +17,9 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 
-# The gaps at which solvers stop by default. The exact ones end at a vertex anyway; every further digit takes
-# first-order methods longer.
-GAP_TOL, FIRST_ORDER_GAP_TOL = 1e-6, 1e-3
-# Rounding allows no smaller tolerance.
-SMALLEST_GAP = 1e-10
+# The gaps at which solvers stop by default, and the smallest one that rounding allows. Exact solvers end at a
+# vertex anyway; every further digit takes first-order methods longer.
+GAP_TOL, FIRST_ORDER_GAP_TOL, SMALLEST_GAP = 1e-6, 1e-3, 1e-10
 
 
 @dataclass(frozen=True)
@@ -103,6 +101,20 @@ def is_stuck(gaps: Sequence[float | FloatArray]) -> BoolArray:
     return np.asarray(gaps[-1] > 0.5 * gaps[-1 - PATIENCE])
 
 
+def steps_to_zero(room: FloatArray, speed: FloatArray, negligible: float) -> FloatArray:
+    """How long each amount of room lasts; infinity where it does not shrink."""
+    lasts = np.full_like(room, np.inf)
+    return np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > negligible)
+
+
+def shortest(steps: FloatArray) -> tuple[float, int]:
+    """The shortest of some steps and its place; infinity if there is none."""
+    if len(steps) == 0:
+        return np.inf, 0
+    place = int(steps.argmin())
+    return float(steps[place]), place
+
+
 # Called once an iteration; returning True stops the engine.
 Monitor = Callable[[IterationRecord], bool]
 
@@ -168,11 +180,6 @@ class Solution:
     @property
     def gap(self) -> float:
         return self.upper - self.lower
-
-    def offer_mu(self, mu: FloatArray, upper: float) -> None:
-        """``offer_stage`` for coefficients as an array."""
-        if upper <= self.upper:
-            self.offer_stage(Stage.of(mu), upper)
 
     def offer_stage(self, stage: Stage, upper: float) -> None:
         """Keep the coefficients if their bound is at least as good; of equal ones the later are sparser."""

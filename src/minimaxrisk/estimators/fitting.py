@@ -30,7 +30,7 @@ from minimaxrisk.engines.solution import (
     Monitor,
 )
 from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
-from minimaxrisk.features.implicit import BYTES, is_copied
+from minimaxrisk.features.dense import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of
 from minimaxrisk.problem.pose import PosedProblem

@@ -62,11 +62,11 @@ class DaskFeatures(FeatureMatrix):
     factor: FloatArray  # zero for columns that do not vary
     has_intercept: bool
     n_passes: int = 0
-    # Inner columns that are here, ascending, and their values (columns x n).
-    _held: tuple[IntArray, FloatArray] = field(init=False, repr=False)
+    # Inner columns that this process holds, ascending, and their values (columns x n).
+    held: tuple[IntArray, FloatArray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._held = np.empty(0, dtype=np.intp), np.empty((0, len(self.rows)))
+        self.held = np.empty(0, dtype=np.intp), np.empty((0, len(self.rows)))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -128,15 +128,12 @@ class DaskFeatures(FeatureMatrix):
         found = []
         for j, (column, *own) in enumerate(zip(self.chunks.T, *others, strict=True)):
             calls = [(chunk, mass, *own) for chunk, mass in zip(column, weights, strict=True)]
-            if then is None:
-                found.append(reduce_by_tree([lazily(function, *call) for call in calls], merge))
+            if then is not None and len(calls) == 1:  # one task instead of two, and no message between them
+                both = Chained(function, len(calls[0]), then[0])
+                found.append(lazily(both, *calls[0], *then[1][j]))
                 continue
-            last, more = then
-            if len(calls) == 1:  # one task instead of two, and no message between them
-                found.append(lazily(Chained(function, len(calls[0]), last), *calls[0], *more[j]))
-            else:
-                merged = reduce_by_tree([lazily(function, *call) for call in calls], merge)
-                found.append(lazily(last, merged, *more[j]))
+            merged = reduce_by_tree([lazily(function, *call) for call in calls], merge)
+            found.append(merged if then is None else lazily(then[0], merged, *then[1][j]))
         return found
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
@@ -171,12 +168,11 @@ class DaskFeatures(FeatureMatrix):
         touched = [j for j, part in enumerate(self.column_parts) if inner[:, part].any()]
         parts = [inner[:, self.column_parts[j]] for j in touched]
         weights = [shared(part, part.nbytes) for part in parts]
-        rows = [
-            reduce_by_tree(
-                [lazily(scores_of, chunk, mine) for chunk, mine in zip(row, weights, strict=True)], total
-            )
+        scored = [
+            [lazily(scores_of, chunk, own) for chunk, own in zip(row, weights, strict=True)]
             for row in self.chunks[:, touched]
         ]
+        rows = [reduce_by_tree(row, total) for row in scored]
         scores: FloatArray = np.hstack(fetch(rows))[:, self.rows] + constant[:, None]
         return scores
 
@@ -199,23 +195,19 @@ class DaskFeatures(FeatureMatrix):
         found = self.over_rows(
             deviations_from, on_rows, self.scales, means, then=(mean_and_variance_from, arguments)
         )
-        lead = np.stack([np.ones((len(masses), self.lead)), np.zeros((len(masses), self.lead))])
-        mean, variance = np.concatenate([lead, *fetch(found)], axis=2)
         ends = np.cumsum([len(p_hat) for p_hat in p_hats])[:-1]
+        parts = np.split(np.concatenate(fetch(found), axis=2), ends, axis=1)
         return [
-            ClassMoments(p_hat.sum(axis=1), *moments)
-            for p_hat, *moments in zip(p_hats, np.split(mean, ends), np.split(variance, ends), strict=True)
+            ClassMoments.of(p_hat, *moments, has_intercept=self.has_intercept)
+            for p_hat, moments in zip(p_hats, parts, strict=True)
         ]
 
     def averaged(self, shares: sparse.csr_array) -> DaskFeatures:
         """Shares sum to one, so that the mean of inner columns is the inner one of the mean."""
         arrays = dask_module("dask.array")
         self.n_passes += 1
-        place = sparse.csr_array(
-            (np.ones(len(self.rows)), self.rows, np.arange(len(self.rows) + 1)),
-            shape=(len(self.rows), len(self.data)),
-        )
-        everywhere = sparse.csc_array(shares @ place)
+        entries = (shares.data, self.rows[shares.indices], shares.indptr)
+        everywhere = sparse.csc_array(sparse.csr_array(entries, shape=(shares.shape[0], len(self.data))))
         parts = [sparse.csr_array(everywhere[:, part]) for part in self.row_parts]
         weights = [shared(part, part.data.nbytes) for part in parts]
         means = [
@@ -251,20 +243,16 @@ class DaskFeatures(FeatureMatrix):
         missing = np.unique(indices[~self._are_held(indices)])
         fetched = np.empty((0, len(self.rows)))
         if len(missing):
+            outer = missing - self.lead
+            inside = [
+                outer[slice(*np.searchsorted(outer, [part.start, part.stop]))] - part.start
+                for part in self.column_parts
+            ]
             tasks = [
-                lazily(
-                    some_columns, chunk, missing[_within(missing - self.lead, part)] - self.lead - part.start
-                )
-                for row in self.chunks
-                for chunk, part in zip(row, self.column_parts, strict=True)
+                lazily(some_columns, *each) for row in self.chunks for each in zip(row, inside, strict=True)
             ]
             fetched = self.inner_columns(missing, fetch(tasks))
         return self._put_together(indices, missing, fetched).T
-
-    @property
-    def held(self) -> IntArray:
-        """Inner columns that are here, ascending."""
-        return self._held[0]
 
     def hold(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
         """Keep the values of these inner columns, ascending, and of no others (columns x n).
@@ -273,7 +261,7 @@ class DaskFeatures(FeatureMatrix):
         """
         missing = columns[~self._are_held(columns)]
         values = self._put_together(columns, missing, self.inner_columns(missing, pieces))
-        self._held = columns, values
+        self.held = columns, values
         return values
 
     def inner_columns(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
@@ -283,14 +271,14 @@ class DaskFeatures(FeatureMatrix):
         return (values[:, self.rows] - self.shift[outer, None]) * self.factor[outer, None]
 
     def _are_held(self, columns: IntArray) -> BoolArray:
-        """Whether inner columns are here; the one of ones always is."""
-        return np.isin(columns, self._held[0]) | (columns < self.lead)
+        """Whether this process holds inner columns; it always has the one of ones."""
+        return np.isin(columns, self.held[0]) | (columns < self.lead)
 
     def _put_together(self, columns: IntArray, missing: IntArray, fetched: FloatArray) -> FloatArray:
         values = np.ones((len(columns), len(self.rows)))
-        for known, rows in (self._held, (missing, fetched)):
-            here = np.isin(columns, known)
-            values[here] = rows[np.searchsorted(known, columns[here])]
+        for known, rows in (self.held, (missing, fetched)):
+            is_known = np.isin(columns, known)
+            values[is_known] = rows[np.searchsorted(known, columns[is_known])]
         return values
 
 
@@ -307,9 +295,8 @@ def dask_features(
     looked_at = plain.over_rows(mean_and_largest, plain.on_rows(mass[None]), merge=merge_mean_and_largest)
     centre, largest = np.hstack(fetch(looked_at))
     power = np.maximum(power_of_two(largest), np.finfo(np.float64).tiny)
-    (about,) = DaskFeatures(X, instances.rows, centre, 1.0 / power, has_intercept=False).class_moments(
-        [p_hat]
-    )
+    centred = DaskFeatures(X, instances.rows, centre, 1.0 / power, has_intercept=False)
+    (about,) = centred.class_moments([p_hat])
 
     step = about.prior @ about.mean if standardize else -centre / power
     mean = about.mean - step
@@ -323,15 +310,10 @@ def dask_features(
         features = DaskFeatures(X, instances.rows, shift, factor, fit_intercept)
     else:
         data = kept_if_it_fits(_standardised(X, centre, power, step, deviation))
-        features = DaskFeatures(
-            data, instances.rows, np.zeros(d), np.where(negligible, 0.0, 1.0), fit_intercept
-        )
-    lead = np.ones((len(p_hat), int(fit_intercept)))
-    moments = ClassMoments(
-        about.prior,
-        np.hstack([lead, mean / deviation]),
-        np.hstack([0.0 * lead, about.variance / deviation**2]),
-    )
+        factor = np.where(negligible, 0.0, 1.0)
+        features = DaskFeatures(data, instances.rows, np.zeros(d), factor, fit_intercept)
+    variance = about.variance / deviation**2
+    moments = ClassMoments.of(p_hat, mean / deviation, variance, has_intercept=fit_intercept)
     return features, moments, ColumnScale(shift, scale, fit_intercept)
 
 
@@ -342,12 +324,6 @@ def _standardised(X: Any, centre: FloatArray, power: FloatArray, step: FloatArra
         arrays.from_array(values, chunks=(X.chunks[1],)) for values in (centre, power, step, unit)
     )
     return ((X.astype(np.float64) - centre) / power - step) / unit
-
-
-def _within(columns: IntArray, part: slice) -> slice:
-    """Where ascending columns are those of a part."""
-    first, last = np.searchsorted(columns, [part.start, part.stop]).tolist()
-    return slice(first, last)
 
 
 def _in_lines(pieces: list[np.ndarray], n_in_line: int) -> list[list[np.ndarray]]:

@@ -10,9 +10,13 @@
   as long as they are far from the optimum.
 * ``DensePart``: some rows of a copy with a scale of their own, read where they are. With p the weights of the
   part, zero outside, mean and root mean square of its columns are those of ``p X`` and ``p X^2``, which one
-  pass gives for many parts. Columns of the whole are centred and at unit root mean square, so that hardly
-  anything cancels; where it does, the columns of the part are looked at.
+  pass gives for many parts. Where digits cancel, the columns of the part are looked at.
 * ``AveragedFeatures``: means of instances, ``S Psi`` with the shares S of the instances in each mean.
+
+``copy="auto"`` copies tables of up to ``LARGE`` entries: the copy is at most half a gigabyte, and many small
+problems can share it. A pass over a larger table in memory takes up to twice as long as one over a copy, and
+a fit takes some twenty of them, about as long as making the copy. On disk a pass takes as long as the disk
+does; with memory to spare ``True`` may be worth it.
 """
 
 from __future__ import annotations
@@ -24,8 +28,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import BLOCK_ELEMENTS, StoredArray, Table
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.containers import BLOCK_ELEMENTS, LARGE, StoredArray, Table
+from minimaxrisk._utils.environment import free_memory
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -52,6 +57,13 @@ TILE = 8
 MEAN_LEFT_OVER = 1e-12
 # Columns that vary less on a part, beside the whole, have lost digits when the whole was scaled.
 ENOUGH_DEVIATION = 1e-3
+# Columns with a mean of more deviations than this are held beside the data; so are those whose deviation is
+# not in the range of the data's kind (float32 or not), where products with weights and squares stay numbers.
+LARGEST_MEAN = 1e3
+DEVIATIONS = {True: (1e-25, 1e25), False: (1e-100, 1e100)}
+# The share of the columns that may be held beside the data, and a number that is never too many.
+MOST_BESIDE, FEW_BESIDE = 1 / 16, 64
+BYTES = np.dtype(np.float64).itemsize
 
 
 @dataclass
@@ -98,12 +110,10 @@ class DenseFeatures(FeatureMatrix):
         return np.concatenate(parts, axis=1)
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        first, second = self.sums_within_classes(p_hats)
-        found = []
-        for p_hat, sums, squares in zip(p_hats, first, second, strict=True):
-            mean, variance = mean_and_variance(sums, squares, p_hat, self.columns)
-            found.append(ClassMoments(p_hat.sum(axis=1), mean, variance))
-        return found
+        return [
+            ClassMoments(p_hat.sum(axis=1), *mean_and_variance(sums, squares, p_hat, self.columns))
+            for p_hat, sums, squares in zip(p_hats, *self.sums_within_classes(p_hats), strict=True)
+        ]
 
     def sums_within_classes(self, p_hats: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Each distribution (K x n) times the columns, and times their squares (distributions x K x d)."""
@@ -125,15 +135,9 @@ class DenseFeatures(FeatureMatrix):
     def parts(
         self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
     ) -> Sequence[tuple[DensePart, ClassMoments, ColumnScale] | None]:
-        """Parts of the matrix, scaled by their own moments, which one pass gives for all of them.
-
-        None stands for a part with columns that vary so little there that the whole does not tell how.
-        """
-        first, second = self.sums_within_classes([part.p_hat for part in parts])
-        return [
-            _scaled(self, scale, part, sums, squares, centre=centre)
-            for part, sums, squares in zip(parts, first, second, strict=True)
-        ]
+        """One pass for all; None for a part with columns that vary too little there, beside the whole."""
+        sums = self.sums_within_classes([part.p_hat for part in parts])
+        return [_scaled(self, scale, *of_part, centre=centre) for of_part in zip(parts, *sums, strict=True)]
 
     def averaged(self, shares: sparse.csr_array) -> DenseFeatures:
         self.n_passes += 1
@@ -391,6 +395,131 @@ class AveragedFeatures(FeatureMatrix):
             yield part, self.columns(np.arange(part.start, part.stop))
 
 
+def features_of_table(
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str
+) -> tuple[DenseFeatures | ImplicitFeatures, ClassMoments, ColumnScale]:
+    """The scaled features of the instances, with or without a copy."""
+    what, advice = "a float64 copy of X", "use copy=False, which reads X where it is"
+    if not is_copied(instances.n_instances, X.shape[1], copy):
+        try:
+            return implicit_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+        except TooManyHeldColumnsError as error:
+            advice = "subtract column means from X, or use columns of the same size"
+            if copy is False:
+                message = f"copy=False is not possible: {error}; {advice}, or use copy=True."
+                raise ValueError(message) from error
+            what = f"{error}, and {what}, which they need,"
+    n_bytes, free = BYTES * instances.n_instances * X.shape[1], free_memory()
+    if free is not None and n_bytes > free:
+        raise ValueError(
+            f"{what} takes {n_bytes / 1e9:.2g} GB, but {free / 1e9:.2g} GB of memory are free; {advice}."
+        )
+    return dense_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+
+
+def is_copied(n_instances: int, n_columns: int, copy: bool | str) -> bool:
+    """What the parameter ``copy`` means for a dense table of this size."""
+    return copy is True or (copy == "auto" and n_instances * n_columns <= LARGE)
+
+
+class TooManyHeldColumnsError(Exception):
+    """So many columns would have to be held beside the data that it would be a copy."""
+
+
+def implicit_features(
+    X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
+) -> tuple[ImplicitFeatures, ClassMoments, ColumnScale]:
+    """The data as they are and their moments, in one pass, which also checks that all entries are finite.
+
+    Means and variances follow by plain formulas from sums about a pilot, the mean of the first rows. Where
+    the formulas lose digits, the columns are read once more.
+    """
+    data, rows, p_hat = X.stored, X.all_rows[instances.rows], instances.p_hat
+    prior, weights = p_hat.sum(axis=1)[:, None], p_hat.sum(axis=0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        pilot, first, second = _sums_about_pilot(data, rows, p_hat, centre=standardize)
+        off, square = first.sum(axis=0) if standardize else np.zeros(data.shape[1]), second.sum(axis=0)
+        shift, variance = pilot + off, square - off**2
+        scale = np.sqrt(np.maximum(variance, 0.0))
+        # No less than the deviation, so that a pilot that is far off makes no column negligible.
+        is_empty = is_negligible(np.sqrt(square), shift, int(np.count_nonzero(weights)))
+        in_range = (square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE)
+        if data.dtype == np.float64:
+            is_empty &= square > 0.0  # or squares have underflowed
+        is_far = ~is_empty & _asks_to_be_held(shift, scale, data.dtype)
+        doubtful = np.flatnonzero(~is_empty & (~in_range | (variance < ENOUGH_VARIANCE * square) | is_far))
+        _refuse_too_many(int((is_far & in_range).sum()), data.shape[1])
+        scale[is_empty] = 1.0
+        factor = np.where(is_empty, 0.0, 1.0) / scale
+        first /= prior
+        second /= prior
+        second -= first**2
+        is_lossy = (second < ENOUGH_VARIANCE * first**2).any(axis=0) & ~is_empty
+        first -= off
+        first *= factor
+        second *= factor**2
+    is_lossy[doubtful] = False
+    for part in column_groups(int(is_lossy.sum()), len(rows)):
+        j = np.flatnonzero(is_lossy)[part]
+        block = (data.columns_at(j)[rows] - shift[j]) * factor[j]
+        first[:, j], second[:, j] = within_class_moments(block, p_hat)
+
+    kept: list[FloatArray] = [np.zeros((len(rows), 0))]
+    is_held = np.zeros(data.shape[1], dtype=np.bool_)
+    for part in column_groups(len(doubtful), len(rows)):
+        j = doubtful[part]
+        block = data.columns_at(j)[rows].astype(np.float64)
+        shift[j], scale[j] = rescale_in_place(block, weights, centre=standardize)
+        first[:, j], second[:, j] = within_class_moments(block, p_hat)
+        varies = block.any(axis=0)
+        is_held[j] = varies & _asks_to_be_held(shift[j], scale[j], data.dtype)
+        factor[j] = np.where(varies & ~is_held[j], 1.0, 0.0) / scale[j]
+        kept.append(block[:, is_held[j]])
+        _refuse_too_many(int(is_held.sum()), data.shape[1])
+    held = HeldColumns(np.flatnonzero(is_held), np.concatenate(kept, axis=1))
+    features = ImplicitFeatures(data, rows, shift, factor, fit_intercept, held)
+    moments = ClassMoments.of(p_hat, first, second, has_intercept=fit_intercept)
+    return features, moments, ColumnScale(shift, scale, fit_intercept)
+
+
+def _sums_about_pilot(
+    data: StoredArray, rows: IntArray, p_hat: FloatArray, *, centre: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The pilot, and ``p_hat`` times what is left of the columns and times its squares (K x d)."""
+    n, d = data.shape
+    everywhere = np.zeros((len(p_hat), n))
+    everywhere[:, rows] = p_hat
+    weights = everywhere.sum(axis=0)
+    pilot, first, second = np.zeros(d), np.zeros((len(p_hat), d)), np.zeros((len(p_hat), d))
+    for part, columns, block in data.blocks():
+        values = block.astype(np.float64)
+        if centre and part.start == 0:
+            share = weights[part] if weights[part].any() else np.ones(len(values))
+            pilot[columns] = (share / share.sum()) @ values
+        values -= pilot[columns]
+        first[:, columns] += everywhere[:, part] @ values
+        squares = everywhere[:, part] @ np.square(values, out=values)
+        # NaN and infinity stay what they are in sums, or infinity becomes NaN, also at weight zero.
+        if not np.isfinite(squares).all():
+            data.refuse_infinite(part, columns, block)
+        second[:, columns] += squares
+    data.is_finite = True
+    return pilot, first, second
+
+
+def _asks_to_be_held(shift: FloatArray, scale: FloatArray, dtype: np.dtype[Any]) -> BoolArray:
+    least, most = DEVIATIONS[dtype == np.float32]
+    return (np.abs(shift) > LARGEST_MEAN * scale) | (scale < least) | (scale > most)
+
+
+def _refuse_too_many(n_held: int, n_columns: int) -> None:
+    if n_held > max(MOST_BESIDE * n_columns, FEW_BESIDE):
+        raise TooManyHeldColumnsError(
+            f"{n_held} of {n_columns} columns have a mean of more than {LARGEST_MEAN:g} standard deviations, "
+            "or values so large or small that squares leave the range of numbers"
+        )
+
+
 def dense_features(
     X: Table, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[DenseFeatures, ClassMoments, ColumnScale]:
@@ -424,8 +553,7 @@ def _copied_columns(data: StoredArray, rows: IntArray, out: FloatArray) -> Itera
         yield from _copied_from_disk(data, rows, out)
         return
     data.check_finite()
-    d = data.shape[1]
-    for columns in column_blocks(d, len(rows)):
+    for columns in column_blocks(data.shape[1], len(rows)):
         height = max(1, BLOCK_ELEMENTS // (columns.stop - columns.start))
         for top in range(0, len(rows), height):
             some = slice(top, top + height)
@@ -451,9 +579,8 @@ def rescale_quickly(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
     """Scale columns in place in few passes; return shift, scale, class means and variances.
 
-    None where plain formulas are not accurate: values so large or small that squares leave the range of
-    numbers, or so far from zero that one subtraction of the mean leaves some of it. The columns are then
-    changed all the same.
+    None, with the columns changed, where plain formulas are not accurate: squares leave the range of numbers,
+    or one subtraction of the mean leaves some of it.
     """
     weights = p_hat.sum(axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -478,10 +605,7 @@ def rescale_quickly(
 
 
 def mean_and_variance(
-    first: FloatArray,
-    second: FloatArray,
-    p_hat: FloatArray,
-    columns: Callable[[IntArray], FloatArray],
+    first: FloatArray, second: FloatArray, p_hat: FloatArray, columns: Callable[[IntArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Within each class, from ``p_hat`` times all columns and times their squares."""
     prior = p_hat.sum(axis=1)[:, None]

@@ -1,18 +1,15 @@
 """Features that stay in an array on a device, of PyTorch, CuPy or whatever follows the array API standard.
 
 Shift and scale stand beside the data, on the device too. Every sum is added up in float64 from centred
-numbers, whatever the precision of the data, so that the answers are those of a centred copy in float64 to
-rounding. A block of columns at a time becomes float64, so that no second copy of the data is ever made. On
-CUDA devices with Triton one kernel does the same while it reads the data once (``device_kernels``), at the
-bandwidth of the memory; casting a block writes and reads it again, which takes several times as long. What is
-asked in NumPy's terms is answered in them; the methods that end with ``_there`` answer on the device, and
-nothing of the length of a row is copied for them.
+numbers, whatever the precision of the data. A block of columns at a time becomes float64, so that no second
+copy of the data is ever made. On CUDA devices with Triton one kernel does the same while it reads the data
+once (``device_kernels``), several times as fast. The methods that end with ``_there`` answer on the device;
+the others answer in NumPy arrays.
 
-Data larger than the memory of the device come from the host in blocks of columns as they are needed. PyTorch
-has two ways to say that a tensor on the host is meant for a device: its memory is pinned, from where copies
-run in the background, or the default device is another one. Two blocks are on the device at a time, one that
-is worked on and one that is being copied. Memory that is not pinned (a memory map, for example) goes through
-a pinned block.
+Data larger than the memory of the device come from the host in blocks of columns as they are needed: a tensor
+on the host whose memory is pinned, or any one while PyTorch's default device is another. Two blocks are on
+the device at a time, one that is worked on and one that is being copied. Memory that is not pinned (a memory
+map, for example) goes through a pinned block.
 """
 
 from __future__ import annotations
@@ -84,10 +81,9 @@ class StreamedArray:
         # The memory of a column-major block is contiguous as a whole, that of the others row by row.
         by_rows = self.host.stride(1) == 1
         buffers = [torch.empty(n * width, dtype=self.dtype, device=self.device) for _ in range(2)]
-        staging = (
-            [] if self.host.is_pinned() else [torch.empty(n * width, dtype=self.dtype) for _ in range(2)]
-        )
-        staging = [each.pin_memory() for each in staging]
+        staging = []
+        if not self.host.is_pinned():
+            staging = [torch.empty(n * width, dtype=self.dtype).pin_memory() for _ in range(2)]
         arrived, finished = ([torch.cuda.Event() for _ in range(2)] for _ in range(2))
         copier.wait_stream(worker)
 
@@ -141,8 +137,7 @@ def taken_columns(data: Any, place: Any) -> Any:
     return namespace_of(data).take(data, there, axis=1)
 
 
-# Numbers that are float64 at a time: 64 MB, about what the cache of a large device holds; and numbers held at
-# a time where draws of weights are multiplied with the features.
+# Numbers that are float64 at a time, about what the cache of a large device holds, and those of draws.
 BLOCK_ELEMENTS, DRAWN_ELEMENTS = 1 << 23, 1 << 26
 
 

@@ -123,8 +123,7 @@ step_kernel: Any = None if triton is None else triton.jit(step)
 
 
 # Columns of a program, and rows whose loads are under way at the same time. On an H200 200 x 10,000,000 takes
-# 1.99 to 2.05 ms with all of 256 to 1024 and 4 to 16; with squares and two weights 2.16 with these, else up
-# to 2.9.
+# 2.0 ms with all of 256 to 1024 and 4 to 16; with squares and two weights 2.16 with these, else up to 2.9.
 COLUMNS, UNROLLED = 1024, 4
 # Rows of weights in one pass; more of them take more registers than there are.
 MOST_ROWS = 4
@@ -132,12 +131,9 @@ MOST_ROWS = 4
 
 def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tuple[Any, ...] | None:
     """``weights (data - 1 shift')``, and of the squares too if asked for; None where no kernel serves."""
-    if not _serves(data):
+    if sums_kernel is None or not _serves(data) or len(weights) > MOST_ROWS:
         return None
     import torch  # noqa: PLC0415
-
-    if sums_kernel is None or len(weights) > MOST_ROWS:
-        return None
 
     (n, d), n_weights = data.shape, len(weights)
     found = [torch.empty((n_weights, d), dtype=torch.float64, device=data.device)]
@@ -169,12 +165,10 @@ def fused_step(  # as the kernel
     That is the largest ``direction / (+-1 - position)``, infinite where that is NaN, on the device.
     There is one row of weights. None where no kernel serves.
     """
-    if not _serves(data):
+    if step_kernel is None or not _serves(data):
         return None
     import torch  # noqa: PLC0415
 
-    if step_kernel is None:
-        return None
     n, d = data.shape
     fastest = torch.empty(-(-d // COLUMNS), dtype=torch.float64, device=data.device)
     with torch.cuda.device(data.device):

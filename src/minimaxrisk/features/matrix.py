@@ -27,9 +27,8 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_l
 # Numbers held at a time where draws of weights are multiplied with the features: draws x components.
 DRAWN_ELEMENTS = 1 << 21
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), and
-# within a class a variance that is not dwarfed by the squared mean.
-SMALLEST_SQUARE = 1e-200
-ENOUGH_VARIANCE = 1e-3
+# within a class a variance of at least this fraction of the squared mean.
+SMALLEST_SQUARE, ENOUGH_VARIANCE = 1e-200, 1e-3
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,16 @@ class ClassMoments:
     prior: FloatArray
     mean: FloatArray
     variance: FloatArray
+
+    @classmethod
+    def of(
+        cls, p_hat: FloatArray, mean: FloatArray, variance: FloatArray, *, has_intercept: bool
+    ) -> ClassMoments:
+        """Of the columns given, behind a column of ones if there is an intercept."""
+        if has_intercept:
+            mean = np.hstack([np.ones((len(mean), 1)), mean])
+            variance = np.hstack([np.zeros((len(mean), 1)), variance])
+        return cls(p_hat.sum(axis=1), mean, variance)
 
 
 def within_class_moments(columns: FloatArray, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -70,11 +79,6 @@ class Coding:
     @property
     def n_classes(self) -> int:
         return int(self.matrix.shape[1])
-
-    @property
-    def classes_of_block(self) -> IntArray:
-        """For each block the classes that it sees (B x classes per block)."""
-        return np.array([np.flatnonzero(row) for row in self.matrix], dtype=np.intp)
 
     def encode(self, distribution: FloatArray) -> FloatArray:
         """``C w``: a distribution on labels x instances (K x n) as block weights (B x n)."""
@@ -264,6 +268,17 @@ class FeatureMatrix(Protocol):
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
+
+
+def squared_norm(features: FeatureMatrix, start: FloatArray, n_iterations: int) -> float:
+    """The largest eigenvalue of Psi Psi', by power iterations from ``start`` (1 x n)."""
+    v, square = start, 0.0
+    for _ in range(n_iterations):
+        v = features.combine(features.correlate(v / np.linalg.norm(v)))
+        square = float(np.linalg.norm(v))
+        if square == 0.0:
+            break
+    return square
 
 
 @dataclass(frozen=True)

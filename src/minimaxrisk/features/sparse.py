@@ -84,7 +84,7 @@ class SparseFeatures(FeatureMatrix):
         for p_hat in p_hats:
             mean, variance = _within_class_moments(by_row, p_hat)
             mean -= self.offset
-            found.append(_with_intercept(p_hat, mean, variance, has_intercept=self.has_intercept))
+            found.append(ClassMoments.of(p_hat, mean, variance, has_intercept=self.has_intercept))
         return found
 
     def averaged(self, shares: sparse.csr_array) -> SparseFeatures:
@@ -143,30 +143,15 @@ def sparse_features(
         mean[:, j], variance[:, j] = within_class_moments(block, p_hat)
         centred.append(sparse.csc_array(block))
     if centred:
-        values = _with_columns_replaced(values, stubborn, centred)
+        kept = np.setdiff1d(np.arange(values.shape[1]), stubborn)
+        order = np.argsort(np.concatenate([kept, stubborn]))
+        values = sparse.csc_array(sparse.hstack([values[:, kept], *centred]).tocsc()[:, order])
 
     return (
         SparseFeatures(values, offset, fit_intercept),
-        _with_intercept(p_hat, mean, variance, has_intercept=fit_intercept),
+        ClassMoments.of(p_hat, mean, variance, has_intercept=fit_intercept),
         ColumnScale(shift * power, scale * power, fit_intercept),
     )
-
-
-def _with_intercept(
-    p_hat: FloatArray, mean: FloatArray, variance: FloatArray, *, has_intercept: bool
-) -> ClassMoments:
-    if has_intercept:
-        mean = np.hstack([np.ones((len(mean), 1)), mean])
-        variance = np.hstack([np.zeros((len(mean), 1)), variance])
-    return ClassMoments(p_hat.sum(axis=1), mean, variance)
-
-
-def _with_columns_replaced(
-    matrix: sparse.csc_array, columns: IntArray, replacements: list[sparse.csc_array]
-) -> sparse.csc_array:
-    kept = np.setdiff1d(np.arange(matrix.shape[1]), columns)
-    order = np.argsort(np.concatenate([kept, columns]))
-    return sparse.csc_array(sparse.hstack([matrix[:, kept], *replacements]).tocsc()[:, order])
 
 
 def _within_class_moments(X: sparse.csr_array, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -22,8 +22,8 @@ from minimaxrisk._utils.arrays import (
 from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk.features.chunked import dask_features
+from minimaxrisk.features.dense import features_of_table
 from minimaxrisk.features.device import device_features
-from minimaxrisk.features.implicit import features_of_table
 from minimaxrisk.features.matrix import (
     ClassMoments,
     Coding,

@@ -12,17 +12,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status. Imports are part of it: an interrupt is quiet there too."""
     try:
         import rich  # noqa: F401, PLC0415
-        import typer  # noqa: F401, PLC0415
+
+        from minimaxrisk.app.cli.app import run_command  # noqa: PLC0415
     except KeyboardInterrupt:
         return INTERRUPTED
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         sys.stderr.write(
             f"minimaxrisk: The command needs the package {error.name!r}, which is not installed; "
             'install it with: pip install "minimaxrisk[app]"\n'
         )
         return FAILED
-    try:
-        from minimaxrisk.app.cli.app import run_command  # noqa: PLC0415
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return run_command(arguments)

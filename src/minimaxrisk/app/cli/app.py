@@ -29,8 +29,7 @@ from minimaxrisk.app.cli.commands import (
     verify_command,
 )
 from minimaxrisk.app.cli.console import printable
-from minimaxrisk.app.cli.options import Transpose
-from minimaxrisk.app.cli.settings import Invocation
+from minimaxrisk.app.cli.options import TRANSPOSE, Invocation
 
 WRONG_INPUT = 2
 # The class of click, which some releases of typer contain under another name.
@@ -62,9 +61,9 @@ def with_transpose_value(arguments: Sequence[str]) -> list[str]:
         if argument == "--":
             return [*found, *arguments[i:]]
         if argument == "--no-transpose":
-            found.append(f"--transpose={Transpose.NO}")
-        elif argument == "--transpose" and arguments[i + 1 : i + 2] not in [[one] for one in Transpose]:
-            found.append(f"--transpose={Transpose.YES}")
+            found.append("--transpose=no")
+        elif argument == "--transpose" and not TRANSPOSE.keys() & arguments[i + 1 : i + 2]:
+            found.append("--transpose=yes")
         else:
             found.append(argument)
     return found

@@ -9,94 +9,26 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from enum import StrEnum
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-import minimaxrisk
 from minimaxrisk.app.atomic import checked_destinations
+from minimaxrisk.app.cli import options
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.options import (
-    FOLDS,
-    PERMUTATIONS,
-    RADII,
-    Annotation,
-    Batch,
-    Compare,
-    Data,
-    Folds,
-    GeneLinks,
-    Genes,
-    Groups,
-    Guarantee,
-    Ignore,
-    Jobs,
-    Json,
-    Labels,
-    Model,
-    Quiet,
-    Radii,
-    Renamed,
-    Repeats,
-    Seed,
-    reporting_option,
-    whole_number,
-    with_reading_options,
-)
-from minimaxrisk.app.cli.settings import (
-    Effort,
-    GeneOptions,
-    Invocation,
-    SampleColumns,
-    check_comparison,
-    check_extras,
-    check_genes,
-)
 from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
+    from minimaxrisk.app.report.gathering import Wanted
 
 MODEL_ENDINGS = (".skops", "")
 RULES = " or ".join(NAMED_RULES)
 fitting_option = partial(typer.Option, rich_help_panel="The classifier")
 writing_option = partial(typer.Option, rich_help_panel="What is written")
-
-
-class Solver(StrEnum):
-    AUTO = "auto"
-    INTERIOR_POINT = "interior-point"
-    FIRST_ORDER = "first-order"
-    CONSTRAINT_GENERATION = "constraint-generation"
-    FULL_LP = "full-lp"
-
-
-class Coding(StrEnum):
-    AUTO = "auto"
-    SIGNED = "signed"
-    ONE_HOT = "one-hot"
-
-
-class Marginal(StrEnum):
-    FREE = "free"
-    EMPIRICAL = "empirical"
-
-
-class Impute(StrEnum):
-    MEDIAN = "median"
-
-
-class Scale(StrEnum):
-    STANDARD = "standard"
-    CLIP = "clip"
-    NONE = "none"
-
-
-class ClassWeight(StrEnum):
-    BALANCED = "balanced"
 
 
 def _confidence(value: float) -> float:
@@ -105,10 +37,10 @@ def _confidence(value: float) -> float:
     return value
 
 
-@with_reading_options
+@options.with_shared_options
 def fit_command(
     context: typer.Context,
-    data: Data,
+    data: options.Data,
     *,
     target: Annotated[
         str | None,
@@ -134,14 +66,15 @@ def fit_command(
             ".var and .obs of the .h5ad file itself.",
         ),
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    labels: Labels = None,
-    ignore: Ignore = None,
-    groups: Groups = None,
-    batch: Batch = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
+    groups: options.Groups = None,
+    batch: options.Batch = None,
     impute: Annotated[
-        Impute | None, typer.Option(help="Fill missing values, which are refused otherwise: --impute median")
+        Literal["median"] | None,
+        typer.Option(help="Fill missing values, which are refused otherwise: --impute median"),
     ] = None,
     radius: Annotated[
         str,
@@ -160,47 +93,44 @@ def fit_command(
         ),
     ] = 0.95,
     scale: Annotated[
-        Scale,
+        Literal["standard", "clip", "none"],
         fitting_option(
             help="What is done to the columns before: centred, at unit variance; centred at the median and "
             "clipped at two robust standard deviations, which tames outliers; or nothing: --scale clip"
         ),
-    ] = Scale.STANDARD,
+    ] = "standard",
     solver: Annotated[
-        Solver, fitting_option(help="Algorithm; all find the same optimum: --solver full-lp")
-    ] = Solver.AUTO,
+        Literal["auto", "interior-point", "first-order", "constraint-generation", "full-lp"],
+        fitting_option(help="Algorithm; all find the same optimum: --solver full-lp"),
+    ] = "auto",
     coding: Annotated[
-        Coding, fitting_option(help="How features are combined with labels: --coding one-hot")
-    ] = Coding.AUTO,
+        Literal["auto", "signed", "one-hot"],
+        fitting_option(help="How features are combined with labels: --coding one-hot"),
+    ] = "auto",
     marginal: Annotated[
-        Marginal,
+        Literal["free", "empirical"],
         fitting_option(
             help="What the worst case may change: instances and labels, or with empirical the labels alone: "
             "--marginal empirical"
         ),
-    ] = Marginal.FREE,
+    ] = "free",
     class_weight: Annotated[
-        ClassWeight | None, fitting_option(help="Give all classes the same weight: --class-weight balanced")
+        Literal["balanced"] | None,
+        fitting_option(help="Give all classes the same weight: --class-weight balanced"),
     ] = None,
     permutations: Annotated[
         int | None,
-        reporting_option(
+        options.reporting_option(
             metavar="N",
-            parser=whole_number,
-            help=f"Permutations of the labels to compare R* with; by default {PERMUTATIONS} with a report, "
-            "otherwise none: --permutations 999",
+            parser=options.whole_number,
+            help="Permutations of the labels to compare R* with; by default "
+            f"{options.PERMUTATIONS} with a report, otherwise none: --permutations 999",
         ),
     ] = None,
-    guarantee: Guarantee = True,
-    folds: Folds = FOLDS,
-    repeats: Repeats = 1,
-    radii: Radii = RADII,
-    compare: Compare = False,
-    genes: Genes = None,
-    annotation: Annotation = None,
-    links: GeneLinks = None,
-    jobs: Jobs = None,
-    seed: Seed = 0,
+    wanted: Wanted,
+    genes: options.Genes = None,
+    annotation: options.Annotation = None,
+    links: options.GeneLinks = None,
     reading: ReadOptions,
 ) -> None:
     """Learn a classifier from a table, with a certified error.
@@ -218,60 +148,61 @@ def fit_command(
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
-    check_comparison(compares=compare, n_folds=folds, reports=report is not None)
     console = Console(quiet=quiet)
+    outputs = options.Outputs(
+        report, genes, annotation, links, model=out, write_back=write_back, as_json=json
+    )
+    if wanted.has_rivals and report is None:
+        raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
-    from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
-
-    check_page_file(report, option="--report")
-    check_genes(genes)
-    if out is not None and out.suffix.lower() not in MODEL_ENDINGS and (out.is_file() or not out.exists()):
-        raise typer.BadParameter(
-            f"a model file ends in {MODEL_ENDINGS[0]} and is not a pickle, got {out}.", param_hint="--out"
-        )
-    check_extras(saves=out is not None, reports=report is not None)
+    _check_endings(outputs, "--report")
     if write_back and data.suffix.lower() != ".h5ad":
         raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     if report is None:
         other_use = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
         _note_unused(context, [name for name, other in other_use.items() if other is None], console)
-    from minimaxrisk.app.cli.fitting import Results, fit_and_write  # noqa: PLC0415
+    from minimaxrisk.app.cli.fitting import fit_and_write  # noqa: PLC0415
 
     if permutations is None:
-        permutations = PERMUTATIONS if report is not None else 0
+        permutations = options.PERMUTATIONS if report is not None else 0
     fit_and_write(
-        data,
-        target=target,
-        labels=labels,
-        ignore=ignore or (),
-        sample_columns=SampleColumns(groups, batch),
-        reading=reading,
+        options.Source(data, reading, target, labels, ignore or ()),
+        columns=options.SampleColumns(groups, batch),
         impute=impute is not None,
-        scale=scale.value,
+        scale=scale,
         settings={
             "radius": _radius(radius),
             "confidence": confidence,
-            "solver": solver.value,
-            "coding": coding.value,
-            "marginal": marginal.value,
-            "class_weight": class_weight and class_weight.value,
-            "random_state": seed,
+            "solver": solver,
+            "coding": coding,
+            "marginal": marginal,
+            "class_weight": class_weight,
+            "random_state": wanted.random_state,
         },
-        effort=Effort(
-            permutations,
-            folds,
-            radii,
-            jobs,
-            seed,
-            has_guarantee=guarantee,
-            compares=compare,
-            n_repeats=repeats,
-        ),
-        results=Results(model=out, report=report, write_back=write_back, as_json=json),
-        genes=GeneOptions(genes, annotation, links and links.value),
-        command=context.ensure_object(Invocation).command,
+        wanted=replace(wanted, n_permutations=permutations),
+        outputs=outputs,
+        command=context.ensure_object(options.Invocation).command,
         console=console,
     )
+
+
+def _check_endings(outputs: options.Outputs, option_of_page: str) -> None:
+    """Refuse, before the work, endings of other formats, and results whose packages are not installed."""
+    from minimaxrisk._utils.environment import require  # noqa: PLC0415
+    from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
+
+    check_page_file(outputs.report, option=option_of_page)
+    genes, model = outputs.genes, outputs.model
+    if genes is not None and genes.suffix.lower() not in (".csv", ".tsv", ".xlsx"):
+        raise typer.BadParameter(f"must end with .csv, .tsv or .xlsx, got {genes}.", param_hint="--genes")
+    if model is not None:
+        if model.suffix.lower() not in MODEL_ENDINGS and (model.is_file() or not model.exists()):
+            message = f"a model file ends in {MODEL_ENDINGS[0]} and is not a pickle, got {model}."
+            raise typer.BadParameter(message, param_hint="--out")
+        require("skops", extra="app", purpose="Model files need")
+    if outputs.report is not None:
+        for module in ("jinja2", "vl_convert"):
+            require(module, extra="app", purpose="The report needs")
 
 
 def _note_unused(context: typer.Context, names: Sequence[str], console: Console) -> None:
@@ -295,10 +226,10 @@ def _radius(text: str) -> float | str:
     return number
 
 
-@with_reading_options
+@options.with_shared_options
 def predict_command(
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     *,
     out: Annotated[
         Path | None,
@@ -320,10 +251,10 @@ def predict_command(
             help="Refuse samples that are not on the scale of the training data, instead of a warning.",
         ),
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    labels: Labels = None,
-    ignore: Ignore = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
     reading: ReadOptions,
 ) -> None:
     """Predict the classes of new samples, as CSV.
@@ -348,30 +279,20 @@ def predict_command(
     checked_destinations([out], sources=[model, data, labels])
     from minimaxrisk.app.cli.predicting import predict_and_write  # noqa: PLC0415
 
-    predict_and_write(
-        model,
-        data,
-        labels=labels,
-        ignore=ignore,
-        reading=reading,
-        only_used=only_used,
-        strict=strict,
-        out=out,
-        json=json,
-        console=console,
-    )
+    source = options.Source(data, reading, labels=labels, ignore=ignore or ())
+    predict_and_write(model, source, only_used=only_used, strict=strict, out=out, json=json, console=console)
 
 
-@with_reading_options
+@options.with_shared_options
 def verify_command(
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     *,
-    json: Json = False,
-    quiet: Quiet = False,
-    target: Renamed = None,
-    labels: Labels = None,
-    ignore: Ignore = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    target: options.Renamed = None,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
     reading: ReadOptions,
 ) -> None:
     """Check the certificate of a model with its training data.
@@ -387,23 +308,15 @@ def verify_command(
     """
     from minimaxrisk.app.cli.stored import verify_and_print  # noqa: PLC0415
 
-    verify_and_print(
-        model,
-        data,
-        target=target,
-        labels=labels,
-        ignore=ignore,
-        reading=reading,
-        json=json,
-        console=Console(quiet=quiet),
-    )
+    source = options.Source(data, reading, target, labels, ignore or ())
+    verify_and_print(model, source, json=json, console=Console(quiet=quiet))
 
 
-@with_reading_options
+@options.with_shared_options
 def report_command(
     context: typer.Context,
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     *,
     out: Annotated[
         Path | None,
@@ -414,26 +327,20 @@ def report_command(
     ] = None,
     permutations: Annotated[
         int,
-        reporting_option(
+        options.reporting_option(
             metavar="N",
-            parser=whole_number,
+            parser=options.whole_number,
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
         ),
-    ] = PERMUTATIONS,
-    guarantee: Guarantee = True,
-    folds: Folds = FOLDS,
-    repeats: Repeats = 1,
-    radii: Radii = RADII,
-    compare: Compare = False,
-    genes: Genes = None,
-    annotation: Annotation = None,
-    links: GeneLinks = None,
-    jobs: Jobs = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
-    target: Renamed = None,
-    labels: Labels = None,
-    ignore: Ignore = None,
+    ] = options.PERMUTATIONS,
+    wanted: Wanted,
+    genes: options.Genes = None,
+    annotation: options.Annotation = None,
+    links: options.GeneLinks = None,
+    quiet: options.Quiet = False,
+    target: options.Renamed = None,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
     reading: ReadOptions,
 ) -> None:
     """Write the report of a stored model and its training data.
@@ -446,64 +353,23 @@ def report_command(
       minimaxrisk report model.skops genes.csv --out report.html --folds 5
       minimaxrisk report model.skops genes.csv --compare
     """
-    from minimaxrisk.app.cli.reporting import (  # noqa: PLC0415
-        annotations_of,
-        check_page_file,
-        make_report,
-        write_page,
-    )
-    from minimaxrisk.app.cli.stored import (  # noqa: PLC0415
-        filled,
-        is_training_data,
-        load_first,
-        not_training_data,
-        read_for_model,
-        sample_columns_of,
-    )
-    from minimaxrisk.app.cli.training import refuse_too_many, together_of  # noqa: PLC0415
-    from minimaxrisk.app.report.tables import gene_table, write_genes  # noqa: PLC0415
-
-    check_comparison(compares=compare, n_folds=folds, reports=True)
     console = Console(quiet=quiet)
     page = model.with_suffix(".html") if out is None else out
+    outputs = options.Outputs(page, genes, annotation, links)
     if out is None and page.exists():
         raise ValueError(f"{page} exists already; pass --out {page} to replace it, or another name.")
-    check_page_file(page, option="--out")
+    _check_endings(outputs, "--out")
     checked_destinations([page, genes], sources=[model, data, labels, annotation])
-    check_genes(genes)
-    check_extras(saves=False, reports=True)
-    saved = load_first(model)
-    if not isinstance(saved.classifier, minimaxrisk.MinimaxRiskClassifier):
-        raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
-    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
-    refuse_too_many(permutations, len(study.sample_names))
-    X = filled(saved, study, console)
-    if not is_training_data(saved, study, X):
-        message = f"{not_training_data(study)} A report is about a model and its training data."
-        typer.echo(f"minimaxrisk: {message}", err=True)
-        raise typer.Exit(1)
-    effort = Effort(
-        permutations, folds, radii, jobs, seed, has_guarantee=guarantee, compares=compare, n_repeats=repeats
-    )
-    command = context.ensure_object(Invocation).command
-    together = together_of(study, sample_columns_of(saved), console)
-    about_genes = GeneOptions(genes, annotation, links and links.value)
-    annotations = annotations_of(about_genes, study, console)
-    findings, html = make_report(
-        saved,
-        study,
-        X,
-        effort,
-        together=together,
-        command=command,
+    from minimaxrisk.app.cli.reporting import report_and_write  # noqa: PLC0415
+
+    report_and_write(
+        model,
+        options.Source(data, reading, target, labels, ignore or ()),
+        wanted=replace(wanted, n_permutations=permutations),
+        outputs=outputs,
+        command=context.ensure_object(options.Invocation).command,
         console=console,
-        genes=about_genes,
-        annotations=annotations,
     )
-    write_page(page, html)
-    if genes is not None:
-        write_genes(genes, gene_table(findings.features, findings.data.classes, annotations))
-    typer.echo(str(page))
 
 
 def demo_command(
@@ -532,6 +398,6 @@ def demo_command(
     command = ["minimaxrisk", "fit", str(table), "--target", "diagnosis"]
     command += ["--out", str(model), "--report", str(report)]
     typer.echo(f"\nFROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
-    context.ensure_object(Invocation).command = shlex.join(command)
-    fit_command(context, table, target="diagnosis", out=model, report=report)
+    context.ensure_object(options.Invocation).command = shlex.join(command)
+    fit_command(context=context, data=table, target="diagnosis", out=model, report=report)
     typer.echo(f"\nOpen the report in a browser: {report.resolve()}")

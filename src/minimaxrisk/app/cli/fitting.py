@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,9 @@ import numpy as np
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.predicting import predicted_columns
-from minimaxrisk.app.cli.reporting import annotations_of, gather, render, wanted_by, write_page
+from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
+from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
-from minimaxrisk.app.cli.settings import Effort, GeneOptions, SampleColumns
 from minimaxrisk.app.cli.training import (
     Trained,
     describe_batches,
@@ -27,120 +26,92 @@ from minimaxrisk.app.cli.training import (
     warn_of_copies,
     warn_of_giveaways,
 )
-from minimaxrisk.app.files import ReadOptions, read_training_study
+from minimaxrisk.app.files import read_training_study
 from minimaxrisk.app.files.binary_formats import add_to_h5ad
-from minimaxrisk.app.report.gathering import Stopwatch
-from minimaxrisk.app.report.tables import gene_table, write_genes
+from minimaxrisk.app.report.gathering import Stopwatch, Wanted
 from minimaxrisk.app.storage import save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 
 
-@dataclass(frozen=True)
-class Results:
-    """Where the results go, beside the terminal."""
-
-    model: Path | None
-    report: Path | None
-    write_back: bool
-    as_json: bool
-
-
 def fit_and_write(
-    data: Path,
+    source: Source,
     *,
-    target: str | None,
-    labels: Path | None,
-    ignore: Sequence[str],
-    sample_columns: SampleColumns,
-    reading: ReadOptions,
+    columns: SampleColumns,
     impute: bool,
     scale: str,
     settings: Mapping[str, Any],
-    effort: Effort,
-    results: Results,
-    genes: GeneOptions,
+    wanted: Wanted,
+    outputs: Outputs,
     command: str,
     console: Console,
 ) -> None:
     """Fit a classifier with these ``settings``; exit status 1 if its certificate does not hold."""
-    classifier = MinimaxRiskClassifier(**settings, standardize=scale != "none")
-    scaler = ClippedScaler() if scale == "clip" else None
-    parts = Stopwatch()
-    parts.begin("reading")
-    with console.progress(f"reading {data}"):
+    has_report = outputs.report is not None
+    clock = Stopwatch()
+    clock.begin("reading")
+    with console.progress(f"reading {source.data}"):
         study = read_training_study(
-            data,
-            target=target,
-            labels=labels,
-            ignore=ignore,
-            sample_columns=sample_columns.names,
-            options=reading,
+            source.data,
+            target=source.target,
+            labels=source.labels,
+            ignore=source.ignore,
+            sample_columns=columns.names,
+            options=source.reading,
         )
     for remark in study.remarks:
         console.note(remark)
-    refuse_too_many(effort.n_permutations, len(study.sample_names))
-    together = together_of(study, sample_columns, console)
+    refuse_too_many(wanted.n_permutations, len(study.sample_names))
+    together = together_of(study, columns, console)
     warn_of_copies(study, together, console)
-    annotations = annotations_of(genes, study, console)
-    parts.begin("fit")
+    annotations = annotations_of(outputs, study, console)
+
+    clock.begin("fit")
+    classifier = MinimaxRiskClassifier(**settings, standardize=scale != "none")
+    scaler = ClippedScaler() if scale == "clip" else None
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
     warn_of_giveaways(trained, console)
-    describe_batches(trained, effort, console)
-    parts.begin("permutation test")
-    test = permutation_of(trained, effort, console)
-    parts.begin("guarantee")
-    guarantee = guarantee_of(trained, effort, console, has_report=results.report is not None)
-    seconds = parts.end()
-    model = saved_model(trained, columns=sample_columns, reading=reading, command=command)
-    wanted = wanted_by(effort, has_report=results.report is not None)
-    wanted = replace(wanted, permutation_result=test, guarantee=guarantee or wanted.guarantee)
+    describe_batches(trained, wanted, console)
+    clock.begin("permutation test")
+    test = permutation_of(trained, wanted, console)
+    clock.begin("guarantee")
+    guarantee = guarantee_of(trained, wanted, console, has_report=has_report)
+    seconds = clock.end()
+
+    wanted = replace(wanted, permutation_result=test, guarantee=guarantee or False)
+    if not has_report:
+        wanted = replace(wanted, n_folds=0, n_radii=0, is_brief=True)
     findings = gather(trained.fit, study, wanted, together, console)
-    written: dict[str, Path] = {}
-    if results.report is not None:
-        page = render(
-            findings,
-            model,
-            study,
-            command=command,
-            console=console,
-            genes=genes,
-            annotations=annotations,
-            seconds=seconds,
-        )
-        write_page(results.report, page)
-        written["report"] = results.report
-    if genes.table is not None:
-        write_genes(genes.table, gene_table(findings.features, findings.data.classes, annotations))
-        written["genes"] = genes.table
-    if results.model is not None:
-        save_model(model, results.model)
-        written["model"] = results.model
-    if results.write_back:
-        write_back_fit(data, trained)
-        written["data"] = data
-    typer.echo(
-        as_json(fit_as_json(trained, test, findings, written=written, notes=console.notes))
-        if results.as_json
-        else fit_as_text(trained, test, findings, written=written)
-    )
+    model = saved_model(trained, columns=columns, reading=source.reading, command=command)
+    write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)
+    if outputs.model is not None:
+        save_model(model, outputs.model)
+    if outputs.write_back:
+        write_back_fit(source.data, trained)
+    if outputs.as_json:
+        typer.echo(as_json(fit_as_json(trained, test, findings, outputs, console.notes)))
+    else:
+        typer.echo(fit_as_text(trained, test, findings, outputs))
     if not findings.fit.certificate_valid:
         raise typer.Exit(1)
 
 
 def write_back_fit(path: Path, trained: Trained) -> None:
     """Coefficients and selection by feature; predictions and the weights of the worst case by sample."""
-    model, study = trained.classifier, trained.study
+    model, study, y = trained.fit.model, trained.study, trained.fit.y
+    features = trained.fit.seen
+    probabilities = model.predict_proba(features)
     selected = np.zeros(trained.fit.X.shape[1], dtype=bool)
     selected[model.selected_features_] = True
     towards = model.classes_[-1:] if len(model.coef_) == 1 else model.classes_
     coefficients = {f"coefficient_{c}": row for c, row in zip(towards, model.coef_, strict=True)}
     distribution = model.worst_case_distribution_
-    own = distribution[np.arange(len(trained.y)), np.searchsorted(model.classes_, trained.y)]
+    own = distribution[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     add_to_h5ad(
         path,
-        obs=predicted_columns(model, trained.features)
-        | {
+        obs={
+            "prediction": model.predict(features).astype(str).astype(object),
+            **{f"probability_{c}": column for c, column in zip(model.classes_, probabilities.T, strict=True)},
             "worst_case_own_label": own,
             "worst_case_other_labels": distribution.sum(axis=1) - own,
         },

@@ -1,59 +1,88 @@
-"""The options of the command line. Nothing here imports numerical packages: --help need not wait for them."""
+"""The options of the command line, and what those of one subject amount to.
+
+Nothing here imports numerical packages: --help need not wait for them.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from minimaxrisk.app.cli.console import STDIN, as_file
 
-PERMUTATIONS, FOLDS, RADII = 199, 10, 12
+if TYPE_CHECKING:
+    from minimaxrisk.app.files import ReadOptions
+    from minimaxrisk.app.report.gathering import Wanted
+
+PERMUTATIONS = 199  # of a report
 # Options of one heading of --help.
 together_option = partial(typer.Option, rich_help_panel="Samples that belong together")
 reading_option = partial(typer.Option, rich_help_panel="How the file is read")
 reporting_option = partial(typer.Option, rich_help_panel="What a report computes")
 
 
-class Transpose(StrEnum):
-    YES = "yes"
-    NO = "no"
-    AUTO = "auto"
+TRANSPOSE: dict[str, bool | str] = {"yes": True, "no": False, "auto": "auto"}
+
+
+@dataclass
+class Invocation:
+    """The command line as it was given, and its global options; the context of a command holds it."""
+
+    debug: bool = False
+    command: str = "minimaxrisk"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data file, where its labels are, and how it is read."""
+
+    data: Path
+    reading: ReadOptions
+    target: str | None = None
+    labels: Path | None = None
+    ignore: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class SampleColumns:
+    """Names of the columns with the patient and the batch of each sample."""
+
+    groups: str | None = None
+    batch: str | None = None
 
     @property
-    def setting(self) -> bool | str:
-        return self.value if self is Transpose.AUTO else self is Transpose.YES
+    def names(self) -> list[str]:
+        return [name for name in (self.groups, self.batch) if name is not None]
 
 
-class Duplicates(StrEnum):
-    MEAN = "mean"
-    MAX = "max"
-    SUFFIX = "suffix"
-    ERROR = "error"
+@dataclass(frozen=True)
+class Outputs:
+    """Where the results go; ``annotation`` and ``links`` are about the genes in them."""
 
-
-class Links(StrEnum):
-    NCBI = "ncbi"
-    GENECARDS = "genecards"
+    report: Path | None
+    genes: Path | None
+    annotation: Path | None
+    links: str | None
+    model: Path | None = None
+    write_back: bool = False
+    as_json: bool = False
 
 
 def whole_number(text: str | int) -> int:
     """A count as people write it, also 1e4."""
     try:
-        number = int(text)
+        number = float(text)
     except ValueError:
-        try:
-            number = int(as_float) if (as_float := float(text)).is_integer() else -1
-        except (ValueError, OverflowError):
-            number = -1
-    if number < 0:
+        number = -1.0
+    if number < 0.0 or not number.is_integer():
         raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
-    return number
+    return int(number)
 
 
 def _refuse_zero(value: int | None) -> int | None:
@@ -101,18 +130,6 @@ Ignore: TypeAlias = Annotated[
         help="Column or pattern to leave out; may be repeated: --ignore age --ignore 'meta_*'",
     ),
 ]
-Jobs: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="Number of processes, -1 for one per core: --jobs -1", callback=_refuse_zero
-    ),
-]
-Seed: TypeAlias = Annotated[
-    int,
-    typer.Option(
-        metavar="N", min=0, max=2**32 - 1, help="Seed of permutations, folds and bootstrap: --seed 1"
-    ),
-]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
 
@@ -133,46 +150,6 @@ Batch: TypeAlias = Annotated[
     ),
 ]
 
-Guarantee: TypeAlias = Annotated[
-    bool,
-    reporting_option(
-        "--guarantee/--no-guarantee",
-        help="Bound the error for new samples, for which half of the samples are fitted once more: "
-        "--no-guarantee",
-    ),
-]
-Folds: TypeAlias = Annotated[
-    int,
-    reporting_option(
-        metavar="N",
-        min=0,
-        help="Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
-        callback=_refuse_one,
-    ),
-]
-Repeats: TypeAlias = Annotated[
-    int,
-    reporting_option(
-        metavar="N",
-        min=1,
-        max=100,
-        help="How often the folds are drawn, to see which samples are always misclassified: --repeats 5",
-    ),
-]
-Radii: TypeAlias = Annotated[
-    int,
-    reporting_option(
-        metavar="N", min=0, max=1000, help="Number of radii at which R* is shown, 0 for none: --radii 20"
-    ),
-]
-Compare: TypeAlias = Annotated[
-    bool,
-    reporting_option(
-        "--compare",
-        help="Fit other classifiers on the same folds, random forests among them, and compare the errors; "
-        "takes seconds to minutes.",
-    ),
-]
 Genes: TypeAlias = Annotated[
     Path | None,
     reporting_option(
@@ -190,7 +167,7 @@ Annotation: TypeAlias = Annotated[
     ),
 ]
 GeneLinks: TypeAlias = Annotated[
-    Links | None,
+    Literal["ncbi", "genecards"] | None,
     reporting_option(
         "--links",
         help="Link names of genes on the page to a site, which learns a name when its link is chosen: "
@@ -198,13 +175,77 @@ GeneLinks: TypeAlias = Annotated[
     ),
 ]
 
+REPORTING_OPTIONS: dict[str, Any] = {
+    "guarantee": Annotated[
+        bool,
+        reporting_option(
+            "--guarantee/--no-guarantee",
+            help="Bound the error for new samples, for which half of the samples are fitted once more: "
+            "--no-guarantee",
+        ),
+    ],
+    "folds": Annotated[
+        int,
+        reporting_option(
+            metavar="N",
+            min=0,
+            help="Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
+            callback=_refuse_one,
+        ),
+    ],
+    "repeats": Annotated[
+        int,
+        reporting_option(
+            metavar="N",
+            min=1,
+            max=100,
+            help="How often the folds are drawn, to see which samples are always misclassified: --repeats 5",
+        ),
+    ],
+    "radii": Annotated[
+        int,
+        reporting_option(
+            metavar="N", min=0, max=1000, help="Number of radii at which R* is shown, 0 for none: --radii 20"
+        ),
+    ],
+    "compare": Annotated[
+        bool,
+        reporting_option(
+            "--compare",
+            help="Fit other classifiers on the same folds, random forests among them, and compare the "
+            "errors; takes seconds to minutes.",
+        ),
+    ],
+    "jobs": Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Number of processes, -1 for one per core: --jobs -1", callback=_refuse_zero
+        ),
+    ],
+    "seed": Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=2**32 - 1, help="Seed of permutations, folds and bootstrap: --seed 1"
+        ),
+    ],
+}
+# What the reporting options are called in ``Wanted``, and their defaults.
+WANTED = {
+    "guarantee": ("guarantee", True),
+    "folds": ("n_folds", 10),
+    "repeats": ("n_repeats", 1),
+    "radii": ("n_radii", 12),
+    "compare": ("has_rivals", False),
+    "jobs": ("n_jobs", None),
+    "seed": ("random_state", 0),
+}
 READING_OPTIONS: dict[str, Any] = {
     "samples": Annotated[
         str | None,
         reading_option(metavar="COLUMN", help="Column with the names of the samples: --samples patient"),
     ],
     "transpose": Annotated[
-        Transpose | None,
+        Literal["yes", "no", "auto"] | None,
         reading_option(
             help="Whether features are in rows, samples in columns; auto, the default, turns the table where "
             "it is obvious: --transpose, --transpose no, or --transpose auto to be told in any case"
@@ -246,7 +287,7 @@ READING_OPTIONS: dict[str, Any] = {
         ),
     ],
     "duplicates": Annotated[
-        Duplicates | None,
+        Literal["mean", "max", "suffix", "error"] | None,
         reading_option(
             help="What features of the same name become, such as probes of one gene: their mean, their "
             "maximum, or numbered; refused by default: --duplicates mean"
@@ -261,37 +302,58 @@ READING_OPTIONS: dict[str, Any] = {
 }
 
 
-def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how its file is read; it gets them together, as ``reading``."""
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of its parameters ``reading`` and ``wanted``, which stand for several.
+
+    The command gets a ``ReadOptions``, and a ``Wanted`` if it has that parameter; typer sees the options.
+    """
 
     @wraps(command)
-    def wrapped(*arguments: Any, **options: Any) -> None:
-        from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
-        from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
-
-        chosen = {name: options.pop(name, None) for name in READING_OPTIONS}
-        if chosen["transpose"] is not None:
-            chosen["transpose"] = Transpose(chosen["transpose"]).setting
-        given = {name: value for name, value in chosen.items() if value is not None}
-        reading = ReadOptions(**given, spelling=COMMAND_LINE)
-        if "data" not in options:  # called from Python
-            command(*arguments, **options, reading=reading)
-            return
+    def wrapped(**options: Any) -> None:
+        options["reading"] = _reading({name: options.pop(name, None) for name in READING_OPTIONS})
+        if "wanted" in own.parameters:
+            options["wanted"] = _wanted({name: options.pop(name, WANTED[name][1]) for name in WANTED})
         data = options.pop("data")
         if data == STDIN and options.get("write_back"):
             message = "needs a file to write to, got standard input."
             raise typer.BadParameter(message, param_hint="--write-back")
         with as_file(data) as path:
-            command(*arguments, data=path, **options, reading=reading)
+            command(data=path, **options)
 
-    del command.__annotations__["reading"]  # only type checkers know its name
+    for name in ("reading", "wanted"):
+        command.__annotations__.pop(name, None)  # only type checkers know these names
     own = inspect.signature(command, eval_str=True)
-    parameters = [parameter for name, parameter in own.parameters.items() if name != "reading"]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in READING_OPTIONS.items()
-    ]
+    parameters = []
+    for name, parameter in own.parameters.items():
+        if name == "reading":
+            parameters += [_parameter(option, None, kind) for option, kind in READING_OPTIONS.items()]
+        elif name == "wanted":
+            parameters += [_parameter(key, WANTED[key][1], kind) for key, kind in REPORTING_OPTIONS.items()]
+        else:
+            parameters.append(parameter)
     # What typer looks at.
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
+
+
+def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _reading(chosen: dict[str, Any]) -> ReadOptions:
+    from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
+    from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
+
+    chosen["transpose"] = TRANSPOSE.get(chosen["transpose"])
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return ReadOptions(**given, spelling=COMMAND_LINE)
+
+
+def _wanted(chosen: dict[str, Any]) -> Wanted:
+    from minimaxrisk.app.report.gathering import Wanted  # noqa: PLC0415
+
+    if chosen["compare"] and chosen["folds"] == 0:
+        message = "needs folds to compare on; leave out --folds 0."
+        raise typer.BadParameter(message, param_hint="--compare")
+    return Wanted(**{WANTED[name][0]: value for name, value in chosen.items()})

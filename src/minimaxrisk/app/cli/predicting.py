@@ -15,8 +15,9 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
+from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model, scaled
-from minimaxrisk.app.files import ReadOptions, Study
+from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.messages import listed
 from minimaxrisk.app.storage import SavedModel
@@ -27,14 +28,6 @@ from minimaxrisk.guarantees.training_scale import ScaleComparison
 
 ON_SCALE = "on_training_scale"
 MOST_NAMED = 5  # samples in a message
-
-
-def predicted_columns(model: MinimaxRiskClassifier, X: DataMatrix) -> dict[str, np.ndarray]:
-    """Labels as text, and the probability with which the randomized rule draws each."""
-    probabilities = {
-        f"probability_{c}": column for c, column in zip(model.classes_, model.predict_proba(X).T, strict=True)
-    }
-    return {"prediction": model.predict(X).astype(str).astype(object)} | probabilities
 
 
 @dataclass(frozen=True)
@@ -81,11 +74,8 @@ class Predictions:
 
 def predict_and_write(
     model: Path,
-    data: Path,
+    source: Source,
     *,
-    labels: Path | None,
-    ignore: list[str] | None,
-    reading: ReadOptions,
     only_used: bool,
     strict: bool,
     out: Path | None,
@@ -95,21 +85,24 @@ def predict_and_write(
     """Predict, with notes on how far the predictions can be trusted."""
     saved = load_first(model)
     columns = _used_columns(saved) if only_used else None
-    study = read_for_model(
-        saved,
-        data,
-        reading,
-        labels=labels,
-        ignore=ignore,
-        console=console,
-        needs_labels=False,
-        columns=columns,
-    )
-    X = filled(saved, study, console) if columns is None else _filled_columns(saved, study, columns, console)
+    study = read_for_model(saved, source, console, needs_labels=False, columns=columns)
+    if columns is not None:
+        study = _with_all_columns(saved, study, columns)
+    X = filled(saved.imputer, study, console)
     scale = _compared(saved, study, X, console, strict=strict)
-    if has_training_values(saved, X):
+    is_training = has_training_values(saved, X)
+    if is_training:
         console.note("These are the training data: the result says little about new samples.")
-    found = _predict(saved, study, X, scale, console)
+    classifier, features = saved.classifier, scaled(saved, X)
+    found = Predictions(
+        samples=study.sample_names,
+        labels=classifier.predict(features),
+        probabilities=classifier.predict_proba(features),
+        classes=classifier.classes_,
+        scale=scale,
+        # The training data do not exceed their own bounds: a bound for new samples needs new samples.
+        bound=None if is_training else _bound(classifier, features, scale, console),
+    )
     if study.y is not None:
         console.note(_comparison(saved, study, found.labels))
     if found.bound is not None:
@@ -133,18 +126,16 @@ def _used_columns(saved: SavedModel) -> np.ndarray | None:
     return used if len(used) else None
 
 
-def _filled_columns(saved: SavedModel, study: Study, columns: np.ndarray, console: Console) -> DataMatrix:
-    """All columns of the model, with zeros for those that it does not use."""
-    n_samples, n_features = study.X.shape[0], len(saved.feature_names)
+def _with_all_columns(saved: SavedModel, study: Study, columns: np.ndarray) -> Study:
+    """The study with all columns of the model, zeros in those that it does not use."""
+    n_features = len(saved.feature_names)
     if sparse.issparse(study.X):
-        place = sparse.csr_matrix(
-            (np.ones(len(columns)), (np.arange(len(columns)), columns)), (len(columns), n_features)
-        )
-        full = sparse.csr_matrix(study.X @ place)
+        places = (np.ones(len(columns)), (np.arange(len(columns)), columns))
+        full = sparse.csr_matrix(study.X @ sparse.csr_matrix(places, (len(columns), n_features)))
     else:
-        full = np.zeros((n_samples, n_features))
+        full = np.zeros((study.X.shape[0], n_features))
         full[:, columns] = study.X
-    return filled(saved, replace(study, X=full, feature_names=saved.feature_names), console)
+    return replace(study, X=full, feature_names=saved.feature_names)
 
 
 def _compared(
@@ -165,28 +156,11 @@ def _compared(
     return scale
 
 
-def _predict(
-    saved: SavedModel, study: Study, X: DataMatrix, scale: ScaleComparison | None, console: Console
-) -> Predictions:
-    classifier, features = saved.classifier, scaled(saved, X)
-    return Predictions(
-        samples=study.sample_names,
-        labels=classifier.predict(features),
-        probabilities=classifier.predict_proba(features),
-        classes=classifier.classes_,
-        scale=scale,
-        bound=_bound(saved, X, features, scale, console),
-    )
-
-
 def _bound(
-    saved: SavedModel, X: DataMatrix, features: DataMatrix, scale: ScaleComparison | None, console: Console
+    classifier: Any, features: DataMatrix, scale: ScaleComparison | None, console: Console
 ) -> ErrorBound | None:
     """A bound on the error for samples like these, where the radii allow one and the scale agrees."""
-    classifier = saved.classifier
-    # The training data do not exceed their own bounds: a bound for new samples needs new samples.
-    is_bounded = isinstance(classifier, MinimaxRiskClassifier) and classifier.coverage_ is not None
-    if not is_bounded or has_training_values(saved, X):
+    if not isinstance(classifier, MinimaxRiskClassifier) or classifier.coverage_ is None:
         return None
     if scale is not None and not scale.agrees:
         if scale.whole:

@@ -17,14 +17,20 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.app.atomic import whole_file, write_whole
 from minimaxrisk.app.cli.console import Console, printable
+from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.cli.settings import Effort, GeneOptions
-from minimaxrisk.app.cli.stored import filled_gaps
-from minimaxrisk.app.cli.training import Together
+from minimaxrisk.app.cli.stored import (
+    filled,
+    filled_gaps,
+    is_training_data,
+    load_first,
+    not_training_data,
+    read_for_model,
+)
+from minimaxrisk.app.cli.training import Together, refuse_too_many, together_of
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
@@ -32,7 +38,9 @@ from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
+from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
@@ -50,8 +58,8 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
             f"{path} must have the names of features in its first column and columns about them after it, "
             f"separated by commas, semicolons or tabs; got the header {', '.join(header)!r}."
         )
-    about = _by_name(lines, len(header) - 1)
-    found = [name for name in feature_names if str(name) in about]
+    known = {line[0] for line in lines if line}
+    found = [name for name in feature_names if str(name) in known]
     if not found:
         first = lines[0][0] if lines and lines[0] else ""
         raise ValueError(
@@ -60,7 +68,7 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
         )
     if len(found) < len(feature_names):
         console.note(f"{path} describes {len(found):,} of {len(feature_names):,} features.")
-    return _columns(header[1:], about, feature_names)
+    return _columns(header[1:], lines, feature_names)
 
 
 def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list[str]]:
@@ -68,7 +76,7 @@ def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list
     if not _is_gct(path):
         return {}
     header, *lines = _rows(path)
-    columns = _columns(header[1:], _by_name(lines, len(header) - 1), feature_names)
+    columns = _columns(header[1:], lines, feature_names)
     return {
         title: cells
         for title, cells in columns.items()
@@ -76,23 +84,19 @@ def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list
     }
 
 
-def _by_name(lines: Sequence[Sequence[str]], width: int) -> dict[str, list[str]]:
-    """Entries of a feature; where its name occurs again, such as for probes of a gene, all that differ."""
+def _columns(
+    titles: Sequence[str], lines: Sequence[Sequence[str]], feature_names: Sequence[str]
+) -> dict[str, list[str]]:
+    """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
     entries: dict[str, list[dict[str, None]]] = {}
     for name, *cells in filter(None, lines):
-        of_feature = entries.setdefault(name, [{} for _ in range(width)])
+        of_feature = entries.setdefault(name, [{} for _ in titles])
         for known, cell in zip(of_feature, cells, strict=False):
             if cell:
                 known[cell] = None
-    return {name: ["; ".join(known) for known in of_feature] for name, of_feature in entries.items()}
-
-
-def _columns(
-    titles: Sequence[str], about: dict[str, list[str]], feature_names: Sequence[str]
-) -> dict[str, list[str]]:
-    nothing = [""] * len(titles)
-    rows = [about.get(str(name), nothing) for name in feature_names]
-    return {title: [row[i] for row in rows] for i, title in enumerate(titles)}
+    nothing: list[dict[str, None]] = [{} for _ in titles]
+    rows = [entries.get(str(name), nothing) for name in feature_names]
+    return {title: ["; ".join(row[i]) for row in rows] for i, title in enumerate(titles)}
 
 
 def _is_gct(path: Path) -> bool:
@@ -131,11 +135,12 @@ BROWSER_FILES = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
     "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
 )
+FIGURES_MS = 10_000  # of the page's own clock, which runs as fast as it can, for scripts to draw
 QUIETLY = (
     *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-pdf-header-footer"),
+    f"--virtual-time-budget={FIGURES_MS}",
 )
-FIGURES_MS = 10_000  # of the page's own clock, which runs as fast as it can, for scripts to draw
 LONGEST = 180  # seconds: a page is printed in a few
 
 
@@ -176,12 +181,7 @@ def _print(path: Path, html: str) -> None:
     with whole_file(path) as partial, tempfile.TemporaryDirectory(prefix="minimaxrisk-") as folder:
         page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
         page.write_text(html, encoding="utf-8")
-        command = [
-            browser,
-            *QUIETLY,
-            f"--user-data-dir={folder}/browser",
-            f"--virtual-time-budget={FIGURES_MS}",
-        ]
+        command = [browser, *QUIETLY, f"--user-data-dir={folder}/browser"]
         if sys.platform == "linux" and os.geteuid() == 0:
             command.append("--no-sandbox")  # which Chromium has for other users only
         command += [f"--print-to-pdf={printed}", page.as_uri()]
@@ -198,63 +198,48 @@ def _failed(path: Path, browser: str, reason: str) -> str:
     return f"{path} could not be written: {browser} did not print the page ({reason}); write an .html file."
 
 
-NO_SECONDS: Mapping[str, float] = {}
-
-
-def annotations_of(genes: GeneOptions, study: Study, console: Console) -> dict[str, list[str]]:
+def annotations_of(outputs: Outputs, study: Study, console: Console) -> dict[str, list[str]]:
     """What the file of --annotation tells about the features of the study, else the data file itself."""
     names = [str(name) for name in study.feature_names]
-    if genes.annotation is None:
+    if outputs.annotation is None:
         return own_descriptions(study.source, names)
-    return read_annotation(genes.annotation, names, console)
+    return read_annotation(outputs.annotation, names, console)
 
 
-def make_report(
-    saved: SavedModel,
-    study: Study,
-    X: DataMatrix,
-    effort: Effort,
+def report_and_write(
+    model: Path,
+    source: Source,
     *,
-    together: Together,
+    wanted: Wanted,
+    outputs: Outputs,
     command: str,
     console: Console,
-    genes: GeneOptions,
-    annotations: Mapping[str, Sequence[str]],
-) -> tuple[Findings, str]:
-    """The numbers of a stored model and the page as HTML; ``X`` is that of the study without gaps."""
+) -> None:
+    """Write the page of a stored model; exit status 1 if these are not its training data."""
+    saved = load_first(model)
+    if not isinstance(saved.classifier, MinimaxRiskClassifier):
+        raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
+    study = read_for_model(saved, source, console)
+    refuse_too_many(wanted.n_permutations, len(study.sample_names))
+    X = filled(saved.imputer, study, console)
+    if not is_training_data(saved, study, X):
+        message = f"{not_training_data(study)} A report is about a model and its training data."
+        typer.echo(f"minimaxrisk: {message}", err=True)
+        raise typer.Exit(1)
+    together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
+    annotations = annotations_of(outputs, study, console)
     fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
-    wanted = wanted_by(effort)
     findings = gather(fit, study, wanted, together, console)
-    return findings, render(
-        findings, saved, study, command=command, console=console, genes=genes, annotations=annotations
-    )
-
-
-def wanted_by(effort: Effort, *, has_report: bool = True) -> Wanted:
-    """What to compute for a page, or for the terminal alone."""
-    if not has_report:
-        return Wanted(n_permutations=0, n_folds=0, n_radii=0, guarantee=False, is_brief=True)
-    return Wanted(
-        n_permutations=effort.n_permutations,
-        n_folds=effort.n_folds,
-        n_repeats=effort.n_repeats,
-        n_radii=effort.n_radii,
-        n_jobs=effort.n_jobs,
-        random_state=effort.seed,
-        guarantee=effort.has_guarantee,
-        has_rivals=effort.compares,
-    )
+    saved = replace(saved, command=command)  # the page names the command that made it
+    write_findings(findings, saved, study, outputs, annotations=annotations, console=console)
+    typer.echo(str(outputs.report))
 
 
 def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
     """The numbers, with progress and a note where there are fewer folds than asked for."""
     with console.stages("report") as part, console.warnings_as_notes():
-        subject = Subject.of(
-            fit,
-            strata=together.within,
-            feature_names=study.feature_names,
-            sample_names=study.sample_names,
-        )
+        names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
+        subject = Subject.of(fit, strata=together.within, **names)
         findings = findings_of(subject, replace(wanted, progress=part.begin))
     folds = findings.cross_validation
     if folds is not None and folds.n_folds < wanted.n_folds:
@@ -268,32 +253,35 @@ def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, cons
     return findings
 
 
-def render(
+def write_findings(
     findings: Findings,
     saved: SavedModel,
     study: Study,
+    outputs: Outputs,
     *,
-    command: str,
-    console: Console,
-    genes: GeneOptions,
     annotations: Mapping[str, Sequence[str]],
-    seconds: Mapping[str, float] = NO_SECONDS,
-) -> str:
-    """The page; ``seconds`` tells what the parts took that were done before."""
-    provenance = Provenance(
-        command=command,
-        source=printable(study.source.name),
-        target=saved.target,
-        fingerprint=saved.fingerprint,
-        versions=saved.versions,
-        remarks=console.notes,
-        imputed=filled_gaps(study),
-        annotations=annotations,
-        links=genes.links,
-        seconds=seconds,
-        advice=COMMAND_LINE,
-    )
-    with console.progress("report") as show:
-        once = "" if is_bundle_kept() else ", with its scripts: some seconds more, once per version"
-        show(f"the page{once}")
-        return render_report(findings, provenance)
+    console: Console,
+    seconds: Mapping[str, float] | None = None,
+) -> None:
+    """The page and the table of genes, where asked for; ``seconds`` are those of parts done before."""
+    if outputs.report is not None:
+        provenance = Provenance(
+            command=saved.command,
+            source=printable(study.source.name),
+            target=saved.target,
+            fingerprint=saved.fingerprint,
+            versions=saved.versions,
+            remarks=console.notes,
+            imputed=filled_gaps(study),
+            annotations=annotations,
+            links=outputs.links,
+            seconds=seconds or {},
+            advice=COMMAND_LINE,
+        )
+        with console.progress("report") as show:
+            once = "" if is_bundle_kept() else ", with its scripts: some seconds more, once per version"
+            show(f"the page{once}")
+            page = render_report(findings, provenance)
+        write_page(outputs.report, page)
+    if outputs.genes is not None:
+        write_genes(outputs.genes, gene_table(findings.features, findings.data.classes, annotations))

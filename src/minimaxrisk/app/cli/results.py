@@ -6,7 +6,7 @@ The sentences are those of the page (``report.claims``), with the advice of the 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,19 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
+from minimaxrisk.app.cli.options import Outputs
 from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.claims import (
     PREDICT,
-    Advice,
-    about_rivals,
     best_bound,
     headline,
     majority_claim,
     r_star_claim,
     standing,
 )
+from minimaxrisk.app.report.explanations import Advice, about_rivals
 from minimaxrisk.app.report.findings import FeatureTable
 from minimaxrisk.app.report.phrases import certain, clipping, misclassified, outward, p_value, shortened
 from minimaxrisk.app.report.tables import rival_table
@@ -43,6 +43,8 @@ COMMAND_LINE = Advice(
     guarantee="leave out --no-guarantee",
     new_samples="minimaxrisk predict",
 )
+# What --json tells about each bound for new samples.
+OF_BOUND = "value method rule marginal n_train has_probability reason assumption statement".split()  # noqa: SIM905
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
 WIDEST_NAME, WIDTH, INDENT = 40, 100, 22
@@ -51,11 +53,7 @@ WIDEST_CLASS, WIDEST_WORDS = 16, 48
 
 
 def fit_as_text(
-    trained: Trained,
-    test: PermutationTestResult | None,
-    findings: Findings,
-    *,
-    written: Mapping[str, Path],
+    trained: Trained, test: PermutationTestResult | None, findings: Findings, outputs: Outputs
 ) -> str:
     """What a person reads at the terminal."""
     study, data, folds = trained.study, findings.data, findings.cross_validation
@@ -64,7 +62,7 @@ def fit_as_text(
         f"{study.source}: {data.n_samples} samples, {data.n_features} features, {study.target!r}: {sizes}",
         "",
     ]
-    if "report" in written:
+    if outputs.report is not None:
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
     lines += _worst_case(trained, findings)
     if test is not None:
@@ -83,7 +81,7 @@ def fit_as_text(
     if findings.guarantee is not None:
         lines += _lines("new samples", best_bound(findings, digits=4))
     lines += _selection(findings.features, data.classes, data.n_features)
-    for what, path in written.items():
+    for what, path in _written(outputs, study.source).items():
         is_page = path.suffix.lower() in (".html", ".htm")
         # One line, so that the path can be copied.
         lines.append(_line(what, f"{path} (open it in a browser)" if is_page else str(path)))
@@ -94,12 +92,11 @@ def fit_as_json(
     trained: Trained,
     test: PermutationTestResult | None,
     findings: Findings,
-    *,
-    written: Mapping[str, Path],
+    outputs: Outputs,
     notes: Sequence[str],
 ) -> dict[str, Any]:
     """What a program reads; what was not computed is null."""
-    model, study, data = trained.classifier, trained.study, findings.data
+    model, study, data = trained.fit.model, trained.study, findings.data
     fit, folds = findings.fit, findings.cross_validation
     return {
         "data": str(study.source),
@@ -107,7 +104,7 @@ def fit_as_json(
         "n_samples": data.n_samples,
         "n_features": data.n_features,
         "classes": dict(zip(data.classes, data.class_sizes, strict=True)),
-        "verdict": headline(findings) if "report" in written else None,
+        "verdict": None if outputs.report is None else headline(findings),
         "worst_case_error": fit.upper,
         "worst_case_error_lower": fit.lower,
         "certificate": {"valid": fit.certificate_valid, "problems": list(fit.certificate_problems)},
@@ -140,9 +137,16 @@ def fit_as_json(
         },
         "comparison": _comparison_as_json(trained, findings),
         "guarantee": findings.guarantee and _guarantee_as_json(findings.guarantee),
-        "written": {what: str(path) for what, path in written.items()},
+        "written": {what: str(path) for what, path in _written(outputs, study.source).items()},
         "notes": list(notes),
     }
+
+
+def _written(outputs: Outputs, data: Path) -> dict[str, Path]:
+    """The files that were written, by what they hold."""
+    files = {"report": outputs.report, "genes": outputs.genes, "model": outputs.model}
+    files["data"] = data if outputs.write_back else None
+    return {what: path for what, path in files.items() if path is not None}
 
 
 def _comparison_as_json(trained: Trained, findings: Findings) -> dict[str, Any] | None:
@@ -183,29 +187,16 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
         "value": found.value,
         "confidence": found.confidence,
         "statement": found.statement,
-        "bounds": [
-            {
-                "value": one.value,
-                "method": one.method,
-                "rule": one.rule,
-                "marginal": one.marginal,
-                "n_train": one.n_train,
-                "has_probability": one.has_probability,
-                "reason": one.reason,
-                "assumption": one.assumption,
-                "statement": one.statement,
-            }
-            for one in found.side_by_side
-        ],
+        "bounds": [{name: getattr(one, name) for name in OF_BOUND} for one in found.side_by_side],
         "left_out": dict(found.left_out),
     }
 
 
 def _scale_name(trained: Trained) -> str:
     """The value of --scale."""
-    if trained.scaler is not None:
+    if trained.fit.transformer is not None:
         return "clip"
-    return "standard" if trained.classifier.standardize else "none"
+    return "standard" if trained.fit.model.standardize else "none"
 
 
 def _worst_case(trained: Trained, findings: Findings) -> list[str]:
@@ -229,10 +220,10 @@ def _worst_case(trained: Trained, findings: Findings) -> list[str]:
         *_lines("certified", f"{lower} <= R* <= {upper}, {checked}"),
         _line("radius", f"{radius.factor:.4g} standard error{'' if radius.factor == 1 else 's'}"),
     ]
-    if trained.scaler is not None:
+    if trained.fit.transformer is not None:
         lines += _lines(
             "scaling",
-            f"values are {clipping(trained.scaler.limit)};",
+            f"values are {clipping(trained.fit.transformer.limit)};",
             "R* and the coefficients are about such values",
         )
     return lines

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import typer
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.settings import SampleColumns
+from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
@@ -38,40 +39,31 @@ def load_first(model: Path) -> SavedModel:
 
 def read_for_model(
     saved: SavedModel,
-    data: Path,
-    reading: ReadOptions,
-    *,
-    labels: Path | None,
-    ignore: list[str] | None,
+    source: Source,
     console: Console,
+    *,
     needs_labels: bool = True,
-    target: str | None = None,
     columns: np.ndarray | None = None,
 ) -> Study:
     """The columns that the model knows, in its order, or only some of them."""
     names = saved.feature_names if columns is None else saved.feature_names[columns]
-    options = _as_remembered(saved, data, reading, console)
-    with console.progress(f"reading {data}"):
+    options = _as_remembered(saved, source, console)
+    with console.progress(f"reading {source.data}"):
         study = read_study_for_model(
-            data,
+            source.data,
             feature_names=list(names),
             # Predictions need no other columns.
             used=() if needs_labels else set(saved.feature_names[saved.classifier.selected_features_]),
-            target=saved.target if target is None else target,
-            labels=labels,
-            ignore=ignore or (),
-            sample_columns=sample_columns_of(saved).names if needs_labels else (),
+            target=saved.target if source.target is None else source.target,
+            labels=source.labels,
+            ignore=source.ignore,
+            sample_columns=SampleColumns(saved.groups, saved.batch).names if needs_labels else (),
             options=options,
             needs_labels=needs_labels,
         )
     for remark in study.remarks:
         console.note(remark)
     return study
-
-
-def sample_columns_of(saved: SavedModel) -> SampleColumns:
-    """The columns with patients and batches of the training data."""
-    return SampleColumns(saved.groups, saved.batch)
 
 
 def as_in_training(reading: ReadOptions) -> dict[str, str]:
@@ -81,27 +73,30 @@ def as_in_training(reading: ReadOptions) -> dict[str, str]:
     return {key: value for key, value in values.items() if value != getattr(default, key)}
 
 
-def _as_remembered(saved: SavedModel, data: Path, reading: ReadOptions, console: Console) -> ReadOptions:
+def _as_remembered(saved: SavedModel, source: Source, console: Console) -> ReadOptions:
     """The options with layer, sheet and duplicates of the training data, unless the caller names others."""
-    default = ReadOptions()
+    default, reading = ReadOptions(), source.reading
     for key, value in saved.reading.items():
         if getattr(reading, key) != getattr(default, key):
             continue
         if key == "duplicates":
             reading = replace(reading, duplicates=value)
-        elif has_several(data, key):
+        elif has_several(source.data, key):
             console.note(f"Read the {key} {value!r}, as for the training data; use --{key} for another one.")
             reading = replace(reading, layer=value) if key == "layer" else replace(reading, sheet=value)
     return reading
 
 
-def filled(saved: SavedModel, study: Study, console: Console) -> DataMatrix:
-    """Values without gaps: filled as in training, or refused if the model does not fill any."""
-    if saved.imputer is None:
-        refuse_missing(study, advice=NO_MEDIANS)
-    elif (gaps := filled_gaps(study)) is not None:
+def filled(
+    imputer: SimpleImputer | None, study: Study, console: Console, *, advice: str = NO_MEDIANS
+) -> DataMatrix:
+    """Values without gaps: filled as in training, or refused where nothing fills them."""
+    if imputer is None:
+        refuse_missing(study, advice=advice)
+        return study.X
+    if (gaps := filled_gaps(study)) is not None:
         console.note(gaps)
-    return study.X if saved.imputer is None else saved.imputer.transform(study.X)
+    return imputer.transform(study.X)
 
 
 def scaled(saved: SavedModel, X: DataMatrix) -> DataMatrix:
@@ -148,21 +143,11 @@ def not_training_data(study: Study) -> str:
     )
 
 
-def verify_and_print(
-    model: Path,
-    data: Path,
-    *,
-    target: str | None,
-    labels: Path | None,
-    ignore: list[str] | None,
-    reading: ReadOptions,
-    json: bool,
-    console: Console,
-) -> None:
+def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
     """Recompute the bounds of a stored model from its training data; exit status 1 if they do not hold."""
     saved = load_first(model)
-    study = read_for_model(saved, data, reading, target=target, labels=labels, ignore=ignore, console=console)
-    X = filled(saved, study, console)
+    study = read_for_model(saved, source, console)
+    X = filled(saved.imputer, study, console)
     is_training = is_training_data(saved, study, X)
     groups = None if saved.groups is None else study.sample_columns[saved.groups]
     certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)

@@ -53,7 +53,9 @@ def simulated_study() -> None:
             f"{_randomized_error(model, X_new, y_new):.4f}  (20,000 new patients)",
         )
         beyond = error_bound(model, method="radii", rule="randomized", X_new=X_new[:1000])
-        _print(_beyond_training(model), f"{beyond.value:.4f}  (1,000 of them, no labels needed)")
+        _print(
+            f"{_kind(model)}, also for new patients", f"{beyond.value:.4f}  (1,000 of them, no labels needed)"
+        )
         _print_predict(model, study.data, study.target)
         _print("true error, predict", f"{study.law.error(model.coef_, model.intercept_):.4f}  (exact)")
         _print("genes selected", f"{model.n_features_selected_}, {len(found)} of them informative")
@@ -102,6 +104,10 @@ def _name_of_radius(model: MinimaxRiskClassifier) -> str:
     return f"radius s = {model.radius_:.2f}{rule}"
 
 
+def _kind(model: MinimaxRiskClassifier) -> str:
+    return "score" if model.coverage_ is None else "bound"
+
+
 def _print_noise_floor(study: Bunch) -> None:
     """How R* at s = 1 compares with that of permuted labels."""
     test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 99, random_state=0)
@@ -111,18 +117,13 @@ def _print_noise_floor(study: Bunch) -> None:
 
 def _print_worst_case(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
     verdict = "confirmed without the solver" if verify(model, X, y).valid else "NOT CONFIRMED"
-    kind = "score" if model.coverage_ is None else "bound"
-    _print(f"R*, {kind}, randomized rule", f"{model.worst_case_error_:.4f}")
+    _print(f"R*, {_kind(model)}, randomized rule", f"{model.worst_case_error_:.4f}")
     _print("certified gap to the optimum", f"{model.optimality_gap_:.1e}  ({verdict})")
 
 
 def _print_predict(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
-    kind = "worst case" if model.coverage_ is None else "bound"
+    kind = _kind(model).replace("score", "worst case")
     _print(f"{kind}, predict", f"{worst_case(model, X, y, rule='predict').upper:.4f}")
-
-
-def _beyond_training(model: MinimaxRiskClassifier) -> str:
-    return ("score" if model.coverage_ is None else "bound") + ", also for new patients"
 
 
 def _print(what: str, value: str) -> None:

@@ -8,16 +8,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.data_checks import check_batches, exact_copies, near_copies
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.settings import Effort, SampleColumns
-from minimaxrisk.app.cli.stored import as_in_training, filled_gaps
-from minimaxrisk.app.files import ReadOptions, Study, refuse_missing
+from minimaxrisk.app.cli.options import SampleColumns
+from minimaxrisk.app.cli.stored import as_in_training, filled
+from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
-from minimaxrisk.app.report.gathering import bound_for_new_samples
+from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -56,25 +55,6 @@ class Trained:
     imputer: SimpleImputer | None
     together: Together
 
-    @property
-    def classifier(self) -> MinimaxRiskClassifier:
-        classifier: MinimaxRiskClassifier = self.fit.model
-        return classifier
-
-    @property
-    def scaler(self) -> ClippedScaler | None:
-        scaler: ClippedScaler | None = self.fit.transformer
-        return scaler
-
-    @property
-    def features(self) -> DataMatrix:
-        features: DataMatrix = self.fit.seen
-        return features
-
-    @property
-    def y(self) -> np.ndarray:
-        return np.asarray(self.fit.y)
-
 
 def warn_of_copies(study: Study, together: Together, console: Console) -> None:
     """Loudly, where samples are copies of others, or look so, and nothing keeps them together."""
@@ -108,13 +88,13 @@ def warn_of_copies(study: Study, together: Together, console: Console) -> None:
 
 def warn_of_giveaways(trained: Trained, console: Console) -> None:
     """Loudly, where the model uses a column that counts the lines of the file, or repeats the labels."""
-    study, columns = trained.study, trained.classifier.selected_features_
+    study, columns = trained.study, trained.fit.model.selected_features_
     used, names = study.X[:, columns], [str(study.feature_names[j]) for j in columns]
     values = used.toarray() if sparse.issparse(used) else used
     for found, what in (
         (line_counters(values, names), "only counts the lines; if these are sorted by class,"),
         (
-            columns_like_labels(values, names, trained.y),
+            columns_like_labels(values, names, trained.fit.y),
             "has one value in each class; if that codes the class,",
         ),
     ):
@@ -135,7 +115,9 @@ def train(
     console: Console,
 ) -> Trained:
     """Fit, and confirm the bounds without the solver."""
-    imputer, X = _without_gaps(study, impute=impute, console=console)
+    # Columns without any value were refused; if one came through, names must not move.
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X) if impute else None
+    X = filled(imputer, study, console, advice=IMPUTE_OR_IGNORE)
     seen = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():
 
@@ -150,17 +132,6 @@ def train(
     return Trained(study, fit, imputer, together)
 
 
-def _without_gaps(study: Study, *, impute: bool, console: Console) -> tuple[SimpleImputer | None, DataMatrix]:
-    if not impute:
-        refuse_missing(study, advice=IMPUTE_OR_IGNORE)
-        return None, study.X
-    # Columns without any value were refused; if one came through, names must not move.
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X)
-    if (filled := filled_gaps(study)) is not None:
-        console.note(filled)
-    return imputer, imputer.transform(study.X)
-
-
 def refuse_too_many(n_permutations: int, n_samples: int) -> None:
     """Refuse, before the work, permutations that no memory holds, or that nobody would wait for."""
     gigabytes = 8.0 * n_samples * n_permutations / 1e9  # an order of the samples for each
@@ -172,32 +143,32 @@ def refuse_too_many(n_permutations: int, n_samples: int) -> None:
         )
 
 
-def permutation_of(trained: Trained, effort: Effort, console: Console) -> PermutationTestResult | None:
+def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> PermutationTestResult | None:
     """What permuted labels give, or None for no permutations; clipping does not depend on labels."""
-    if not effort.n_permutations:
+    if not wanted.n_permutations:
         return None
     return permutation_test(
-        trained.classifier,
-        trained.features,
-        trained.y,
-        effort.n_permutations,
+        trained.fit.model,
+        trained.fit.seen,
+        trained.fit.y,
+        wanted.n_permutations,
         groups=trained.together.groups,
         strata=trained.together.within,
-        n_jobs=effort.n_jobs,
-        random_state=effort.seed,
+        n_jobs=wanted.n_jobs,
+        random_state=wanted.random_state,
         verbose=int(console.shows_progress),
     )
 
 
 def guarantee_of(
-    trained: Trained, effort: Effort, console: Console, *, has_report: bool
+    trained: Trained, wanted: Wanted, console: Console, *, has_report: bool
 ) -> ErrorBound | None:
     """What can be said about new samples; a report compares it with bounds that take longer."""
-    if not (effort.has_guarantee and verify(trained.fit).valid):
+    if not (wanted.guarantee and verify(trained.fit).valid):
         return None
     with console.stages("guarantee"):
-        n_folds = effort.n_folds if has_report else 0
-        return bound_for_new_samples(trained.fit, n_folds=n_folds, random_state=effort.seed)
+        n_folds = wanted.n_folds if has_report else 0
+        return bound_for_new_samples(trained.fit, n_folds=n_folds, random_state=wanted.random_state)
 
 
 def saved_model(
@@ -206,15 +177,15 @@ def saved_model(
     """What goes into a model file."""
     study = trained.study
     return SavedModel(
-        classifier=trained.classifier,
+        classifier=trained.fit.model,
         feature_names=study.feature_names,
         target=study.target or "class",
-        fingerprint=fingerprint(trained.fit.X, trained.y, study.feature_names),
-        fingerprint_of_used=fingerprint_of_used(trained.classifier, trained.fit.X, study.feature_names),
+        fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),
+        fingerprint_of_used=fingerprint_of_used(trained.fit.model, trained.fit.X, study.feature_names),
         imputer=trained.imputer,
-        scaler=trained.scaler,
+        scaler=trained.fit.transformer,
         training_scale=training_scale(
-            trained.classifier, trained.features, trained.y, before_scaling=trained.fit.X
+            trained.fit.model, trained.fit.seen, trained.fit.y, before_scaling=trained.fit.X
         ),
         groups=columns.groups,
         batch=columns.batch,
@@ -269,21 +240,21 @@ def _why_not_within(batch: np.ndarray, groups: np.ndarray | None, y: np.ndarray)
     return None
 
 
-def describe_batches(trained: Trained, effort: Effort, console: Console) -> None:
+def describe_batches(trained: Trained, wanted: Wanted, console: Console) -> None:
     """Say how the classes are spread over the batches, and whether the selected features tell the batch."""
     together = trained.together
     if together.batch is None:
         return
     with console.stages("batches"):
         found = check_batches(
-            trained.classifier,
-            trained.features,
-            trained.y,
+            trained.fit.model,
+            trained.fit.seen,
+            trained.fit.y,
             together.batch,
             groups=together.groups,
-            n_folds=effort.n_folds or 5,
-            random_state=effort.seed,
-            n_jobs=effort.n_jobs,
+            n_folds=wanted.n_folds or 5,
+            random_state=wanted.random_state,
+            n_jobs=wanted.n_jobs,
         )
     tell = console.warn if found.is_confounded or found.is_predictable else console.note
     tell(found.statement)

@@ -21,7 +21,7 @@ from sklearn.datasets import load_svmlight_file
 
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import find_layout, lines_of_title
+from minimaxrisk.app.files.layout import find_layout, head, lines_of_title
 from minimaxrisk.app.files.messages import brief, listed, nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
@@ -51,8 +51,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             found = place in file
             if found:
                 X, obs, var = (read_elem(file[key]) for key in (place, "obs", "var"))
-                numbers = _float_matrix(X)
-                annotations = {str(name).strip(): _texts_of(obs[name]) for name in obs.columns}
+                is_sparse = sparse.issparse(X)
+                numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
+                annotations = {str(name).strip(): text_array(obs[name]) for name in obs.columns}
     if not found:
         advice = f"; pass one of them as {spell(options, 'layer')}."
         raise ValueError(
@@ -65,23 +66,12 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             f"got shape {numbers.shape}."
         )
     return RawTable(
-        numbers,
+        numbers.astype(np.float64, copy=False),
         list(text_array(var.index)),
         annotations=annotations,
         samples=text_array(obs.index),
         settled=True,
     )
-
-
-def _texts_of(column: Any) -> TextArray:
-    missing = np.asarray(column.isna())
-    return text_array(None if gone else value for value, gone in zip(column, missing, strict=True))
-
-
-def _float_matrix(X: Any) -> Any:
-    if sparse.issparse(X):
-        return sparse.csr_matrix(X).astype(np.float64, copy=False)
-    return np.ascontiguousarray(X, dtype=np.float64)
 
 
 def read_npy(path: Path, options: ReadOptions) -> RawTable:
@@ -139,6 +129,7 @@ def _uncelled(value: Any) -> Any:
 
 def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     """Columns have the indices of the file, whether it counts from 0 or 1: files of one study agree."""
+    head(path)  # reports damaged compression, which the parser would not
     with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)

@@ -79,10 +79,7 @@ def text_of(value: Any) -> str:
 
 
 def text_array(values: Iterable[Any]) -> TextArray:
-    texts = [text_of(value) for value in values]
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array
+    return np.array([text_of(value) for value in values], dtype=object)
 
 
 def generated_names(n: int) -> list[str]:

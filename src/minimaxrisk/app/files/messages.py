@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -62,10 +63,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 def repeated(names: Iterable[str]) -> list[str]:
     """The names that occur more than once, in order of their first occurrence."""
-    seen: dict[str, int] = {}
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-    return [name for name, count in seen.items() if count > 1]
+    return [name for name, n in Counter(names).items() if n > 1]
 
 
 def require_unique(names: Sequence[str], where: object, *, what: str, remedy: str) -> None:

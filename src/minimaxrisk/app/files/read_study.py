@@ -91,7 +91,7 @@ def _read(path: Path, options: ReadOptions) -> RawTable:
     if packed:
         suffix = Path(path.stem).suffix.lower()
     if suffix in SVMLIGHT:
-        return _read_svmlight(path, options)
+        return formats.read_svmlight(path, options)
     if suffix in READERS and not packed:
         return READERS[suffix](path, options)
     if suffix not in TEXT:
@@ -102,14 +102,9 @@ def _read(path: Path, options: ReadOptions) -> RawTable:
         )
     start = head(path).lstrip()
     if suffix != ".gct" and SPARSE_LINE.match(start.split(b"\n", 1)[0]):
-        return _read_svmlight(path, options)
+        return formats.read_svmlight(path, options)
     raw, remarks = read_text(path, lambda file: _read_lines(file, options))
     return raw.with_remarks(*remarks)
-
-
-def _read_svmlight(path: Path, options: ReadOptions) -> RawTable:
-    head(path)  # reports damaged compression, which the parser would not
-    return formats.read_svmlight(path, options)
 
 
 def _read_lines(file: TextFile, options: ReadOptions) -> RawTable:

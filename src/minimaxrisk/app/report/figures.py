@@ -17,7 +17,8 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT, of_permutations, suspects_caption
+from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT
+from minimaxrisk.app.report.explanations import of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, outward, p_value, share, shortened
 from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay
@@ -126,8 +127,13 @@ def diagonal(x: Mapping[str, Any], y: Mapping[str, Any], start: float = 0.0) -> 
     return layer(ends, {"type": "line", "strokeWidth": 1, **DASHED}, x=x, y=y)
 
 
-def tip(name: str, title: str, kind: str = "nominal", **more: Any) -> dict[str, Any]:
-    return {"field": name, "type": kind, "title": title, **more}
+def nominal(name: str, **more: Any) -> dict[str, Any]:
+    return {"field": name, "type": "nominal", **more}
+
+
+def tip(name: str, title: str) -> dict[str, Any]:
+    """Text for the tooltip of a mark; numbers are ``quantitative``."""
+    return nominal(name, title=title)
 
 
 def name_axis(limit: int) -> dict[str, Any]:
@@ -181,7 +187,7 @@ def radius_figure(findings: Findings) -> Figure | None:
         ),
         specs=[plot(190, bounds), plot(100, features)],
         headers=["radius s", "lower bound", "upper bound", "selected features"],
-        rows=_table(path),
+        rows=_table(rows),
         legend=[*BOUNDS_LEGEND, Legend("soft", "dash", f"radius used, {used:.3g}")],
     )
 
@@ -202,7 +208,7 @@ def history_figure(findings: Findings) -> Figure:
         ),
         specs=[plot(170, _bounds(rows, _x(ITERATION)))],
         headers=["iteration", "lower bound", "upper bound", "components in the solver"],
-        rows=_table(history),
+        rows=_table(rows),
         legend=BOUNDS_LEGEND,
     )
 
@@ -241,18 +247,15 @@ def _y(name: str, title: str) -> dict[str, Any]:
 
 def _tips(x: str) -> list[dict[str, Any]]:
     return [
-        tip("x", x, "quantitative", format=".4~g"),
-        tip("u", "upper bound", "quantitative", format=".6f"),
-        tip("l", "lower bound", "quantitative", format=".6f"),
-        tip("n", "features", "quantitative", format=",d"),
+        quantitative("x", x, format=".4~g"),
+        quantitative("u", "upper bound", format=".6f"),
+        quantitative("l", "lower bound", format=".6f"),
+        quantitative("n", "features", format=",d"),
     ]
 
 
-def _table(path: BoundPathDisplay) -> list[list[str]]:
-    return [
-        [f"{x:.4g}", *outward(float(low), float(high)), f"{n:,}"]
-        for x, low, high, n in zip(path.x, path.lower, path.upper, path.n_features, strict=True)
-    ]
+def _table(points: list[dict[str, float]]) -> list[list[str]]:
+    return [[f"{one['x']:.4g}", *outward(one["l"], one["u"]), f"{one['n']:,}"] for one in points]
 
 
 # Rows of the comparison.
@@ -283,21 +286,18 @@ def permutation_figure(findings: Findings) -> Figure | None:
             x2={"field": "b"},
             y=quantitative("n", "permutations", axis={"tickMinStep": 1, "minExtent": LEFT, "tickCount": 5}),
             y2={"datum": 0},
-            tooltip=[tip("w", "R*"), tip("n", "permutations", "quantitative")],
+            tooltip=[tip("w", "R*"), quantitative("n", "permutations")],
         )
     ]
     legend = [
         Legend("second", "line", f"observed labels, {observed}"),
         Legend("noise", "box", f"{len(test.null_distribution)} permutations"),
     ]
-    lines = [("observed labels", findings.fit.upper, {"color": SECOND, "strokeWidth": 3})]
     if floor is not None:
-        mark: dict[str, Any] = {"color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
-        lines.insert(0, ("5% quantile of the noise", floor, mark))
+        dashed = {"color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
+        layers.append(_rule("5% quantile of the noise", floor, dashed))
         legend.append(Legend("ink", "dash", f"noise floor, their 5% quantile, {share(floor)}"))
-    for name, value, mark in lines:
-        values, tips = [{"v": value, "k": name, "w": share(value)}], [tip("k", "line"), tip("w", "R*")]
-        layers.append(layer(values, {"type": "rule", **mark}, x=quantitative("v", R_STAR), tooltip=tips))
+    layers.append(_rule("observed labels", findings.fit.upper, {"color": SECOND, "strokeWidth": 3}))
     return Figure(
         key="permutations",
         title="R* of the observed labels and of shuffled labels",
@@ -311,6 +311,11 @@ def permutation_figure(findings: Findings) -> Figure | None:
         rows=[[str(one["w"]), str(one["n"])] for one in bins],
         legend=legend,
     )
+
+
+def _rule(name: str, value: float, mark: Mapping[str, Any]) -> dict[str, Any]:
+    values, tips = [{"v": value, "k": name, "w": share(value)}], [tip("k", "line"), tip("w", "R*")]
+    return layer(values, {"type": "rule", **mark}, x=quantitative("v", R_STAR), tooltip=tips)
 
 
 def comparison_figure(findings: Findings) -> Figure | None:
@@ -347,7 +352,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
 
 def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
     axis = {"labelLimit": 170, "ticks": False, "domain": False, "labelColor": INK, "labelPadding": 14}
-    y = {"field": "r", "type": "nominal", "title": None, "scale": {"domain": ROWS}, "axis": axis}
+    y = nominal("r", title=None, scale={"domain": ROWS}, axis=axis)
     title = "error probability"
     x = quantitative("e", title, scale={"domainMin": 0}, axis={"tickCount": 6})
     size = quantitative("n", None, scale={"domain": [0, 10], "range": [0, 420]}, legend=None)
@@ -368,7 +373,7 @@ def _comparison_layers(shown: ErrorComparisonDisplay) -> list[dict[str, Any]]:
     bar = {"type": "rule", "color": INK, "strokeWidth": 1.5}
     diamond = {**POINT, "shape": "diamond", "size": 90, "color": INK}
     square = {**POINT, "shape": "square", "size": 110, "color": SECOND}
-    in_fold = [of, tip("w", "in a fold"), tip("n", "folds", "quantitative")]
+    in_fold = [of, tip("w", "in a fold"), quantitative("n", "folds")]
     return [
         layer(majority, {"type": "rule", **DASHED}, x=x, tooltip=[tip("w", "most common class")]),
         layer(_folds(shown), dot, **at, size=size, tooltip=in_fold),
@@ -402,39 +407,28 @@ def suspects_figure(findings: Findings) -> Figure | None:
             ("its own label", one.own_mass, one.other_mass, one.other_mass + one.own_mass),
         )
     ]
-    names = [one.name for one in findings.suspects]
-    colour = {
-        "field": "k",
-        "type": "nominal",
-        "scale": {"domain": ["another label", "its own label"], "range": ["var(--alarm)", "var(--pale)"]},
-        "legend": None,
-    }
+    names = [shortened(one.name) for one in findings.suspects]
+    scale = {"domain": ["another label", "its own label"], "range": ["var(--alarm)", "var(--pale)"]}
     bars = layer(
         rows,
         {"type": "bar", "height": {"band": 0.74}},
         y={"field": "i", "type": "ordinal", "axis": name_axis(130)},
         x=quantitative("a", "weight in the worst-case distribution", axis={"format": ".1%", "tickCount": 5}),
         x2={"field": "z"},
-        color=colour,
+        color=nominal("k", scale=scale, legend=None),
         tooltip=[
             tip("s", "sample"),
             tip("c", "class"),
             tip("o", "other label"),
             tip("k", "part"),
-            tip("m", "weight", "quantitative", format=".2%"),
+            quantitative("m", "weight", format=".2%"),
         ],
     )
     return Figure(
         key="suspects",
         title="Weights of samples in the worst case",
         caption=suspects_caption(findings),
-        specs=[
-            plot(
-                20 * len(names),
-                [bars],
-                params=[{"name": "names", "value": [shortened(name) for name in names]}],
-            )
-        ],
+        specs=[plot(20 * len(names), [bars], params=[{"name": "names", "value": names}])],
         legend=[
             Legend("alarm", "box", "weight on another label"),
             Legend("pale", "box", "weight on its own label"),
@@ -500,7 +494,7 @@ def reliability_figure(findings: Findings) -> Figure | None:
     x, y = "probability of the predicted class", "share that was right"
     low = min(0.5, max(0.0, min(one["x"] for one in rows) - 0.05))
     scale = {"domain": [low, 1.02], "nice": False}
-    tips = [tip("x", "probability", "quantitative", format=".3f"), tip("w", "right")]
+    tips = [quantitative("x", "probability", format=".3f"), tip("w", "right")]
     size = quantitative("n", None, scale={"range": [40, 260], "zero": True}, legend=None)
     first = quantitative("x", x, scale=scale, axis=TENTHS), quantitative("y", y, scale=UNIT, axis=LEFT_TENTHS)
     bar, dot = {"type": "rule", "color": INK, "strokeWidth": 1.5}, {**POINT, "color": MAIN, "stroke": INK}

@@ -164,21 +164,17 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     level, _ = split_level(model.confidence, has_intercept=model.fit_intercept)
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
+    tail, n_left = (1.0 - level) / (2.0 * n_means), n_samples - 1.0 - model.standardize
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
         coverage=model.coverage_,
         remarks=tuple(model.coverage_remarks_),
-        needed=_factor_needed((1.0 - level) / (2.0 * n_means), n_samples, is_centred=model.standardize),
+        needed=student_factor(tail, float(n_samples), n_left, n_left) if n_left > 0.0 else float("inf"),
         n_means=n_means,
         expected_outside=_expected_outside(model.radius_, n_means, n_samples),
         confidence=float(model.confidence),
     )
-
-
-def _factor_needed(tail: float, n: int, *, is_centred: bool) -> float:
-    n_left = n - 1.0 - is_centred
-    return student_factor(tail, float(n), n_left, n_left) if n_left > 0.0 else float("inf")
 
 
 def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
@@ -250,25 +246,22 @@ def list_suspects(
     cross_validation: CrossValidatedError | None,
 ) -> tuple[SuspectSample, ...]:
     """The samples of the worst-case display, with the heaviest of the other labels."""
-    mass = np.asarray(model.worst_case_distribution_)
+    others = np.array(model.worst_case_distribution_)[: len(own)]
+    others[np.arange(len(own)), own] = -1.0
     names = [str(label) for label in model.classes_]
-    suspects = []
-    for place, i in enumerate(display.samples):
-        others = mass[i].copy()
-        others[own[i]] = -1.0
-        said = None if cross_validation is None else names[cross_validation.predicted[i]]
-        suspects.append(
-            SuspectSample(
-                name=display.names[place],
-                own=names[own[i]],
-                other=names[int(np.argmax(others))],
-                other_mass=float(display.other_mass[place]),
-                own_mass=float(display.own_mass[place]),
-                own_probability=float(own_probability[i]),
-                predicted_when_left_out=said,
-            )
+    predicted = None if cross_validation is None else cross_validation.predicted
+    return tuple(
+        SuspectSample(
+            name=display.names[place],
+            own=names[own[i]],
+            other=names[int(np.argmax(others[i]))],
+            other_mass=float(display.other_mass[place]),
+            own_mass=float(display.own_mass[place]),
+            own_probability=float(own_probability[i]),
+            predicted_when_left_out=None if predicted is None else names[predicted[i]],
         )
-    return tuple(suspects)
+        for place, i in enumerate(display.samples)
+    )
 
 
 @dataclass(frozen=True)
@@ -330,18 +323,16 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
 
 def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocCurve, ...]:
     """Of two classes the second one; of more each, by how far its score is above the best of the others."""
-    if scores.ndim == 1:
-        return (_curve(scores, own == 1, classes[1]),)
-    margins = []
-    for k in range(len(classes)):
-        others = np.delete(scores, k, axis=1).max(axis=1)
-        margins.append(scores[:, k] - others)
-    return tuple(_curve(margin, own == k, classes[k]) for k, margin in enumerate(margins))
-
-
-def _curve(score: FloatArray, is_positive: np.ndarray, name: str) -> RocCurve:
-    false_positive, true_positive, _ = roc_curve(is_positive, score)
-    return RocCurve(name, false_positive, true_positive, float(roc_auc_score(is_positive, score)))
+    margins = {1: scores}
+    if scores.ndim == 2:
+        rest = {k: np.delete(scores, k, axis=1).max(axis=1) for k in range(len(classes))}
+        margins = {k: scores[:, k] - best for k, best in rest.items()}
+    curves = []
+    for k, margin in margins.items():
+        false_positive, true_positive, _ = roc_curve(own == k, margin)
+        area = float(roc_auc_score(own == k, margin))
+        curves.append(RocCurve(classes[k], false_positive, true_positive, area))
+    return tuple(curves)
 
 
 # Cells across and up in which features that were not selected share a dot, which is as large as a cell.
@@ -376,7 +367,8 @@ class Volcano:
 
 def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]) -> Volcano:
     """x is the fold change, y is -log10 p of Welch's test."""
-    is_ratio = _are_not_logarithms(X)
+    stored = X.data if sparse.issparse(X) else X
+    is_ratio = bool(stored.size) and stored.min() >= 0.0 and bool(stored.max() > LARGEST_LOGARITHM)
     x_of_all = contrasts.log2_ratio if is_ratio else contrasts.difference
     selected = by_importance(model)
     is_selected = np.zeros(x_of_all.shape[1], dtype=np.bool_)
@@ -400,11 +392,6 @@ def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]
             )
         )
     return Volcano(is_ratio, tuple(panels), {int(j): names[j] for j in selected})
-
-
-def _are_not_logarithms(X: DataMatrix) -> bool:
-    values = X.data if sparse.issparse(X) else X
-    return bool(values.size) and float(values.min()) >= 0.0 and float(values.max()) > LARGEST_LOGARITHM
 
 
 def _one_per_cell(x: FloatArray, y: FloatArray) -> IntArray:

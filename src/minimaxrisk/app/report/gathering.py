@@ -104,43 +104,22 @@ class Wanted:
 
 def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     """Compute all parts that are wanted."""
-    classifier, seen, y, own = subject.classifier, subject.seen, subject.y, subject.own
+    classifier, seen, y, own = subject.fit.model, subject.fit.seen, subject.fit.y, subject.own
     clock = Stopwatch(wanted.progress)
     clock.begin("certificate")
     radius = summarise_radius(classifier, len(own))
     fit = _summarise_fit(subject, radius, is_brief=wanted.is_brief)
     clock.begin("permutation test")
     test = _permuted(subject, wanted)
-    folds = rivals = path = guarantee = None
-    no_folds = no_path = None
-    if wanted.n_folds:
-        clock.begin("cross-validation")
-        no_folds = _why_no_folds(subject, wanted.n_folds)
-        folds = None if no_folds else _cross_validated(subject, wanted)
-    if wanted.has_rivals and folds is not None:
-        clock.begin("other classifiers")
-        rivals = beside_rivals(
-            subject.learner,
-            subject.fit.X,
-            y,
-            groups=subject.groups,
-            n_folds=wanted.n_folds,
-            random_state=wanted.random_state,
-            n_jobs=wanted.n_jobs,
-        )
-    if wanted.n_radii:
-        clock.begin("path over radii")
-        if classifier.radius_ is None:
-            no_path = "the radii were given one by one, as an array, so there is no single factor to vary."
-        else:
-            path = _path_around(subject, wanted.n_radii)
-    if isinstance(wanted.guarantee, ErrorBound) or (wanted.guarantee and fit.certificate_valid):
-        clock.begin("guarantee")
-        guarantee = _guaranteed(subject, wanted)
+    folds, no_folds = _cross_validated(subject, wanted, clock)
+    rivals = _compared(subject, wanted, clock) if wanted.has_rivals and folds is not None else None
+    path, no_path = _path_around(subject, wanted, clock)
+    guarantee = _guaranteed(subject, wanted, clock)
     clock.begin("tables")
     wrong, own_probability = training_predictions(classifier, seen, own)
+    samples, features = subject.sample_names, subject.feature_names
     worst = WorstCaseDistributionDisplay.from_estimator(
-        classifier, y, max_samples=MOST_SUSPECTS, sample_names=subject.sample_names
+        classifier, y, max_samples=MOST_SUSPECTS, sample_names=samples
     )
     contrasts = class_contrasts(seen, own, len(classifier.classes_))
     frequency = None if folds is None else folds.selection_frequency
@@ -149,10 +128,10 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         fit=fit,
         radius=radius,
         settings={name: _setting(value) for name, value in sorted(classifier.get_params().items())},
-        features=tabulate_features(classifier, contrasts, subject.feature_names, frequency),
-        volcano=volcano_of(classifier, seen, contrasts, subject.feature_names),
+        features=tabulate_features(classifier, contrasts, features, frequency),
+        volcano=volcano_of(classifier, seen, contrasts, features),
         values=SelectedValuesDisplay.from_estimator(
-            classifier, seen, y, feature_names=subject.feature_names, sample_names=subject.sample_names
+            classifier, seen, y, feature_names=features, sample_names=samples
         ),
         history=BoundPathDisplay.from_estimator(classifier),
         path=path,
@@ -163,7 +142,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         classes=summarise_classes(classifier, own, wrong, own_probability, cross_validation=folds),
         cross_validation=folds,
         cross_validation_skipped=no_folds,
-        left_out=None if folds is None else summarise_left_out(folds, classifier, subject.sample_names),
+        left_out=None if folds is None else summarise_left_out(folds, classifier, samples),
         comparison=None if folds is None else ErrorComparisonDisplay.from_result(classifier, folds),
         rivals=rivals,
         rivals_skipped=no_folds if wanted.has_rivals else None,
@@ -173,7 +152,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
 
 
 def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -> FitSummary:
-    model, fit = subject.classifier, subject.fit
+    model, fit = subject.fit.model, subject.fit
     certificate, doubled = verify(fit), min(1.0, 2.0 * float(model.worst_case_error_))
     of_predict = None
     if radius.covers or not is_brief:
@@ -199,62 +178,71 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
 def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
     if wanted.permutation_result is not None or not wanted.n_permutations:
         return wanted.permutation_result
-    estimator, X = subject.classifier, subject.seen
+    estimator, X = subject.fit.model, subject.fit.seen
     if subject.uses_labels:
         estimator, X = subject.learner, subject.fit.X
     return permutation_test(
         clone(estimator),
         X,
-        subject.y,
+        subject.fit.y,
         wanted.n_permutations,
-        groups=subject.groups,
+        groups=subject.fit.groups,
         strata=subject.strata,
         n_jobs=wanted.n_jobs,
         random_state=wanted.random_state,
     )
 
 
-def _why_no_folds(subject: Subject, n_folds: int) -> str | None:
-    """Why there can be no cross-validation, if there can be none."""
-    model, y, groups = subject.classifier, subject.y, subject.groups
-    if n_folds_possible(model, y, n_folds, groups) >= 2:
-        return None
-    lonely = str(model.classes_[int(np.argmin(sizes_of_classes(model, y, groups)))])
-    kind = "sample" if groups is None else "group"
-    return f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
-
-
-def _cross_validated(subject: Subject, wanted: Wanted) -> CrossValidatedError:
-    return cross_validated_error(
+def _cross_validated(
+    subject: Subject, wanted: Wanted, clock: Stopwatch
+) -> tuple[CrossValidatedError | None, str | None]:
+    """The cross-validation, or why there can be none."""
+    if not wanted.n_folds:
+        return None, None
+    clock.begin("cross-validation")
+    model, y, groups = subject.fit.model, subject.fit.y, subject.fit.groups
+    if n_folds_possible(model, y, wanted.n_folds, groups) < 2:
+        lonely = str(model.classes_[int(np.argmin(sizes_of_classes(model, y, groups)))])
+        kind = "sample" if groups is None else "group"
+        return None, f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
+    found = cross_validated_error(
         subject.learner,
         subject.fit.X,
-        subject.y,
-        groups=subject.groups,
+        y,
+        groups=groups,
         n_folds=wanted.n_folds,
         n_repeats=wanted.n_repeats,
         random_state=wanted.random_state,
         n_jobs=wanted.n_jobs,
     )
+    return found, None
 
 
-def _path_around(subject: Subject, n_radii: int) -> BoundPathDisplay:
+def _path_around(
+    subject: Subject, wanted: Wanted, clock: Stopwatch
+) -> tuple[BoundPathDisplay | None, str | None]:
     """R* over radii around the one used, evenly spaced by ratio, the one used among them."""
-    model = subject.classifier
-    radii = np.geomspace(PATH_FROM * model.radius_, PATH_TO * model.radius_, n_radii)
+    if not wanted.n_radii:
+        return None, None
+    clock.begin("path over radii")
+    model = subject.fit.model
+    if model.radius_ is None:
+        return None, "the radii were given one by one, as an array, so there is no single factor to vary."
+    radii = np.geomspace(PATH_FROM * model.radius_, PATH_TO * model.radius_, wanted.n_radii)
     radii[int(np.argmin(np.abs(radii - model.radius_)))] = model.radius_
     with quiet_fits():
         path = minimax_risk_path(
-            subject.seen,
-            subject.y,
+            subject.fit.seen,
+            subject.fit.y,
             radii,
-            groups=subject.groups,
+            groups=subject.fit.groups,
             coding=model.coding_,
             standardize=model.standardize,
             fit_intercept=model.fit_intercept,
             class_weight=model.class_weight,
             marginal=model.marginal,
         )
-    return BoundPathDisplay.from_result(path)
+    return BoundPathDisplay.from_result(path), None
 
 
 def bound_for_new_samples(fit: PosedFit, *, n_folds: int, random_state: Any) -> ErrorBound:
@@ -268,8 +256,12 @@ def bound_for_new_samples(fit: PosedFit, *, n_folds: int, random_state: Any) -> 
     )
 
 
-def _guaranteed(subject: Subject, wanted: Wanted) -> ErrorBound:
+def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBound | None:
+    """A model whose certificate does not hold gets none."""
     found = wanted.guarantee
+    if not isinstance(found, ErrorBound) and not (found and verify(subject.fit).valid):
+        return None
+    clock.begin("guarantee")
     if not isinstance(found, ErrorBound):
         # Bounds by radii take the steps before the classifier as given, so these must not use labels.
         n_folds = 0 if subject.uses_labels else wanted.n_folds
@@ -288,18 +280,11 @@ def _setting(value: Any) -> str:
     return repr(value)
 
 
-def beside_rivals(
-    learner: Any,
-    X: DataMatrix,
-    y: np.ndarray,
-    *,
-    n_folds: int,
-    random_state: Any,
-    n_jobs: int | None,
-    groups: Any = None,
-) -> Rivals:
-    """Cross-validate a classifier, or a pipeline that ends with one, and the usual rivals."""
-    folds = stratified_folds(learner, y, n_folds, random_state, groups)
+def _compared(subject: Subject, wanted: Wanted, clock: Stopwatch) -> Rivals:
+    """Cross-validate the learner and the usual rivals on the same folds."""
+    clock.begin("other classifiers")
+    learner, X, y, groups = subject.learner, subject.fit.X, subject.fit.y, subject.fit.groups
+    folds = stratified_folds(learner, y, wanted.n_folds, wanted.random_state, groups)
     rivals = usual_rivals(len(learner.classes_), is_sparse=bool(sparse.issparse(X)))
     estimators, left_out = {THIS_MODEL: predicting_copy(learner), **rivals}, {}
     while True:
@@ -307,33 +292,30 @@ def beside_rivals(
             # The rivals are our choice, so a reader cannot act upon their warnings.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = compare(estimators, X, y, cv=folds, groups=groups, n_jobs=n_jobs)
+                found = compare(estimators, X, y, cv=folds, groups=groups, n_jobs=wanted.n_jobs)
         except CannotFitError as failure:
             if failure.name == THIS_MODEL:
                 raise
             left_out[failure.name] = failure.reason
             del estimators[failure.name]
         else:
-            return Rivals(found.errors.shape[1], _summarise(found), left_out)
+            compared = tuple(_summarise(found, i) for i in range(len(found.names)))
+            return Rivals(found.errors.shape[1], compared, left_out)
 
 
-def _summarise(found: Comparison) -> tuple[ComparedClassifier, ...]:
-    summaries = []
-    for i, name in enumerate(found.names):
-        difference, its_error = float(found.differences[i]), float(found.difference_errors[i])
-        columns = float(np.median(found.n_features[i]))
-        summaries.append(
-            ComparedClassifier(
-                name=name,
-                error=float(found.mean_errors[i]),
-                n_features=columns if np.isfinite(columns) else None,
-                seconds=float(np.median(found.seconds[i])),
-                difference=difference if i else None,
-                difference_error=its_error if i else None,
-                outcome=_outcome(difference, its_error) if i else None,
-            )
-        )
-    return tuple(summaries)
+def _summarise(found: Comparison, i: int) -> ComparedClassifier:
+    """The classifier at place i; the first one is this model, which the others differ from."""
+    difference, its_error = float(found.differences[i]), float(found.difference_errors[i])
+    columns = float(np.median(found.n_features[i]))
+    return ComparedClassifier(
+        name=found.names[i],
+        error=float(found.mean_errors[i]),
+        n_features=columns if np.isfinite(columns) else None,
+        seconds=float(np.median(found.seconds[i])),
+        difference=difference if i else None,
+        difference_error=its_error if i else None,
+        outcome=_outcome(difference, its_error) if i else None,
+    )
 
 
 def _outcome(difference: float, its_error: float) -> str:
@@ -415,29 +397,13 @@ class Subject:
         )
 
     @property
-    def classifier(self) -> Any:
-        return self.fit.model
-
-    @property
-    def seen(self) -> DataMatrix:
-        """What the classifier saw of ``X``, without names of columns."""
-        seen: DataMatrix = self.fit.seen
-        return seen
-
-    @property
-    def y(self) -> np.ndarray:
-        return np.asarray(self.fit.y)
-
-    @property
-    def groups(self) -> Any:
-        return self.fit.groups
-
-    @property
     def described(self) -> DataMatrix:
         """Where zeros and constant columns are counted: values as they came, if no step made others."""
-        if self.before is None or np.shape(self.fit.X)[1] != self.seen.shape[1]:
-            return self.seen
-        return self.fit.X if sparse.issparse(self.fit.X) else np.asarray(self.fit.X)
+        X, seen = self.fit.X, self.fit.seen
+        if self.before is None or np.shape(X)[1] != seen.shape[1]:
+            X = seen
+        described: DataMatrix = X if sparse.issparse(X) else np.asarray(X)
+        return described
 
     @property
     def preparation(self) -> str | None:

@@ -17,6 +17,7 @@ from minimaxrisk.app.report.figures import (
     class_colour,
     layer,
     name_axis,
+    nominal,
     plot,
     quantitative,
     tip,
@@ -108,7 +109,7 @@ def _cells(x: dict[str, Any]) -> dict[str, Any]:
                 tip("s", "sample"),
                 tip("c", "class"),
                 tip("n", "feature"),
-                tip("v", "standard deviations from the mean", "quantitative", format="+.2f"),
+                quantitative("v", "standard deviations from the mean", format="+.2f"),
             ],
         },
     }
@@ -121,16 +122,9 @@ def _strip(shown: SelectedValuesDisplay, places: IntArray, x: dict[str, Any]) ->
         for place, k in zip(places, shown.labels, strict=True)
     ]
     # Another channel than that of the cells, which Vega-Lite would want on the same scale.
-    colour = {"field": "k", "type": "nominal", "scale": None, "legend": None}
-    return layer(
-        values,
-        {"type": "rect"},
-        x=x,
-        y={"value": -10},
-        y2={"value": -4},
-        fill=colour,
-        tooltip=[tip("c", "class")],
-    )
+    colour = nominal("k", scale=None, legend=None)
+    y, y2 = {"value": -10}, {"value": -4}
+    return layer(values, {"type": "rect"}, x=x, y=y, y2=y2, fill=colour, tooltip=[tip("c", "class")])
 
 
 def _frames(shown: SelectedValuesDisplay) -> dict[str, Any]:
@@ -180,17 +174,12 @@ def volcano_figure(findings: Findings) -> Figure | None:
         {"type": "circle", "opacity": 0.9},
         x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
         y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
-        color={
-            "field": "s",
-            "type": "nominal",
-            "scale": {"domain": [0, 1], "range": [NOISE, SECOND]},
-            "legend": None,
-        },
+        color=nominal("s", scale={"domain": [0, 1], "range": [NOISE, SECOND]}, legend=None),
         size=quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
         tooltip=[
             tip("n", "feature"),
-            tip("x", what, "quantitative", format=".3f"),
-            tip("y", "\u2212log10 p", "quantitative", format=".1f"),
+            quantitative("x", what, format=".3f"),
+            quantitative("y", "\u2212log10 p", format=".1f"),
         ],
     )
     layers = [{**cloud, "transform": [{"filter": "datum.k === panel"}]}]

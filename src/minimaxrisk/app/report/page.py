@@ -26,8 +26,8 @@ import numpy as np
 
 from minimaxrisk._utils import environment
 from minimaxrisk.app.atomic import checked_destination, write_whole
-from minimaxrisk.app.report import claims, tables
-from minimaxrisk.app.report.claims import PYTHON, Advice
+from minimaxrisk.app.report import claims, explanations, tables
+from minimaxrisk.app.report.explanations import PYTHON, Advice, Entry
 from minimaxrisk.app.report.figures import (
     CONFIG,
     Figure,
@@ -209,7 +209,7 @@ def report(
         command="report(model, X, y)",
         source=source,
         target=str(getattr(y, "name", None) or "class") if target is None else target,
-        fingerprint=fingerprint(subject.seen, subject.y, np.asarray(subject.feature_names)),
+        fingerprint=fingerprint(subject.fit.seen, subject.fit.y, np.asarray(subject.feature_names)),
         versions=current_versions(),
         links=links,
     )
@@ -217,15 +217,6 @@ def report(
     if path is not None:
         page.save(path)
     return page
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A key number."""
-
-    name: str
-    value: str
-    note: str
 
 
 def render_report(findings: Findings, provenance: Provenance) -> str:
@@ -266,7 +257,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         probability_table=tables.probability_table(findings),
         rival_table=None if findings.rivals is None else tables.rival_table(findings.rivals),
         suspect_table=tables.suspect_table(findings),
-        is_suspect_table_folded=claims.in_doubt(findings) != "few",
+        is_suspect_table_folded=explanations.in_doubt(findings) != "few",
         data_facts=tables.data_facts(findings, provenance.imputed),
         n_steps=N_STEPS,
         policy=content_policy(list(scripts.values())),
@@ -297,21 +288,21 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "verdict": claims.plain_verdict(findings),
         "headline": claims.headline(findings),
         "summary": claims.summary(findings),
-        "try": claims.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
-        "meaning": claims.meaning(findings, advice),
-        "features": [*claims.caution(findings), claims.about_features(findings)],
-        "cross_validation": claims.about_cross_validation(findings, advice),
-        "left_out": claims.about_left_out(findings, advice),
-        "probabilities": "" if findings.cross_validation is None else claims.about_probabilities(findings),
-        "guarantee": claims.about_guarantee(findings, advice),
-        "rivals": claims.about_rivals(findings, advice, is_imputed=is_imputed),
-        "suspects": claims.about_suspects(findings),
-        "path": claims.about_path(findings, advice),
+        "try": explanations.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
+        "meaning": explanations.meaning(findings, advice),
+        "features": [*explanations.caution(findings), explanations.about_features(findings)],
+        "cross_validation": explanations.about_cross_validation(findings, advice),
+        "left_out": explanations.about_left_out(findings, advice),
+        "probabilities": explanations.about_probabilities(findings),
+        "guarantee": explanations.about_guarantee(findings, advice),
+        "rivals": explanations.about_rivals(findings, advice, is_imputed=is_imputed),
+        "suspects": explanations.about_suspects(findings),
+        "path": explanations.about_path(findings, advice),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
 
 
-def _tiles(findings: Findings) -> list[Tile]:
+def _tiles(findings: Findings) -> list[Entry]:
     fit, test, folds = findings.fit, findings.permutation, findings.cross_validation
     noise, validated = "–", "–"
     floor, wrong = "not computed", "not computed"
@@ -322,10 +313,10 @@ def _tiles(findings: Findings) -> list[Tile]:
         validated = share(float(folds.errors[1]))
         wrong = misclassified(folds.n_wrong, len(folds.own))
     return [
-        Tile("Signal or noise", noise, floor),
-        Tile("Cross-validated error", validated, wrong),
-        Tile("Worst-case error R*", share(fit.upper), claims.r_star_note(findings)),
-        Tile("Selected features", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
+        Entry("Signal or noise", noise, floor),
+        Entry("Cross-validated error", validated, wrong),
+        Entry("Worst-case error R*", share(fit.upper), claims.r_star_note(findings)),
+        Entry("Selected features", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
     ]
 
 
@@ -408,7 +399,9 @@ def vega_bundle() -> str:
 
 
 def _place() -> Path:
-    return _cache_folder() / f"vega-of-vl-convert-{require('vl_convert').__version__}.js"
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(chosen) if chosen else Path.home() / ".cache"
+    return folder / "minimaxrisk" / f"vega-of-vl-convert-{require('vl_convert').__version__}.js"
 
 
 def _read(place: Path) -> str | None:
@@ -422,8 +415,3 @@ def _read(place: Path) -> str | None:
 
 def _digest(bundle: str) -> str:
     return hashlib.sha256(bundle.encode()).hexdigest()
-
-
-def _cache_folder() -> Path:
-    chosen = os.environ.get("XDG_CACHE_HOME")
-    return (Path(chosen) if chosen else Path.home() / ".cache") / "minimaxrisk"

@@ -97,7 +97,9 @@ def gene_table(
 
 def write_genes(path: str | Path, table: GeneTable) -> None:
     """As the ending says: text with commas or tabs, or a workbook."""
-    ending = check_genes_path(path)
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {ending!r}.")
     if ending == ".xlsx":
         write_whole(path, _workbook(table))
         return
@@ -106,14 +108,6 @@ def write_genes(path: str | Path, table: GeneTable) -> None:
     writer.writerow(table.headers)
     writer.writerows([_as_text(cell) for cell in row] for row in table.rows)
     write_whole(path, text.getvalue())
-
-
-def check_genes_path(path: str | Path) -> str:
-    """The ending, which says the format; refuses others before the work."""
-    ending = Path(path).suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {ending!r}.")
-    return ending
 
 
 def _cell(value: Any) -> Any:

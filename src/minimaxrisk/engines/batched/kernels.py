@@ -74,15 +74,13 @@ class Kernels:
 
     def unsorted(self, values: Any, order: Any) -> Any:
         """Values of sorted rows in the order that the rows had before; ``order`` sorted them."""
-        if hasattr(values, "scatter"):  # PyTorch
-            return values.scatter(1, order, values)
-        return self.xp.take_along_axis(values, self.xp.argsort(order, axis=1), axis=1)
+        return self._scattered(self.xp.empty_like(values), order, values)
 
     def _scattered(self, values: Any, places: Any, entries: Any) -> Any:
         """The values, which may be overwritten, with other entries at some places of each row."""
         if hasattr(values, "scatter"):  # PyTorch
             return values.scatter(1, places, entries)
-        if hasattr(self.xp, "put_along_axis"):  # CuPy
+        if hasattr(self.xp, "put_along_axis"):  # NumPy, CuPy
             self.xp.put_along_axis(values, places, entries, axis=1)
             return values
         here = to_numpy(values)
@@ -190,11 +188,6 @@ class NumPyKernels(Kernels):
     def may_be_any(self, mask: BoolArray) -> bool:
         return bool(mask.any())
 
-    def unsorted(self, values: BoolArray, order: IntArray) -> BoolArray:
-        found = np.empty_like(values)
-        np.put_along_axis(found, order, values, axis=1)
-        return found
-
     def nearest(
         self, position: FloatArray, q: int, old: IntArray | None, pulls: BoolArray | None
     ) -> IntArray:
@@ -252,10 +245,8 @@ class NumPyKernels(Kernels):
         return found
 
     def upper_bounds(self, components: IntArray, values: FloatArray, places: IntArray) -> FloatArray:
-        problems = [self._problems[i] for i in places]
-        return np.array(
-            [
-                upper_bound_of_some(problem, problem.objective, components[i], values[i])
-                for i, problem in zip(places, problems, strict=True)
-            ]
-        )
+        bounds = [
+            upper_bound_of_some(self._problems[i], self._problems[i].objective, components[i], values[i])
+            for i in places
+        ]
+        return np.array(bounds)

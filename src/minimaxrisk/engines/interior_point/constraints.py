@@ -8,9 +8,10 @@ components, so that data in memory, in chunks or on a device can answer where th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,33 +34,23 @@ class WorkingSet:
     components: IntArray  # ascending, so block by block
     rows: Rows  # one per component: psi_j
     radius: FloatArray  # lambda
-    target: FloatArray  # tau / lambda
+    tau: FloatArray
     position: FloatArray
-    parts: tuple[slice, ...]  # the components of each block
-
-    @classmethod
-    def of(
-        cls,
-        components: IntArray,
-        rows: Rows,
-        *,
-        lam: FloatArray,
-        tau: FloatArray,
-        position: FloatArray,
-        shape: tuple[int, int],
-    ) -> WorkingSet:
-        """From lambda, tau and positions of the components; ``shape`` is that of all of them (B x d)."""
-        n_blocks, d = shape
-        bounds = np.searchsorted(components, d * np.arange(n_blocks + 1)).tolist()
-        parts = tuple(map(slice, bounds[:-1], bounds[1:]))
-        return cls(components, rows, radius=lam, target=tau / lam, position=position, parts=parts)
+    shape: tuple[int, int]  # B x d, of all components
 
     def __len__(self) -> int:
         return len(self.components)
 
-    def rows_of(self, positions: IntArray) -> FloatArray:
-        """The rows at some positions of the set, dense."""
-        return self.rows[positions]
+    @cached_property
+    def target(self) -> FloatArray:
+        return self.tau / self.radius
+
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """The components of each block."""
+        n_blocks, d = self.shape
+        bounds = np.searchsorted(self.components, d * np.arange(n_blocks + 1)).tolist()
+        return tuple(map(slice, bounds[:-1], bounds[1:]))
 
     def scores(self, coefficients: FloatArray) -> FloatArray:
         """Block scores of every instance (B x n)."""
@@ -74,49 +65,59 @@ class WorkingSet:
         return np.concatenate(moments) / self.radius
 
 
-class MomentConstraints(Protocol):
+class MomentConstraints(ABC):
     """What the interior point asks about the constraints ``|E_w Phi - tau| <= lambda``."""
 
-    is_exact: bool
+    is_exact: bool = True
     """Whether positions are known to rounding, and not only as well as rough passes tell."""
 
+    @abstractmethod
     def begin(self) -> None:
         """Take the position of the empirical distribution, whose moments are tau: the middle."""
-        ...
 
+    @abstractmethod
     def deviations(self) -> Any:
         """Where the iterate is, ``E_w Phi - tau``, in whatever form ``begin_at`` takes."""
-        ...
 
+    @abstractmethod
     def begin_at(self, deviations: Any) -> None:
         """Take a position that was inside other radii; it has to be inside these."""
-        ...
 
+    @abstractmethod
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         """The k constraints nearest to their bounds, and those of the components ``besides``.
 
         Nearest here or where the last step would have ended had nothing stopped it: what stopped it was a
         constraint that the working set did not know of, and its neighbours would stop the next one.
         """
-        ...
 
     def furthest_step(self, block_weights: FloatArray) -> float:
         """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass."""
-        ...
+        fastest = self._fastest(block_weights)
+        if np.isnan(fastest):
+            raise FloatingPointError("a constraint holds with equality and its slack is gone")
+        return np.inf if fastest <= 0.0 else 1.0 / fastest
 
+    @abstractmethod
+    def _fastest(self, block_weights: FloatArray) -> float:
+        """The inverse of the furthest step: of the bounds, -1 and 1, a direction meets the one it points to.
+
+        NaN where a constraint has no slack left.
+        """
+
+    @abstractmethod
     def make_exact(self, block_weights: FloatArray) -> bool:
         """Take the position of ``C w = block_weights`` anew, and pass over the data exactly from now on.
 
         Returns whether all constraints have slack there.
         """
-        ...
 
+    @abstractmethod
     def advance(self, step: float) -> None:
         """Add ``step`` times the block weights last asked about."""
-        ...
 
 
-class MomentConstraintsInMemory:
+class MomentConstraintsInMemory(MomentConstraints):
     """The constraints of a problem whose features are one matrix in this process."""
 
     def __init__(self, problem: Problem, *, is_exact: bool = False) -> None:
@@ -127,8 +128,7 @@ class MomentConstraintsInMemory:
         self._gathered: tuple[IntArray, Rows] | None = None
 
     def begin(self) -> None:
-        self._position = np.zeros(self._problem.n_components)
-        self._ahead = np.zeros(self._problem.n_components)
+        self.begin_at(np.zeros(self._problem.n_components))
 
     def deviations(self) -> FloatArray:
         return self._position * self._lam
@@ -149,20 +149,16 @@ class MomentConstraintsInMemory:
         chosen[besides] = True
         return self._gather(np.flatnonzero(chosen))
 
-    def furthest_step(self, block_weights: FloatArray) -> float:
+    def _fastest(self, block_weights: FloatArray) -> float:
         features = self._problem.features
         direction = (features.correlate if self.is_exact else features.correlate_roughly)(block_weights)
         direction /= self._problem.lam
         self._direction = direction.ravel()
-        # Of the two bounds, -1 and 1, a direction can only meet the one it points to.
         speed = np.copysign(1.0, self._direction)
         speed -= self._position
         with np.errstate(invalid="ignore", divide="ignore"):
             np.divide(self._direction, speed, out=speed)
-        fastest = float(speed.max())
-        if np.isnan(fastest):
-            raise FloatingPointError("a constraint holds with equality and its slack is gone")
-        return np.inf if fastest <= 0.0 else 1.0 / fastest
+        return float(speed.max())
 
     def make_exact(self, block_weights: FloatArray) -> bool:
         self.is_exact = True
@@ -180,20 +176,12 @@ class MomentConstraintsInMemory:
         # Where all constraints stay near, their rows are those of the step before.
         if self._gathered is None or not np.array_equal(self._gathered[0], components):
             self._gathered = components, rows_of(self._problem.features, components % shape[1])
-        return WorkingSet.of(
-            components,
-            self._gathered[1],
-            lam=self._lam[components],
-            tau=self._tau[components],
-            position=self._position[components],
-            shape=shape,
-        )
+        lam, tau, position = self._lam[components], self._tau[components], self._position[components]
+        return WorkingSet(components, self._gathered[1], lam, tau, position, shape)
 
 
-class MomentConstraintsOnDevice:
-    """``MomentConstraints`` of which single numbers and the columns of working sets come here."""
-
-    is_exact = True
+class MomentConstraintsOnDevice(MomentConstraints):
+    """Single numbers and the columns of working sets are copied to this process, nothing else."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._features = problem, cast(DeviceFeatures, problem.features)
@@ -203,7 +191,7 @@ class MomentConstraintsOnDevice:
         self._lead = problem.scale.n_leading
 
     def begin(self) -> None:
-        self._position = self._ahead = 0.0 * self._lam
+        self.begin_at(0.0 * self._lam)
 
     def deviations(self) -> Any:
         return self._position * self._lam
@@ -221,11 +209,9 @@ class MomentConstraintsOnDevice:
             besides = together[np.diff(together, prepend=-1) > 0]
         return self._gather(besides)
 
-    def furthest_step(self, block_weights: FloatArray) -> float:
+    def _fastest(self, block_weights: FloatArray) -> float:
         fastest = float(self._fused(block_weights) if len(block_weights) == 1 else self._plain(block_weights))
-        if not np.isfinite(fastest):
-            raise FloatingPointError("a constraint holds with equality and its slack is gone")
-        return np.inf if fastest <= 0.0 else 1.0 / fastest
+        return fastest if np.isfinite(fastest) else np.nan  # the kernel answers infinity for NaN
 
     def _plain(self, block_weights: FloatArray) -> Any:
         """The direction, and how fast it meets a bound."""
@@ -253,7 +239,6 @@ class MomentConstraintsOnDevice:
         return self._features.factor / self._lam[self._lead :]
 
     def _speeds(self, direction: Any, position: Any) -> Any:
-        """Of the two bounds, -1 and 1, a direction can only meet the one it points to."""
         return direction / self._xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
 
     def make_exact(self, block_weights: FloatArray) -> bool:
@@ -269,7 +254,7 @@ class MomentConstraintsOnDevice:
         shape = self._problem.shape
         lam, tau, position = self._problem.at(components, self._lam, self._tau, self._position)
         rows = DeviceRows(self._features.columns_there(components % shape[1]))
-        return WorkingSet.of(components, rows, lam=lam, tau=tau, position=position, shape=shape)
+        return WorkingSet(components, rows, lam, tau, position, shape)
 
 
 def places_of_largest(values: Any, k: int) -> Any:
@@ -306,7 +291,7 @@ class Place:
         return self.position + step * self.direction
 
     def fastest(self) -> float:
-        """The inverse of the furthest step: of the two bounds a direction can only meet that it points to."""
+        """The inverse of the furthest step."""
         with np.errstate(invalid="ignore", divide="ignore"):
             speed = self.direction / (np.copysign(1.0, self.direction) - self.position)
         return float(speed.max(initial=-np.inf))
@@ -319,10 +304,8 @@ class Place:
         return np.maximum(np.abs(self.after(step)), np.abs(self.after(1.0)))
 
 
-class MomentConstraintsOnDask:
+class MomentConstraintsOnDask(MomentConstraints):
     """The constraints of a problem whose features are chunks of a dask array."""
-
-    is_exact = True
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._features = problem, cast(DaskFeatures, problem.features)
@@ -361,7 +344,7 @@ class MomentConstraintsOnDask:
             for place, part in zip(self._places, features.column_parts, strict=True)
         ]
         chosen = lazily(wanted.merge, candidates)
-        known = shared(features.held, features.held.nbytes)
+        known = shared(features.held[0], features.held[0].nbytes)
         pieces = [
             lazily(columns_to_send, chunk, chosen, known, d, features.lead + part.start)
             for row in features.chunks
@@ -370,7 +353,7 @@ class MomentConstraintsOnDask:
         (components, position), *found = fetch([chosen, *pieces])
         return self._working_set(components, position, found)
 
-    def furthest_step(self, block_weights: FloatArray) -> float:
+    def _fastest(self, block_weights: FloatArray) -> float:
         if self._places is None or self._age >= BEGIN_ANEW:
             self._age, places = 0, self._places_from_weights(block_weights)
         else:
@@ -380,10 +363,7 @@ class MomentConstraintsOnDask:
         kept = keep([*places, *speeds])
         self._next_places, self._next_weights = kept[: len(places)], block_weights
         of_intercept = self._place_of_intercept(self._weights, block_weights).fastest()
-        speed = float(np.max([of_intercept, *fetch(kept[len(places) :])]))  # NaN if one of them is
-        if np.isnan(speed):
-            raise FloatingPointError("a constraint holds with equality and its slack is gone")
-        return np.inf if speed <= 0.0 else 1.0 / speed
+        return float(np.max([of_intercept, *fetch(kept[len(places) :])]))  # NaN if one of them is
 
     def make_exact(self, block_weights: FloatArray) -> bool:
         """All passes are exact: that everything is inside was seen by the last step."""
@@ -410,12 +390,12 @@ class MomentConstraintsOnDask:
     def _places_from_last(self, places: list[Any], direction: FloatArray) -> list[Any]:
         features = self._features
         features.n_passes += 1
-        move = Move(direction.sum(axis=1, keepdims=True), self._step)
-        arguments = [(*each, move) for each in zip(features.scales, self._limits, places, strict=True)]
+        mass, step = direction.sum(axis=1, keepdims=True), self._step
+        arguments = [(*each, mass, step) for each in zip(features.scales, self._limits, places, strict=True)]
         return features.over_rows(product, features.on_rows(direction), then=(next_place, arguments))
 
     def _place_of_intercept(self, weights: FloatArray, direction: FloatArray) -> Place:
-        """The components of the column of ones, which is nobody's; empty where there is none."""
+        """The components of the column of ones, which is in no chunk; empty where there is none."""
         lead = slice(self._features.lead)
         tau, lam = self._problem.tau[:, lead], self._problem.lam[:, lead]
         position = (weights.sum(axis=1, keepdims=True) - tau) / lam
@@ -429,14 +409,8 @@ class MomentConstraintsOnDask:
             rows = values[np.searchsorted(columns, components % d)]
         else:
             rows = np.empty((0, problem.n_instances))
-        return WorkingSet.of(
-            components,
-            DenseRows(rows),
-            lam=problem.lam.ravel()[components],
-            tau=problem.tau.ravel()[components],
-            position=position,
-            shape=problem.shape,
-        )
+        lam, tau = problem.lam.ravel()[components], problem.tau.ravel()[components]
+        return WorkingSet(components, DenseRows(rows), lam, tau, position, problem.shape)
 
 
 def first_place(products: FloatArray, scale: ChunkScale, limits: Limits, mass: FloatArray) -> Place:
@@ -445,17 +419,11 @@ def first_place(products: FloatArray, scale: ChunkScale, limits: Limits, mass: F
     return Place((moments - limits.tau) / limits.lam, direction / limits.lam)
 
 
-@dataclass(frozen=True)
-class Move:
-    """The sum of the new direction's weights (B x 1), and how far the last one was followed."""
-
-    mass: FloatArray
-    step: float
-
-
-def next_place(products: FloatArray, scale: ChunkScale, limits: Limits, last: Place, move: Move) -> Place:
-    """From products with the weights of the new direction."""
-    return Place(last.after(move.step), scale.inner(products, move.mass) / limits.lam)
+def next_place(  # noqa: PLR0917 - tasks take no names
+    products: FloatArray, scale: ChunkScale, limits: Limits, last: Place, mass: FloatArray, step: float
+) -> Place:
+    """From products with the new direction's weights, whose sum is ``mass``, after a step in the last one."""
+    return Place(last.after(step), scale.inner(products, mass) / limits.lam)
 
 
 Nearest = tuple[IntArray, FloatArray, FloatArray]  # components, nearness, position

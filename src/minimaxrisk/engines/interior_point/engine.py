@@ -1,18 +1,13 @@
 """The default engine: an interior point to the neighbourhood of the optimum, then its exact vertex.
 
 Every iterate of ``predictor_corrector`` certifies itself. Near the optimum it shows which constraints and
-masses matter there. One linear system then gives the vertex, usually before the interior point itself is
-accurate, and the certificate of the vertex says whether it is the optimum; ``vertices`` holds the ways to
-find it. Where none of them succeeds, HiGHS finishes from the same guess in a few pivots: constraint
-generation, started next to its end and given up after a number of pivots. It also finishes the work where
-the interior point gets stuck, so there is always an answer.
+masses matter there. One linear system then gives the vertex (``vertices``), usually before the interior point
+itself is accurate, and its certificate says whether it is the optimum. Where none is found, or where the
+interior point gets stuck, constraint generation finishes from the same guess, so there is always an answer.
 
 Radii of zero. A feature that does not vary within a class can have a radius of zero in its block; the
 uncertainty set then has no interior. The interior point widens such constraints a little, and constraint
 generation, which needs no interior, goes from the optimum of the wider set to the exact one.
-
-The file ends with two parts that other modules use: ``Relay`` hands an iterate from one problem to the next,
-whose radii are larger, and ``Demands`` estimates memory and time before the work starts.
 """
 
 from __future__ import annotations
@@ -25,8 +20,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.constraints import moment_constraints
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
-from minimaxrisk.engines.interior_point.vertices.equations import Candidate
-from minimaxrisk.engines.interior_point.vertices.search import VertexSearch
+from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.solution import (
@@ -49,10 +43,9 @@ ROUGH_GAP = 1e-3
 VERTEX_GAP = 1e-3
 # A vertex whose bound is this close to the lower one is optimal; the bound of a neighbour is further away.
 VERTEX_ACCURACY = 1e-9
-# Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it.
-EXTRA_ITERATIONS = 4
-# They end sooner where the gap is no longer smaller than this fraction of the last one.
-STANDS_STILL = 0.5
+# Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it. They end
+# sooner where the gap is no longer smaller than this fraction of the last one.
+EXTRA_ITERATIONS, STANDS_STILL = 4, 0.5
 # How often a stuck iteration gets a working set of twice the size.
 RESCUES = 2
 # The gap, or violation of a constraint, at which HiGHS may stop.
@@ -60,19 +53,14 @@ FINISHED_GAP, FINISHED_VIOLATION = 1e-7, 1e-9
 # The smallest radius of a constraint while the interior point works.
 WIDENED = 1e-4
 # Pivots that a vertex is worth where the interior solution is accurate already. Usually it takes none or a
-# few hundred, and each takes the longer the larger the program: on the 1797 digits of ten classes 1000 of
-# them took 3 seconds and were not enough, after one second to begin. HiGHS does not begin on such programs.
+# few hundred; on the 1797 digits of ten classes 1000 of them took 3 seconds and were not enough.
 MOST_PIVOTS, FEWEST_PIVOTS, PIVOTS_TIMES_MASSES = 1000, 100, 1_500_000
 # Constraints handed to HiGHS: multipliers above this fraction of the largest, or this near to the bound.
-NOTABLE_MULTIPLIER = 1e-5
-NEAR_BOUND = 0.98
+NOTABLE_MULTIPLIER, NEAR_BOUND = 1e-5, 0.98
 
 
 def interior_point(
-    problem: Problem,
-    settings: EngineSettings,
-    monitor: Monitor | None = None,
-    relay: Relay | None = None,
+    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None, relay: Relay | None = None
 ) -> Solution:
     """Solve to a certified gap of ``settings.gap_tol``.
 
@@ -184,10 +172,9 @@ class _Search:
 
     @property
     def has_vertex(self) -> bool:
-        """Whether the coefficients are those of a vertex that is as good as one of HiGHS would be.
+        """Whether the coefficients are those of a vertex as good as one of HiGHS would be.
 
-        That is so where masses are not unique: a vertex of the coefficients is known, while its masses leave
-        the set, and those of the iterates prove the lower bound.
+        Where masses are not unique those of the vertex may leave the set, and iterates prove the lower bound.
         """
         return self._upper_is_of_vertex and self.gap <= FINISHED_GAP
 
@@ -257,8 +244,7 @@ class _Search:
     def _offer_one_class(self) -> None:
         """Always naming the most common class, where an intercept per class can say so.
 
-        Its bound is one minus the class's smallest mass in the set. With unequal classes and labels that are
-        noise nothing is better, and then the iterates need only prove the bound from below.
+        Its bound is one minus the class's smallest mass in the set. Where labels are noise nothing is better.
         """
         problem = self.problem
         if problem.coding.name != "one-hot" or not problem.scale.has_intercept:
@@ -359,11 +345,8 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
             return False
     # 2) HiGHS.
     finished, failure = _by_constraint_generation(search, n_iterations, monitor, has_limit=is_accurate)
-    best.interrupted, best.stopped, best.converged = (
-        finished.interrupted,
-        finished.stopped,
-        finished.converged,
-    )
+    best.interrupted, best.stopped = finished.interrupted, finished.stopped
+    best.converged = finished.converged
     # 3) Keep what is better, and say what happened.
     best.offer_distribution(finished.distribution, finished.lower)
     if ended == "stuck":
@@ -425,12 +408,9 @@ def notable_components(point: InteriorPoint) -> IntArray:
     return point.working.components[notable | (np.abs(point.working.position) > NEAR_BOUND)]
 
 
-# The gap of the iterate that a relay keeps: this fraction of what the growth of the radii adds to it. From
-# 0.03 to 0.3 the iterations of a path differ by 5% (radii from 0.5 to 3; 12 on GLIOMA and TOX_171, 40 on
-# GLIOMA).
-SHARE = 0.1
-# No smaller gap than this, however little the radii grow.
-SMALLEST_SNAPSHOT_GAP = 1e-5
+# The gap of the iterate that a relay keeps: this fraction of what the growth of the radii adds to it, but no
+# less than that. From 0.03 to 0.3 the iterations of a path differ by 5% (GLIOMA and TOX_171).
+SHARE, SMALLEST_SNAPSHOT_GAP = 0.1, 1e-5
 # How much the growth may add: about where the usual beginning takes as many iterations (20 radii from 0.08 to
 # 8 on GLIOMA, MLL and TOX_171), since the iterate is then nearer to the boundary than it should be.
 LARGEST_ADDED = 0.1
@@ -439,10 +419,8 @@ LARGEST_ADDED = 0.1
 class Relay:
     """Hands an iterate from one problem to the next, whose radii are larger.
 
-    An iterate that is strictly inside, primal and dual, stays so when radii grow (``Snapshot``), and its gap
-    grows by ``(new lambda - old lambda)'|mu|``. So the next problem begins with a gap that is little larger
-    than that. The iterate to hand on is one whose own gap is a small part of it. A later one gains nothing,
-    and is too near to the boundary to go on from.
+    The iterate to hand on is one whose own gap is a small part of what the growth of the radii adds to it
+    (``Snapshot``). A later one gains nothing, and is too near to the boundary to go on from.
     """
 
     def __init__(self) -> None:
@@ -468,13 +446,12 @@ class Relay:
             self._lam = None
 
     def drop(self) -> None:
-        """Forget the iterate, which turned out to be of no use."""
+        """Forget the iterate, from which the loop got stuck."""
         self._held = None
 
 
-# Operations per second of one core in products of large matrices, and iterations.
-OPERATIONS_PER_SECOND, ITERATIONS = 1.5e10, 25
-BYTES = 8
+# Operations per second of one core in products of large matrices, iterations, and bytes of a number.
+OPERATIONS_PER_SECOND, ITERATIONS, BYTES = 1.5e10, 25, 8
 # Beyond these the work is too much: half an hour on one core, eight gigabytes.
 MOST_SECONDS, MOST_BYTES = 1800.0, 8e9
 # Up to this many instances the work is never too much: all their matrices together are small.
@@ -491,9 +468,8 @@ class Demands:
     one-hot coding has one matrix more. So memory is 8 (n g + factors s^2) bytes, and work some 25 iterations
     of the above.
 
-    The estimate of time was within a factor of two of what was measured on one core: simulated studies of
-    1000 x 10,000, 2000 x 10,000 and 5000 x 300, texts of the first two sizes, and with the one-hot coding of
-    1000 x 5000. It does not depend on the machine, so that the same data get the same solver everywhere.
+    The estimate of time was within a factor of two of what was measured on one core. It does not depend on
+    the machine, so that the same data get the same solver everywhere.
     """
 
     n_instances: int

@@ -64,8 +64,7 @@ class ExpectedLossSystem(NewtonSystem):
             self._of_difference.factorise(working, weights, stiffness)
         else:
             self._of_blocks = [
-                diagonal_factor(working.rows, working, k, weights, ratio)
-                for k, ratio in enumerate(self._ratio)
+                diagonal_factor(working, k, weights, ratio) for k, ratio in enumerate(self._ratio)
             ]
         # What a change of phi by -1 does.
         self._unit = self._dx(np.ones(self._shape), np.zeros_like(scores))

@@ -29,10 +29,9 @@ four digits earlier.
        S y = R_F u_F + R_P H_P^-1 g_P,      u_P = H_P^-1 (g_P - R_P'y).
 
 4. **Single precision**, for the matrices of the one-hot coding far from the optimum. A step need not be
-   accurate there: what it misses of stationarity stays in the residual that the next step starts from, the
-   moments come from passes of their own, and bounds are computed from the pair that is reached. Near the
-   optimum the matrices are too ill-conditioned. How much a solution misses is measured in double precision
-   by two products with the rows.
+   accurate there: what it misses of stationarity stays in the residual that the next step starts from, and
+   moments and bounds are computed from the pair that is reached. Near the optimum the matrices are too
+   ill-conditioned. How much a solution misses is measured in double precision by two products with the rows.
 
 Ways 2 and 4 are cheap and may fail: ``CautiousFactor`` then goes over to way 1 or 3, and stays with it.
 Triangles are lower ones in Fortran order.
@@ -41,9 +40,8 @@ Triangles are lower ones in Fortran order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial, singledispatch
-from typing import Generic, ParamSpec, Protocol, TypeVar
+from functools import partial
+from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +51,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri, slauum, spotrf, 
 
 from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.engines.interior_point.constraints import WorkingSet
-from minimaxrisk.engines.interior_point.working_rows import DeviceRows, Rows
+from minimaxrisk.engines.interior_point.working_rows import DeviceRows
 
 # Relative additions to a diagonal, tried in turn when a factorisation fails.
 REGULARISATIONS = (0.0, 1e-13, 1e-11, 1e-9, 1e-7)
@@ -63,21 +61,18 @@ SMALL_TRIANGLE = 64
 # than matrices of n x n.
 PLAIN_SIDE_SIGNED, PLAIN_SIDE_ONE_HOT = 0.8, 0.6
 # How far apart the two values of R u may be on the plain side, relative to the largest of them. They reach it
-# at gaps of 1e-5 to 1e-6. With 1e-5 the iterates of scikit-learn's digits stall at a gap of 1.5e-6, and the
-# accurate factors do not mend that afterwards; a step of refinement gains a factor of four, no more.
+# at gaps of 1e-5 to 1e-6. With 1e-5 the iterates of scikit-learn's digits stall at a gap of 1.5e-6.
 LARGEST_DISAGREEMENT = 1e-7
 # Softest instances kept on the small side, per constraint; about as many are active at the optimum as there
 # are constraints.
 KEPT_PER_CONSTRAINT, FEWEST_KEPT = 2.0, 8
 # What a solution in single precision may miss of equal right-hand sides. On Lung_1543 and on 174 x 12,533
-# with 11 classes, with their own and with permuted labels, it missed 3 to 500 times less of other right-hand
-# sides where it missed 0.001 or more of these (once twice as much), and reached 0.01 at gaps below 6e-3.
+# with 11 classes it missed 3 to 500 times less of other ones, and reached 0.01 at gaps below 6e-3.
 LARGEST_MISS = 0.01
 # Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
 STIFF = 1e5
-# Instances from which on the device that holds the rows factorises ``E + G``. Whole fits on an H200 took
-# on the host and on the device: with 200 instances 100 and 107 ms, with 300 87 and 84, with 400 103 and 80,
-# with 600 178 and 99.
+# Instances from which on the device that holds the rows factorises ``E + G``. Whole fits on an H200 took on
+# the host and on the device: with 200 instances 100 and 107 ms, with 300 87 and 84, with 600 178 and 99.
 FEWEST_ON_DEVICE = 300
 
 Real = TypeVar("Real", np.float32, np.float64)
@@ -192,7 +187,7 @@ class CautiousDiagonalFactor(CautiousFactor[[FloatArray]]):
         if small_side_is_cheaper(n, len(working), 1):
             self.choose(cheap, partial(DiagonalSmallSide, working, weights, stiffness))
         else:
-            self.choose(cheap, partial(diagonal_factor, working.rows, working, 0, weights, stiffness))
+            self.choose(cheap, partial(diagonal_factor, working, 0, weights, stiffness))
 
 
 class CautiousEpigraphFactor(CautiousFactor[[FloatArray, FloatArray]]):
@@ -275,31 +270,36 @@ def softest(inverse: FloatArray, n_constraints: int) -> IntArray:
     return np.sort(np.argpartition(-softness, n_kept - 1)[:n_kept])
 
 
-@dataclass(frozen=True)
-class Kept:
-    """The instances F, the lower triangle of K (overwritten), and J."""
-
-    instances: IntArray
-    stiffness: FloatArray
-    coordinates: sparse.csr_array
-
-
 class SmallSide:
-    """Factors of size |Q| and a few times that; ``inverse`` holds H^-1 (B x B x n)."""
+    """Factors of size |Q| and a few times that.
 
-    def __init__(self, working: WorkingSet, weights: FloatArray, inverse: FloatArray, kept: Kept) -> None:
+    ``inverse`` holds H^-1 (B x B x n), ``kept`` the instances F, ``stiffness`` the lower triangle of K, which
+    is overwritten, and ``coordinates`` J.
+    """
+
+    def __init__(
+        self,
+        working: WorkingSet,
+        weights: FloatArray,
+        inverse: FloatArray,
+        *,
+        kept: IntArray,
+        stiffness: FloatArray,
+        coordinates: sparse.csr_array,
+    ) -> None:
         self._working, self._kept, self._weights = working, kept, weights
+        self._coordinates = coordinates
         # Zero compliance at F leaves P alone in every sum below.
         self._inverse = inverse.copy()
-        self._inverse[:, :, kept.instances] = 0.0
+        self._inverse[:, :, kept] = 0.0
         matrix = np.zeros((len(working), len(working)), order="F")
         for b, part in enumerate(working.parts):
             for c, other in enumerate(working.parts[: b + 1]):
                 matrix[part, other] = working.rows.cross(part, other, self._inverse[b, c])
         self._small = _small_factor(working, matrix, 1.0 / weights)
         half = dtrsm(1.0, self._small, self._kept_rows(), lower=1, overwrite_b=1)
-        self._half = np.asfortranarray(half @ kept.coordinates)
-        self._soft = cholesky(dsyrk(1.0, self._half, beta=1.0, c=kept.stiffness, trans=1, lower=1))
+        self._half = np.asfortranarray(half @ coordinates)
+        self._soft = cholesky(dsyrk(1.0, self._half, beta=1.0, c=stiffness, trans=1, lower=1))
 
     def solve(self, g: FloatArray, g_kept: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """u (B x n), v and R u from g (B x n) and J'g_F.
@@ -312,12 +312,12 @@ class SmallSide:
         v = cholesky_solve(self._soft, g_kept - half @ self._half)
         y = dtrsm(1.0, self._small, self._half @ v + half, lower=1, trans_a=1).ravel()
         u = np.einsum("bci,ci->bi", self._inverse, g - working.scores(y))
-        u[:, self._kept.instances] = (self._kept.coordinates @ v).reshape(len(g), -1)
+        u[:, self._kept] = (self._coordinates @ v).reshape(len(g), -1)
         return u, v, y / self._weights
 
     def _kept_rows(self) -> FloatArray:
         """R_F, block diagonal (|Q| x B |F|)."""
-        working, kept = self._working, self._kept.instances
+        working, kept = self._working, self._kept
         rows = np.zeros((len(working), len(working.parts) * len(kept)), order="F")
         for b, part in enumerate(working.parts):
             scaled = working.rows.at(part, kept) / working.radius[part][:, None]
@@ -341,8 +341,6 @@ class DiagonalFactor:
 
 
 class DiagonalPlainSide:
-    """The plain side."""
-
     def __init__(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
         self._factor = PlainSide(working, weights, 1.0 / stiffness[None])
 
@@ -358,8 +356,8 @@ class DiagonalSmallSide:
         inverse = 1.0 / stiffness[None, None]
         self._kept = softest(inverse, len(working))
         own = np.asfortranarray(np.diag(stiffness[self._kept]))
-        kept = Kept(self._kept, own, sparse.eye_array(len(self._kept), format="csr"))
-        self._factor = SmallSide(working, weights, inverse, kept)
+        unit = sparse.eye_array(len(self._kept), format="csr")
+        self._factor = SmallSide(working, weights, inverse, kept=self._kept, stiffness=own, coordinates=unit)
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         u, _, moved = self._factor.solve(right[None, :], right[self._kept])
@@ -369,13 +367,11 @@ class DiagonalSmallSide:
 class DiagonalFactorOnDevice:
     """Cholesky factor on the device that holds the rows; right-hand sides are sent, solutions come back."""
 
-    def __init__(
-        self, rows: DeviceRows, part: slice, weights: FloatArray, stiffness: FloatArray, radius: FloatArray
-    ) -> None:
-        gram = rows.gram_there(part, weights)
-        xp = namespace_of(gram)
-        self._xp, self._solve = xp, getattr(xp, "cholesky_solve", None)
-        self._columns, self._radius = rows.columns[:, part], radius
+    def __init__(self, working: WorkingSet, part: slice, weights: FloatArray, stiffness: FloatArray) -> None:
+        rows, self._radius = cast(DeviceRows, working.rows), working.radius[part]
+        gram = rows.gram_on_device(part, weights[part] / self._radius**2)
+        self._xp = xp = namespace_of(gram)
+        self._columns = rows.columns[:, part]
         unit = xp.eye(len(stiffness), dtype=gram.dtype, device=gram.device)
         matrix = gram + asarray_like(gram, stiffness) * unit
         for extra in REGULARISATIONS:
@@ -391,8 +387,8 @@ class DiagonalFactorOnDevice:
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """The step and the change of the positions, in one message."""
         xp, column = self._xp, asarray_like(self._lower, right[:, None])
-        if self._solve is not None:  # PyTorch; the array API standard has no triangular solver
-            u = self._solve(column, self._lower)
+        if hasattr(xp, "cholesky_solve"):  # PyTorch; the array API standard has no triangular solver
+            u = xp.cholesky_solve(column, self._lower)
         else:
             u = xp.linalg.solve(self._matrix, column)
         moved = xp.matrix_transpose(self._columns) @ u
@@ -400,23 +396,13 @@ class DiagonalFactorOnDevice:
         return both[: len(right)], both[len(right) :] / self._radius
 
 
-@singledispatch
 def diagonal_factor(
-    rows: Rows, working: WorkingSet, block: int, weights: FloatArray, stiffness: FloatArray
+    working: WorkingSet, block: int, weights: FloatArray, stiffness: FloatArray
 ) -> Factor[[FloatArray]]:
-    """The factor of n x n for one block, made where the rows of the working set are."""
+    """The factor of n x n for one block, made on the device that holds the rows if it is large."""
+    if working.rows.are_on_device and len(stiffness) >= FEWEST_ON_DEVICE:
+        return DiagonalFactorOnDevice(working, working.parts[block], weights, stiffness)
     return DiagonalFactor(gram(working, block, weights), stiffness)
-
-
-@diagonal_factor.register
-def _diagonal_factor_on_device(
-    rows: DeviceRows, working: WorkingSet, block: int, weights: FloatArray, stiffness: FloatArray
-) -> Factor[[FloatArray]]:
-    part = working.parts[block]
-    inner = weights[part] / working.radius[part] ** 2
-    if len(stiffness) < FEWEST_ON_DEVICE:
-        return DiagonalFactor(rows.gram(part, inner), stiffness)
-    return DiagonalFactorOnDevice(rows, part, inner, stiffness, working.radius[part])
 
 
 # The matrix of the one-hot coding. All solve for dw and ``room``, the change of r - w (2 x K x n).
@@ -476,7 +462,8 @@ class EpigraphFactor:
         coupling = np.zeros_like(total)
         for inverse, b in zip(self._inverses, self._upper, strict=True):
             total += inverse
-            coupling += b[:, None] * _symmetrised(inverse)
+            triangle = np.tril(inverse)
+            coupling += b[:, None] * (triangle + np.tril(triangle, -1).T)
         half = dtrsm(1.0, self._schur, coupling, lower=1, overwrite_b=1)
         return dsyrk(1.0, half, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
 
@@ -498,12 +485,6 @@ class EpigraphFactor:
             dw[top] += dr[top]
             room[top] = -z[top]
         return step, None
-
-
-def _symmetrised(lower: FloatArray) -> FloatArray:
-    """A symmetric matrix from its lower triangle."""
-    triangle = np.tril(lower)
-    return np.asfortranarray(triangle + np.tril(triangle, -1).T)
 
 
 def _symmetric_columns(lower: FloatArray, chosen: IntArray) -> FloatArray:
@@ -624,7 +605,9 @@ class EpigraphSmallSide:
         largest = np.tile(r, len(a))[self._top.ravel()]
         places = (np.concatenate([z, z[self._top.ravel()]]), np.concatenate([z, largest]))
         coordinates = sparse.csr_array((np.ones(len(places[0])), places), shape=(n_z, n_z + n_r))
-        self._factor = SmallSide(working, weights, inverse, Kept(kept, stiffness, coordinates))
+        self._factor = SmallSide(
+            working, weights, inverse, kept=kept, stiffness=stiffness, coordinates=coordinates
+        )
 
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, FloatArray]:
         kept, top = self._kept, self._top

@@ -44,8 +44,7 @@ LONG_ENOUGH = 1.9
 # at most, beyond n, and per instance with sparse columns.
 NEAREST_PER_ROOT, NEAREST_PER_ROOT_OF_SEVERAL = 0.4, 0.25
 MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 1.5, 50, 1.5
-# Beyond n on a device, per instance; 1000 x 2,000,000 takes 15 iterations with this, 17 with 0.05 and 15 with
-# 0.5. On an H200 that was 142, 154 and 126 ms in one round of measurements and 116, 125 and 126 in the next.
+# Beyond n on a device, per instance; 1000 x 2,000,000 takes 15 iterations with this or 0.5, 17 with 0.05.
 MORE_IF_CHEAP = 0.25
 # Dual infeasibility, as a fraction of the gap, up to which constraints may leave Q.
 UNNOTICED = 0.01
@@ -259,11 +258,10 @@ def n_nearest(problem: Problem) -> int:
     """How many of the nearest constraints Q takes, besides those whose multipliers matter.
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
-    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances
-    and 2000 columns. Some more cost nothing where a pass over the features is dearer than a matrix of n x n.
-    Several blocks share the active ones: with 3 to 50 classes on 300 x 2000, and on 203 x 1543 with 5, 0.25
-    took 7 to 17% less time than 0.4. Sparse columns add little to the price of a step: on Dorothea and texts
-    of 1000 and 2000 documents 1.5 n took 2 to 24% less time than 2 n, and less than n.
+    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances.
+    Some more cost nothing where a pass over the features takes longer than a matrix of n x n. Several blocks
+    share the active ones: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4. Sparse columns add
+    little to a step: on Dorothea and texts 1.5 n took 2 to 24% less time than 2 n, and less than n.
     """
     n, d = problem.features.shape
     n_blocks = problem.coding.n_blocks

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -32,6 +32,8 @@ COST_OF_A_PAIR = 120.0
 
 class Rows(Protocol):
     """psi_j for each constraint j of a working set (|Q| x n); a ``part`` is the slice of one block."""
+
+    are_on_device: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -58,7 +60,7 @@ class Rows(Protocol):
 
     def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
         """``gram`` in single precision."""
-        ...
+        return self.gram(part, weights).astype(np.float32)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         """``sum_i weights_i psi_ji psi_ki`` for j in one part and k in another; weights are not negative.
@@ -76,7 +78,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True)
-class DenseRows:
+class DenseRows(Rows):
     values: FloatArray
 
     @property
@@ -122,7 +124,7 @@ class DenseRows:
 
 
 @dataclass(frozen=True)
-class SparseRows:
+class SparseRows(Rows):
     """``(V - 1 c')'``, V being n x |Q|."""
 
     values: sparse.csc_array
@@ -146,18 +148,17 @@ class SparseRows:
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
         values, shift = self._part(part), self.shift[part]
-        product = _product(values, sparse.csr_array(_scaled_columns(values, weights).T))
+        per_entry = np.repeat(weights, np.diff(values.indptr))
+        product = _product(values, sparse.csr_array(_with_entries(values, values.data * per_entry).T))
         shared = values @ (weights * shift) - 0.5 * float(weights @ shift**2)
         product -= shared
         product -= shared[:, None]
         return product
 
-    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
-        return self.gram(part, weights).astype(np.float32)
-
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         first, second = self._part(part), self._part(other)
-        product = _product(sparse.csr_array(first.T), _scaled_rows(second, weights))
+        weighted = _with_entries(second, second.data * weights[second.indices])
+        product = _product(sparse.csr_array(first.T), weighted)
         mass = float(weights.sum())
         product -= np.outer(first.T @ weights - 0.5 * mass * self.shift[part], self.shift[other])
         product -= np.outer(self.shift[part], second.T @ weights - 0.5 * mass * self.shift[other])
@@ -187,12 +188,12 @@ def rows_of(features: FeatureMatrix, columns: IntArray) -> Rows:
     if not features.is_sparse:
         return DenseRows(features.columns(columns).T)
     values, shift = features.shifted_columns(columns)
-    if sparse_pays(values):
+    if sparse_is_faster(values):
         return SparseRows(values, shift)
     return DenseRows(np.ascontiguousarray(values.toarray().T) - shift[:, None])
 
 
-def sparse_pays(values: sparse.csc_array) -> bool:
+def sparse_is_faster(values: sparse.csc_array) -> bool:
     """Whether sums over pairs of stored entries take less time than those over all pairs."""
     n, n_columns = values.shape
     stored = np.diff(values.indptr).astype(np.float64)
@@ -203,13 +204,7 @@ def _product(first: sparse.csr_array, second: sparse.csr_array) -> FloatArray:
     return np.asfortranarray((first @ second).toarray(order="F"))
 
 
-def _scaled_columns(values: sparse.csc_array, scale: FloatArray) -> sparse.csc_array:
-    data = values.data * np.repeat(scale, np.diff(values.indptr))
-    return sparse.csc_array((data, values.indices, values.indptr), shape=values.shape)
-
-
-def _scaled_rows(values: sparse.csc_array, scale: FloatArray) -> sparse.csc_array:
-    data = values.data * scale[values.indices]
+def _with_entries(values: sparse.csc_array, data: FloatArray) -> sparse.csc_array:
     return sparse.csc_array((data, values.indices, values.indptr), shape=values.shape)
 
 
@@ -218,41 +213,43 @@ def _scaled_rows(values: sparse.csc_array, scale: FloatArray) -> sparse.csc_arra
 FEW_NUMBERS = 1 << 18
 
 
-class DeviceRows:
+class DeviceRows(Rows):
     """``Rows`` given by the columns (n x |Q|) on the device."""
+
+    are_on_device: ClassVar[bool] = True
 
     def __init__(self, columns: Any) -> None:
         self.columns = columns
-        self.shape = columns.shape[1], columns.shape[0]
         self._are_few = columns.shape[0] * columns.shape[1] <= FEW_NUMBERS
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.columns.shape[1], self.columns.shape[0]
+
     @cached_property
-    def _here(self) -> FloatArray:
+    def _copy(self) -> FloatArray:
         return to_numpy(self.columns).T
 
     def __getitem__(self, chosen: IntArray | slice) -> FloatArray:
-        return self._here[chosen]
+        return self._copy[chosen]
 
     def at(self, part: slice, instances: IntArray) -> FloatArray:
-        return self._here[part, instances]
+        return self._copy[part, instances]
 
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
         if self._are_few:
-            return coefficients @ self._here[part]
+            return coefficients @ self._copy[part]
         return to_numpy(self.columns[:, part] @ asarray_like(self.columns, coefficients))
 
     def correlate(self, part: slice, weights: FloatArray) -> FloatArray:
         if self._are_few:
-            return self._here[part] @ weights
+            return self._copy[part] @ weights
         return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
-        return to_numpy(self.gram_there(part, weights)).T  # in Fortran order
+        return to_numpy(self.gram_on_device(part, weights)).T  # in Fortran order
 
-    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
-        return self.gram(part, weights).astype(np.float32)
-
-    def gram_there(self, part: slice, weights: FloatArray) -> Any:
+    def gram_on_device(self, part: slice, weights: FloatArray) -> Any:
         """``gram`` on the device, all of it."""
         scaled = self.columns[:, part] * asarray_like(self.columns, np.sqrt(weights))
         return scaled @ namespace_of(scaled).matrix_transpose(scaled)

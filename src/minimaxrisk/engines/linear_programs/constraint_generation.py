@@ -9,25 +9,35 @@ stands still the set only grows, and once it has fallen no earlier set can come 
 components is ever solved twice.
 
 Where the paper leaves a choice. SELECT takes the most violated components, as printed, for as long as the
-bound falls. When it stands still the program has many optimal distributions, the solver returns an
-extreme one, and its largest violations say little; on wide sparse data the printed rule can go on like that
-for hundreds of rounds. Then the components are ranked by how soon a step from a feasible distribution towards
-the solver's one meets their constraint, after the in-out separation of Ben-Ameur and Neto (2007). Both
-rules take violated components only, which is all that the paper's theorems ask for.
+bound falls. When it stands still the program has many optimal distributions, and the largest violations of
+the extreme one that the solver returns say little; on wide sparse data that can take hundreds of rounds. Then
+components are ranked by how soon a step from a feasible distribution towards the solver's one meets their
+constraint (in-out separation: Ben-Ameur and Neto 2007). Both rules take violated components only, as the
+paper's theorems ask.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
+from scipy import sparse
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.linear_programs.master import Master, MasterSolution, feasibility_tolerance
-from minimaxrisk.engines.solution import Face, Monitor, Solution
-from minimaxrisk.problem.objective import Objective, SmoothableObjective
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
+from minimaxrisk.engines.solution import Face, Monitor, Solution, Stage
+from minimaxrisk.features.matrix import Coding, squared_norm
+from minimaxrisk.problem.objective import (
+    BayesError,
+    ExpectedLoss,
+    HingeLoss,
+    KnownMarginal,
+    Marginal,
+    Objective,
+    SmoothableObjective,
+)
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -37,10 +47,10 @@ N_STEPS = 30
 
 
 def by_correlation(problem: Problem, objective: SmoothableObjective, n_components: int) -> IntArray:
-    """The components that depart most from independence of the label.
+    """The components whose constraint the adversary's answer to mu = 0 violates most.
 
-    That is, those whose constraint the adversary's answer to mu = 0 violates most. For the minimax risk
-    this is the uniform distribution; with the signed coding these are the largest ``|tau| - lambda``.
+    For the minimax risk the answer is the uniform distribution: with the signed coding these are the largest
+    ``|tau| - lambda``.
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
@@ -71,12 +81,14 @@ def by_columns(problem: Problem, columns: IntArray) -> IntArray:
 def _first_order_pair(problem: Problem, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
     """Coefficients, and the adversary's answer at which their last gradient was taken.
 
-    The gradient of the smoothed conjugate is the moments of that answer; the step length comes from power
-    iterations on the features.
+    The gradient of the smoothed conjugate is the moments of that answer, and its curvature is limited by the
+    largest eigenvalue of Psi'Psi/n; any step is right where Psi is zero.
     """
     mu = previous = np.zeros_like(problem.tau)
     momentum, t = mu, 1.0
-    step = TEMPERATURE / _curvature(problem)
+    n = problem.n_instances
+    square = squared_norm(problem.features, np.linspace(1.0, 2.0, n)[None, :], 5)
+    step = TEMPERATURE / (square / n if square > 0.0 else 1.0)
     answer = objective.respond(np.zeros_like(problem.centre), TEMPERATURE)
     for _ in range(N_STEPS):
         answer = objective.respond(problem.scores_of(momentum), TEMPERATURE)
@@ -92,18 +104,221 @@ def _violation(problem: Problem, distribution: FloatArray) -> FloatArray:
     return (np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).ravel()
 
 
-def _curvature(problem: Problem) -> float:
-    """Largest eigenvalue of Psi'Psi/n by a few power iterations from a fixed start."""
-    n = problem.n_instances
-    v = np.linspace(1.0, 2.0, n)[None, :]
-    value = 1.0
-    for _ in range(5):
-        if value == 0.0:
-            return 1.0  # all columns are zero, and any step is right
-        v = v / np.linalg.norm(v)
-        v = problem.features.combine(problem.features.correlate(v))
-        value = float(np.linalg.norm(v))
-    return value / n if value > 0.0 else 1.0
+# Multipliers up to this size count as zero; the certified bound is that of the others.
+NEGLIGIBLE_MULTIPLIER = 1e-10
+# By how much a thin constraint is magnified at most, and the mass with it.
+LARGEST_FACTOR = 1e2
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """Optimum of the restricted problem: coefficients, worst-case distribution, and the basis."""
+
+    stage: Stage
+    distribution: FloatArray  # K x n
+    is_basic: BoolArray  # for each component: its constraint row is basic, so its multiplier is zero
+    n_pivots: int
+
+
+class Master:
+    """The restricted master problem: the worst-case-distribution program with some of its moment constraints.
+
+    Its columns are w (K n of them), r (n) where the objective needs the largest mass of every instance, and
+    ``t_b`` (B), the sums of the rows of C w: they carry the part of a column that is the same for all
+    instances, so that centred sparse data make sparse rows. The rows that do not depend on the features come
+    first, then one range row per component of Phi that takes part. In HiGHS the distribution has a mass of n
+    or more, so that its entries are of order one.
+    """
+
+    def __init__(
+        self, problem: Problem, objective: Objective, *, tolerance: float, presolve: bool = False
+    ) -> None:
+        self.problem = problem
+        self._objective = objective
+        self.components = np.empty(0, dtype=np.intp)
+        # Thin constraints, and the mass of all distributions with them, are magnified, so that HiGHS's
+        # absolute tolerances are small compared to them.
+        self._factor = np.clip(THIN_RADIUS / problem.lam.ravel(), 1.0, LARGEST_FACTOR)
+        self._unit = float(problem.n_instances)
+        if (self._factor > 1.0).any():
+            self._unit *= LARGEST_FACTOR
+            tolerance = SMALLEST_TOLERANCE
+        fixed = _fixed_part(objective, problem.coding, problem.n_instances, self._unit)
+        self._n_columns = len(fixed.cost)
+        self._program = RangeProgram(
+            fixed.cost,
+            fixed.rows,
+            fixed.lower,
+            fixed.upper,
+            most=fixed.most,
+            n_free=problem.coding.n_blocks,
+            feasibility_tolerance=tolerance,
+            presolve=presolve,
+        )
+
+    def close(self) -> None:
+        """End the solver's thread."""
+        self._program.close()
+
+    def add(self, components: IntArray) -> None:
+        """Let the moment constraints of these components of Phi take part."""
+        if len(components) == 0:
+            return
+        factor = self._factor[components]
+        tau = self._unit * factor * self.problem.tau.ravel()[components]
+        width = self._unit * factor * self.problem.lam.ravel()[components]
+        rows = sparse.diags_array(factor) @ _moment_rows(self.problem, components, self._n_columns)
+        self._program.add_rows(sparse.csr_array(rows), tau - width, tau + width)
+        self.components = np.concatenate([self.components, components])
+
+    def drop(self, positions: IntArray) -> None:
+        """Forget components by position; their rows must be basic."""
+        self._program.delete_rows(positions)
+        self.components = np.delete(self.components, positions)
+
+    def warm_start(self, guess: Face, max_pivots: int | None = None) -> None:
+        """Begin at a vertex of the face ``guess``, or near one, with the components that take part now."""
+        is_active = np.isin(self.components, guess.components, assume_unique=True)
+        side = np.zeros(self.problem.n_components)
+        side[guess.components] = guess.side
+        n_blocks = self.problem.coding.n_blocks
+        columns = (guess.is_positive & ~guess.is_full).ravel()
+        # Columns are w, perhaps r, and t; fixed rows perhaps w <= r, known masses and the sums t.
+        fixed = np.zeros(guess.n_masses_known + n_blocks)
+        if self.problem.coding.name == "one-hot" and isinstance(self._objective, BayesError):
+            columns = np.concatenate([columns, guess.is_positive.any(axis=0)])
+            largest = (guess.is_positive & guess.is_largest).ravel()
+            fixed = np.concatenate([~largest, fixed])
+        full = np.zeros(len(columns) + n_blocks, dtype=np.bool_)
+        full[: guess.is_positive.size] = (guess.is_positive & guess.is_full).ravel()
+        self._program.set_basis(
+            basic_columns=np.concatenate([columns, np.ones(n_blocks)]).astype(np.bool_),
+            full_columns=full,
+            basic_rows=np.concatenate([fixed, ~is_active]).astype(np.bool_),
+            at_upper=np.concatenate([np.ones(len(fixed)), side[self.components] > 0.0]).astype(np.bool_),
+        )
+        if max_pivots is not None:
+            self._program.limit_pivots(max_pivots)
+
+    def solve(self) -> MasterSolution:
+        """Optimise over the constraints that take part."""
+        found = self._program.solve()
+        centre = self.problem.centre
+        n_classes, n = centre.shape
+        w = found.columns[: n_classes * n].reshape(n_classes, n) / self._unit
+        # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
+        # returns rounding errors there, which would count as selected features.
+        multipliers = self._factor[self.components] * found.added_row_duals
+        is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
+        stage = Stage(self.components.copy(), np.where(is_zero, 0.0, multipliers))
+        distribution = self._objective.repaired(w, centre)
+        return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
+
+
+@dataclass
+class _FixedPart:
+    """The columns, and the rows that do not depend on the features, by their entries.
+
+    Joining blocks with SciPy took as long as HiGHS takes for a small program.
+    """
+
+    cost: FloatArray
+    most: FloatArray  # upper bounds of the columns
+    lower: FloatArray = field(default_factory=lambda: np.empty(0))
+    upper: FloatArray = field(default_factory=lambda: np.empty(0))
+    entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+
+    def add_rows(
+        self, row: IntArray, column: IntArray, value: FloatArray, *, lower: FloatArray, upper: FloatArray
+    ) -> None:
+        """Append rows by their entries; ``row`` counts from the first of them."""
+        self.entries.append((row + len(self.lower), column, value))
+        self.lower, self.upper = np.append(self.lower, lower), np.append(self.upper, upper)
+
+    def add_masses(self, marginal: Marginal, n_classes: int, n: int, unit: float) -> None:
+        """Rows that add up w, over everything or over each instance whose mass is known."""
+        each, mass = np.arange(n_classes * n), np.array([unit])
+        row = np.zeros_like(each)
+        if isinstance(marginal, KnownMarginal):
+            row, mass = each % n, unit * marginal.masses
+        self.add_rows(row, each, np.ones(len(each)), lower=mass, upper=mass)
+
+    def add_block_sums(self, coding: Coding, n: int) -> None:
+        """The columns t_b and the rows ``sum_yi C_by w_yi - t_b = 0`` that define them."""
+        block, zero = np.arange(coding.n_blocks), np.zeros(coding.n_blocks)
+        of_block, label = np.nonzero(coding.matrix)
+        self.add_rows(
+            row=np.concatenate([np.repeat(of_block, n), block]),
+            column=np.concatenate([(label[:, None] * n + np.arange(n)).ravel(), len(self.cost) + block]),
+            value=np.concatenate([np.repeat(coding.matrix[of_block, label], n), zero - 1.0]),
+            lower=zero,
+            upper=zero,
+        )
+        self.cost, self.most = np.append(self.cost, zero), np.append(self.most, zero + np.inf)
+
+    @property
+    def rows(self) -> sparse.csr_array:
+        row, column, value = (np.concatenate(each) for each in zip(*self.entries, strict=True))
+        return sparse.csr_array((value, (row, column)), shape=(len(self.lower), len(self.cost)))
+
+
+def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
+    n_w = coding.n_classes * n
+    no_bound, each = np.full(n_w, np.inf), np.arange(n_w)
+    if isinstance(objective, ExpectedLoss):
+        part = _FixedPart(-objective.loss.ravel(), no_bound)
+        part.add_masses(objective.marginal, coding.n_classes, n, unit)
+    elif isinstance(objective, HingeLoss):
+        # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
+        part = _FixedPart(-np.ones(n_w), unit * objective.mass.ravel())
+        if objective.has_intercept:
+            signs, zero = np.repeat(coding.matrix[0], n), np.zeros(1)
+            part.add_rows(np.zeros_like(each), each, signs, lower=zero, upper=zero)
+    elif not isinstance(objective, BayesError):
+        raise TypeError(f"no linear program is known for {type(objective).__name__}")
+    elif coding.name == "signed":
+        # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
+        # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further
+        # row: the rest of the mass carries both labels alike. A known mass of the instance bounds |u|.
+        most = no_bound
+        if isinstance(objective.marginal, KnownMarginal):
+            most = unit * np.tile(objective.marginal.masses, 2)
+        part = _FixedPart(np.full(n_w, 0.5), most)
+    else:
+        # max 1 - sum r  with  w_yi - r_i <= 0  and known masses
+        part = _FixedPart(np.concatenate([np.zeros(n_w), np.ones(n)]), np.full(n_w + n, np.inf))
+        part.add_rows(
+            row=np.tile(each, 2),
+            column=np.concatenate([each, n_w + each % n]),
+            value=np.repeat([1.0, -1.0], n_w),
+            lower=-no_bound,
+            upper=np.zeros(n_w),
+        )
+        part.add_masses(objective.marginal, coding.n_classes, n, unit)
+    part.add_block_sums(coding, n)
+    return part
+
+
+def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> sparse.csr_array:
+    """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j).
+
+    With ``Psi = V - 1 c'`` the entries are ``C_by V_ij`` on w and ``-c_j`` on t_b.
+    """
+    coding, (n, d) = problem.coding, problem.features.shape
+    block, column = np.divmod(components, d)
+    values, offset = problem.features.shifted_columns(column)
+    entries = sparse.coo_array(values.T)  # one row per component
+    row, instance = entries.row, entries.col
+    classes_of_block = np.array([np.flatnonzero(of_block) for of_block in coding.matrix], dtype=np.intp)
+    classes = classes_of_block[block[row]]
+    signs = np.take_along_axis(coding.matrix[block[row]], classes, axis=1)
+    on_w = (signs * entries.data[:, None]).ravel()
+    rows = np.concatenate([np.repeat(row, classes.shape[1]), np.arange(len(components))])
+    cols = np.concatenate([(classes * n + instance[:, None]).ravel(), n_columns - coding.n_blocks + block])
+    data = np.concatenate([on_w, -offset])
+    matrix = sparse.csr_array((data, (rows, cols)), shape=(len(components), n_columns))
+    matrix.eliminate_zeros()
+    return matrix
 
 
 # A fall of R^k by less than this may be rounding, and must not count as progress.
@@ -143,8 +358,7 @@ def constraint_generation(
 
     ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
     SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` saves time if the first program is
-    large; ``warm_start`` continues the work of another engine. The pair returned is the best one certified,
-    whichever way the loop ends.
+    large. The pair returned is the best one certified, whichever way the loop ends.
     """
     best = warm_start.best if warm_start else Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"
@@ -152,7 +366,8 @@ def constraint_generation(
     accepted = _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
     previous = np.inf
-    tolerance = feasibility_tolerance(epsilon)
+    # HiGHS must be more accurate than the violations that count.
+    tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
     with closing(Master(problem, objective, tolerance=tolerance, presolve=presolve)) as master:
         try:
             for n_rounds in count() if max_iter is None else range(max_iter + 1):
@@ -173,7 +388,9 @@ def constraint_generation(
                 violated = violation > accepted
                 violated[master.components] = False
                 incoming = _first(n_max, np.flatnonzero(violated), -violation if fell else reach)
-                outgoing = _over_satisfied(violation, master, found) if fell else outgoing[:0]
+                # A component leaves, by position, if its constraint has room and its multiplier is zero.
+                over_satisfied = found.is_basic & (violation[master.components] < -ROOM)
+                outgoing = np.flatnonzero(over_satisfied & fell)
                 previous = min(previous, current)
                 best.converged = len(incoming) == 0 or best.gap <= gap_tol
                 # 4) Report.
@@ -255,11 +472,6 @@ def _first(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
     if len(candidates) <= n_max:
         return candidates
     return np.sort(candidates[np.argpartition(rank[candidates], n_max - 1)[:n_max]])
-
-
-def _over_satisfied(violation: FloatArray, master: Master, found: MasterSolution) -> IntArray:
-    """Positions of components whose constraint has room and whose multiplier is zero."""
-    return np.flatnonzero(found.is_basic & (violation[master.components] < -ROOM))
 
 
 def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None = None) -> Solution:

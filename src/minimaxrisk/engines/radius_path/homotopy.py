@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.solution import Stage
+from minimaxrisk.engines.solution import Stage, shortest, steps_to_zero
 from minimaxrisk.problem.problem import Problem
 
 # Relative size of the random changes that break ties.
@@ -76,9 +76,6 @@ class NearComponents:
         ends = np.searchsorted(self.block, np.arange(problem.coding.n_blocks + 1))
         self._slices = [slice(a, b) for a, b in pairwise(ends)]
 
-    def positions(self, components: IntArray) -> IntArray:
-        return np.searchsorted(self.components, components)
-
     def moments(self, block_weights: FloatArray) -> FloatArray:
         """Their moments, from weights on blocks x instances."""
         if len(block_weights) == 1:
@@ -101,21 +98,20 @@ class Homotopy:
         self._code = problem.coding.matrix @ self._spread  # B x sets
         self._true_cost = np.repeat(self._spread.max(axis=0), self._n)
         rng = np.random.default_rng(0)
-        self._cost = self._true_cost * (1.0 + JITTER * rng.random(self._true_cost.size))
+        self.cost = self._true_cost * (1.0 + JITTER * rng.random(self._true_cost.size))
         self._jitter = 1.0 + JITTER * rng.random(self.tau.size)
 
     def start(self) -> Vertex:
         """The optimum for infinite radii: one instance with all labels alike."""
-        first = self._cost.size - self._n
-        atom = first + int(np.argmin(self._cost[first:]))
+        first = self.cost.size - self._n
+        atom = first + int(np.argmin(self.cost[first:]))
         nothing = np.empty(0, dtype=np.intp)
         return Vertex(nothing, np.empty(0), np.array([atom]), np.ones((1, 1)))
 
     def vertex_with(self, stage: Stage, lam: FloatArray) -> Vertex:
         """The vertex at these radii with these coefficients; ``HomotopyError`` if they do not determine it.
 
-        The atoms that may carry mass are those without slack. At a vertex that is not degenerate there is one
-        more of them than coefficients.
+        The atoms without slack may carry mass: one more than coefficients if the vertex is not degenerate.
         """
         block, column = np.divmod(stage.components, self.problem.tau.shape[1])
         rows = np.ascontiguousarray(self.problem.features.columns(column).T)
@@ -133,7 +129,7 @@ class Homotopy:
         """Atoms of all labels have no moments in the signed coding, and so are copies of each other."""
         if self._code[:, -1].any():
             return atoms
-        is_copy = atoms >= self._cost.size - self._n
+        is_copy = atoms >= self.cost.size - self._n
         return np.append(atoms[~is_copy], atoms[is_copy][:1])
 
     def moments_of(self, vertex: Vertex, lam: FloatArray) -> FloatArray:
@@ -158,8 +154,7 @@ class Homotopy:
         stops: list[Stop] = []
         for _ in range(max_pivots):
             if not walk.advance():
-                end = walk.vertex
-                return end, [*stops, self._stop(end, radii, 1.0)]
+                return walk.vertex, [*stops, self._stop(walk.vertex, radii, 1.0)]
             walk.pivot()
             self.n_pivots += 1
             if keep_all:
@@ -188,9 +183,6 @@ class Homotopy:
             chosen = block == b
             weighted[b] = mu[chosen] @ rows[chosen]
         return (self._code.T @ weighted).ravel()
-
-    def cost(self, atoms: IntArray | slice) -> FloatArray:
-        return self._cost[atoms]
 
     def _right(self, vertex: Vertex, lam: FloatArray) -> FloatArray:
         return np.append(self.tau[vertex.active] + vertex.side * lam[vertex.active], 1.0)
@@ -235,13 +227,13 @@ class _Walk:
         rate = self.near.moments(self.program.block_weights(vertex.atoms, mass_rate))
         lam = self._lam + self.fraction * self._change
         deviation = self._moments - self._tau
-        upward = _steps(lam - deviation, rate - self._change)
-        downward = _steps(lam + deviation, -rate - self._change)
+        upward = steps_to_zero(lam - deviation, rate - self._change, NEGLIGIBLE_RATE)
+        downward = steps_to_zero(lam + deviation, -rate - self._change, NEGLIGIBLE_RATE)
         upward[position] = downward[position] = np.inf
         step, *event = min(
-            (*_first(_steps(self._mass, -mass_rate)), "empty"),
-            (*_first(upward), "upper"),
-            (*_first(downward), "lower"),
+            (*shortest(steps_to_zero(self._mass, -mass_rate, NEGLIGIBLE_RATE)), "empty"),
+            (*shortest(upward), "upper"),
+            (*shortest(downward), "lower"),
         )
         if self.fraction + step >= 1.0:
             return False
@@ -269,7 +261,7 @@ class _Walk:
         rate = self._price(row)
         rate[vertex.atoms] = 0.0
         rate[vertex.atoms[r]] = 1.0
-        atom, constraint = self._dual_step(-row, rate)
+        atom, q = self._dual_step(-row, rate)
         if atom is not None:
             column = np.append(self._entries_of_atom(atom), 1.0)
             row /= (new := vertex.inverse @ column)[r]
@@ -279,18 +271,11 @@ class _Walk:
             atoms[r], self._mass[r] = atom, 0.0
             self.vertex = replace(vertex, atoms=atoms)
             return
-        q = constraint
         smaller = np.asfortranarray(np.delete(vertex.inverse, r, axis=0))
         _add_outer(smaller, smaller[:, q] / -row[q], row)
         self._mass, self._mu = np.delete(self._mass, r), np.delete(self._mu, q)
-        self._move(
-            Vertex(
-                np.delete(vertex.active, q),
-                np.delete(vertex.side, q),
-                np.delete(vertex.atoms, r),
-                np.delete(smaller, q, axis=1),
-            )
-        )
+        active, side = np.delete(vertex.active, q), np.delete(vertex.side, q)
+        self._move(Vertex(active, side, np.delete(vertex.atoms, r), np.delete(smaller, q, axis=1)))
 
     def _add_constraint(self, j: int, side: float) -> None:
         """Near component j enters: its multiplier leaves zero, and the other multipliers adapt."""
@@ -301,23 +286,16 @@ class _Walk:
         own = self.program.scores(block, rows, np.ones(1))
         rate = side * (own - self._price(combined))
         rate[vertex.atoms] = 0.0
-        atom, constraint = self._dual_step(side * combined, rate)
+        atom, q = self._dual_step(side * combined, rate)
         multiplier = -side * self._last_step
         if atom is not None:
             column = np.append(self._entries_of_atom(atom), 1.0)
             inverse = _bordered(vertex.inverse, column, on_atoms, float(own[atom]))
             self._mass = np.append(self._mass, 0.0)
             self._mu = np.insert(self._mu, -1, multiplier)
-            self._move(
-                Vertex(
-                    np.append(vertex.active, component),
-                    np.append(vertex.side, side),
-                    np.append(vertex.atoms, atom),
-                    inverse,
-                )
-            )
+            active, sides = np.append(vertex.active, component), np.append(vertex.side, side)
+            self._move(Vertex(active, sides, np.append(vertex.atoms, atom), inverse))
             return
-        q = constraint
         active, sides = vertex.active.copy(), vertex.side.copy()
         active[q], sides[q], self._mu[q] = component, side, multiplier
         column = vertex.inverse[:, q]
@@ -332,10 +310,9 @@ class _Walk:
         Returns the atom, or None and the position of the constraint that leaves.
         """
         side = self.vertex.side
-        to_atom, atom = _first(_steps(self._slack_of_atoms, -rate, NEGLIGIBLE_PIVOT))
-        to_constraint, constraint = _first(
-            _steps(-side * self._mu[:-1], side * direction[:-1], NEGLIGIBLE_PIVOT)
-        )
+        to_atom, atom = shortest(steps_to_zero(self._slack_of_atoms, -rate, NEGLIGIBLE_PIVOT))
+        multipliers, change = -side * self._mu[:-1], side * direction[:-1]
+        to_constraint, constraint = shortest(steps_to_zero(multipliers, change, NEGLIGIBLE_PIVOT))
         self._last_step = min(to_atom, to_constraint)
         if not np.isfinite(self._last_step):
             raise HomotopyError("no vertex follows")
@@ -348,7 +325,7 @@ class _Walk:
 
     def _move(self, vertex: Vertex) -> None:
         self.vertex = vertex
-        self._position = self.near.positions(vertex.active)
+        self._position = np.searchsorted(self.near.components, vertex.active)
         self._block, self._rows = self.near.block[self._position], self.near.rows[self._position]
 
     def _price(self, multipliers: FloatArray) -> FloatArray:
@@ -368,8 +345,8 @@ class _Walk:
         lam = (self._lam + self.fraction * self._change)[self._position]
         self._mass = inverse @ np.append(self._tau[self._position] + vertex.side * lam, 1.0)
         self._moments = self.near.moments(program.block_weights(vertex.atoms, self._mass))
-        self._mu = program.cost(vertex.atoms) @ inverse
-        self._slack_of_atoms = program.cost(slice(None)) - self._price(self._mu)
+        self._mu = program.cost[vertex.atoms] @ inverse
+        self._slack_of_atoms = program.cost - self._price(self._mu)
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
@@ -377,20 +354,6 @@ def _inverse(matrix: FloatArray) -> FloatArray:
         return np.asfortranarray(np.linalg.inv(matrix))
     except np.linalg.LinAlgError as error:
         raise HomotopyError("the basis is singular") from error
-
-
-def _steps(room: FloatArray, speed: FloatArray, negligible: float = NEGLIGIBLE_RATE) -> FloatArray:
-    """How long each amount of room lasts; infinity where it does not shrink."""
-    lasts = np.full_like(room, np.inf)
-    return np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > negligible)
-
-
-def _first(steps: FloatArray) -> tuple[float, int]:
-    """The shortest and its place."""
-    if len(steps) == 0:
-        return np.inf, 0
-    place = int(steps.argmin())
-    return float(steps[place]), place
 
 
 def _add_outer(matrix: FloatArray, column: FloatArray, row: FloatArray) -> None:

@@ -1,10 +1,10 @@
 """R* for many radii s at once, and between them.
 
 The optimal vertex is followed from the largest radius down to the smallest (``homotopy``). Where that fails,
-or takes more pivots than a solution from scratch is worth, the interior point solves a radius, and its vertex
-is followed from there. With a block of coefficients per class there are so many vertices between two radii
-that the interior point is faster, unless all of them are wanted. It solves the radii in ascending order, and
-begins each at an iterate of the one before (``Relay``). Either way every pair is certified at its own radius.
+or takes too many pivots, the interior point solves a radius, and its vertex is followed from there. With a
+block of coefficients per class the interior point is faster, unless all vertices are wanted. It solves the
+radii in ascending order, and begins each at an iterate of the one before (``Relay``). Every pair is certified
+at its own radius.
 
 What a solved radius proves about the others (``Envelope``). For fixed coefficients the upper bound U(s; mu)
 is convex in s, since the radii max(s sigma/sqrt(n), 1e-9) are: its chord between the ends of the path bounds
@@ -44,10 +44,9 @@ NEAR, FIRST_COMPONENTS, SHRINKAGE = 0.75, 50, 0.88
 SEPARATION = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
+MOST_PIVOTS = 1_000_000  # more than any path takes
 # How often following may fail before every radius is solved from scratch.
 MOST_FAILURES = 2
-# More than any path takes.
-MOST_PIVOTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -244,8 +243,9 @@ class _Follower:
                 max_pivots=last_pivot - self._homotopy.n_pivots,
                 keep_all=self._keep_all and self._radius is not None,
             )
-            # 2) Look at all components, and go back if one of the others is violated.
-            moments = self._moments_of(stops)
+            # 2) Look at all components, in one pass, and go back if one of the others is violated.
+            weights = np.concatenate([problem.coding.encode(stop.distribution) for stop in stops])
+            moments = problem.features.correlate(weights).reshape(len(stops), *problem.tau.shape)
             violated = self._violated(stops, moments, lam)
             if len(violated) == 0:
                 break
@@ -253,12 +253,6 @@ class _Follower:
         self._arrive(vertex, radius, lam, np.abs(moments[-1] - problem.tau).ravel())
         met = [start + stop.fraction * (radius - start) for stop in stops[:-1]]
         return list(zip([*met, radius], stops, moments, strict=True))
-
-    def _moments_of(self, stops: list[Stop]) -> FloatArray:
-        """Moments of all distributions, in one pass over the features (stops x B x d)."""
-        problem = self._family.problem
-        weights = np.concatenate([problem.coding.encode(stop.distribution) for stop in stops])
-        return problem.features.correlate(weights).reshape(len(stops), *problem.tau.shape)
 
     def _violated(self, stops: list[Stop], moments: FloatArray, lam: FloatArray) -> IntArray:
         """Components that the homotopy did not see and that are violated at a stop."""

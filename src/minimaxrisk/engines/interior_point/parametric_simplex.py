@@ -8,8 +8,8 @@ signs of the masses and of the bounds:
 It is optimal if ``sigma_F u_F >= 0``, ``-sigma_T v_T >= 0``, ``|A u - b| <= 1`` and ``|A' v| <= 1``.
 At first bounds and costs are moved just as far as the guess violates them. These moves are multiplied by t,
 which goes from 1 to 0. Everything is linear in t, so that the next violation is known; the pivot that removes
-it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter 7). A guess with few mistakes
-takes few pivots, of two products with A each.
+it gives the basis that is optimal below (Dantzig 1963; Vanderbei 2020, chapter 7). A pivot takes two products
+with A.
 
 Rows and columns are treated alike. On either side members have a value, u or v, and all indices an
 activity, ``s = A' v`` of columns and ``p = A u - b`` of rows. A pivot lets a member leave whose value has
@@ -24,6 +24,7 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetri
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk.engines.solution import shortest, steps_to_zero
 
 # Violations, and pivots, up to this size are rounding errors.
 TOLERATED, NEGLIGIBLE_PIVOT = 1e-10, 1e-11
@@ -128,13 +129,15 @@ class _Side:
         now = self.activity[0] + t * self.activity[1]
         up = rate > 0.0
         room = np.where(up, 1.0 + t * self.above - now, 1.0 + t * self.below + now)
-        return _first(room, np.where(self.is_member, 0.0, np.abs(rate)))
+        speed = np.where(self.is_member, 0.0, np.abs(rate))
+        return shortest(steps_to_zero(room, speed, NEGLIGIBLE_PIVOT))
 
     def first_vanishing(self, t: float, rate: FloatArray) -> tuple[float, int]:
         """How far values of members may move at these rates, and which one becomes zero first."""
         k = len(rate)
         side = self.skew * self.sign[:k]
-        return _first(side * (self.value[0, :k] + t * self.value[1, :k]), -side * rate)
+        now = side * (self.value[0, :k] + t * self.value[1, :k])
+        return shortest(steps_to_zero(now, -side * rate, NEGLIGIBLE_PIVOT))
 
 
 class _Walk:
@@ -317,16 +320,6 @@ def _last_good(now: FloatArray, change: FloatArray) -> tuple[float, int]:
     t = -now[bad] / np.maximum(change[bad], TOLERATED**2)
     worst = int(t.argmax())
     return float(t[worst]), int(bad[worst])
-
-
-def _first(room: FloatArray, speed: FloatArray) -> tuple[float, int]:
-    """How long the room lasts that is used up first, and its place."""
-    lasts = np.full_like(room, np.inf)
-    np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > NEGLIGIBLE_PIVOT)
-    if len(lasts) == 0:
-        return np.inf, -1
-    place = int(lasts.argmin())
-    return float(lasts[place]), place
 
 
 def _checked(pivot: float) -> float:

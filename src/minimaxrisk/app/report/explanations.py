@@ -1,0 +1,539 @@
+"""What the numbers and the sections of the page mean: the text beside each figure and table.
+
+What a reader can do depends on where the page was made: ``Advice`` has the words of Python or of the command
+line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minimaxrisk.app.report import claims
+from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
+from minimaxrisk.app.report.findings import Findings, Rivals
+from minimaxrisk.app.report.phrases import (
+    capital,
+    certain,
+    count,
+    listed,
+    misclassified,
+    none_or,
+    outward,
+    p_value,
+    percent,
+    quoted,
+    rounded,
+    share,
+)
+from minimaxrisk.inspection.bounds import TIE
+from minimaxrisk.uncertainty import NAMED_RULES
+
+FEW = 0.25  # with a larger share of the samples in doubt, none of them stands out
+WIDE = 0.1  # a wider 95% interval makes the cross-validated error a rough guide
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a reader can do: arguments as they are typed, and where the error for new samples is bounded."""
+
+    covering_radius: str = 'radius="bootstrap"'
+    small_radius: str = "radius=1"
+    permutations: str = "n_permutations=199"
+    folds: str = "n_folds=10"
+    repeats: str = "n_repeats=5"
+    radii: str = "n_radii=12"
+    rivals: str = "has_rivals=True"
+    guarantee: str = "pass guarantee=True"
+    new_samples: str = "error_bound(model, X, y, X_new=X_new)"
+
+
+PYTHON = Advice()
+
+# ---- what the numbers mean
+
+NOISE_WORDS = {
+    "signal": "If labels and features were unrelated, an R* as small as this would occur with probability at "
+    "most {p}. This shows a relation and nothing more: not how large the error is, which features carry the "
+    "relation, or what causes it. A batch effect can be the cause.",
+    "noise": "This R* is what noise gives (p = {p}): the data show no relation between features and labels. "
+    "Do not rely on the selected features or the predictions. That does not prove that there is no relation: "
+    "a weak one needs more samples to show.",
+    "nothing": "No feature was selected, so R* is the same for any labels with classes of these sizes, and "
+    "the test says nothing.",
+    "doubtful": "If labels and features were unrelated, an R* as small as this would occur with probability "
+    f"at most {{p}}; yet left-out samples were misclassified about as often as by {MOST_COMMON}. The small "
+    "p-value may be luck, or the relation too weak for predictions: take it as no finding until more samples "
+    "confirm it.",
+    "hidden": "This R* is what noise gives (p = {p}), but left-out samples were predicted better than by "
+    f"{MOST_COMMON}. At this radius R* does not show the relation.",
+    "too few": "{n} permutations are too few for a p-value of 0.05; take 19 or more, better 199.",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A number with its name and what it says."""
+
+    name: str
+    value: str
+    text: str
+
+
+def meaning(findings: Findings, advice: Advice) -> list[Entry]:
+    """The numbers one after the other, each with what it says."""
+    return [
+        _about_r_star(findings, advice),
+        _about_interval(findings),
+        _about_radius(findings, advice),
+        _about_noise(findings, advice),
+        _about_predict(findings),
+        _about_guessing(findings),
+    ]
+
+
+def _about_r_star(findings: Findings, advice: Advice) -> Entry:
+    whom = claims.for_whom(findings)
+    kind = {
+        "bound": f"Here it is a bound: with {claims.stated_confidence(findings)} confidence, if the "
+        "assumptions of the rule that chose the radii hold, the true "
+        f"{claims.error_name(findings)} is at most R* {whom}. {_beyond_training(findings, advice)}",
+        "score": f"Here it is {SCORE}: {_outside(findings)}, and the true error can be larger than R*.",
+        "given": f"It bounds the error {whom}, if the true means lie within the given radii. "
+        "The data cannot tell whether they do.",
+    }[claims.standing(findings)]
+    if claims.learned_nothing(findings):
+        kind = "At this value it guarantees nothing: over this set no rule does better than guessing."
+    text = f"The worst-case error of {DRAWN} over {claims.the_set(findings)}. {kind}"
+    return Entry("Worst-case error R*", share(findings.fit.upper), text)
+
+
+def _beyond_training(findings: Findings, advice: Advice) -> str:
+    """Where the error for new samples is told."""
+    who = "For other samples it can be larger"
+    if claims.knows_instances(findings):
+        who = "R* was made small on these instances, so it is usually larger on new ones"
+    if findings.radius.coverage is None:
+        who += f"; for a model fitted with a named radius such as {advice.covering_radius},"
+    else:
+        who += ":"
+    return f"{who} {advice.new_samples} bounds the error for new samples."
+
+
+def _outside(findings: Findings) -> str:
+    expected, n_means = findings.radius.expected_outside, findings.radius.n_means
+    if expected < 1.0:
+        return "there is no guarantee that all true means lie within these radii"
+    each = "feature" if n_means == findings.data.n_features else "feature and class"
+    return (
+        f"about {rounded(expected)} of the {n_means:,} true means (one per {each}) are expected to lie "
+        "outside these radii"
+    )
+
+
+def _about_interval(findings: Findings) -> Entry:
+    fit = findings.fit
+    text = (
+        "No rule has a worst case below the lower number, and the learned rule has none above the upper "
+        "number. The interval is about the computation, not about sampling: it says how close the solver "
+        "came to the optimum. "
+    )
+    if fit.certificate_valid:
+        text += "Both numbers were recomputed from the data without the solver, and hold."
+    else:
+        problems = "; ".join(fit.certificate_problems)
+        text += f"The recomputation without the solver did NOT confirm the model: {problems}."
+    if fit.preparation is not None:
+        text += f" They are about the values {fit.preparation}."
+    return Entry("Certified interval", " to ".join(outward(fit.lower, fit.upper)), text)
+
+
+def _about_radius(findings: Findings, advice: Advice) -> Entry:
+    radius, data = findings.radius, findings.data
+    if radius.factor is None:
+        text = "The radii were given as an array. The data cannot tell with what confidence they hold."
+        return Entry("Radius", "given", text)
+    if radius.coverage is not None:
+        text = (
+            f"Chosen by {NAMED_RULES[radius.rule].in_words} such that all true means lie within s standard "
+            f"errors of the observed ones at once with {percent(radius.coverage)} confidence. "
+            f"{_assumption(findings)}"
+        )
+    elif radius.covers:
+        text = (
+            f"A plain number, but no smaller than the {radius.needed:.3g} that a union bound for normal "
+            f"features needs for {percent(radius.confidence)} confidence."
+        )
+    else:
+        text = (
+            "A plain number: each mean may be off by so many standard errors. With "
+            f"{count(data.n_features, 'feature')} and {count(data.n_samples, 'sample')} a union bound for "
+            f"normal features needs s = {radius.needed:.3g} to contain all means at once with "
+            f"{percent(radius.confidence)} confidence; {advice.covering_radius} finds such an s."
+        )
+    return Entry("Radius", f"s = {radius.factor:.4g}", text)
+
+
+def _assumption(findings: Findings) -> str:
+    radius = findings.radius
+    if not radius.remarks:
+        return NAMED_RULES[radius.rule].coverage
+    broken = " ".join(f"{capital(remark).rstrip('.')}." for remark in radius.remarks)
+    return f"That confidence is in doubt, because the sample breaks what the rule assumes. {broken}"
+
+
+def _about_noise(findings: Findings, advice: Advice) -> Entry:
+    """The noise floor and the p-value."""
+    name, test = "Noise floor and p-value", findings.permutation
+    if test is None:
+        text = f"Not computed: {advice.permutations} shows what R* is with shuffled labels."
+        return Entry(name, "not computed", text)
+    n, p = len(test.null_distribution), p_value(test.pvalue)
+    value = f"p = {p}" if test.noise_floor is None else f"{share(test.noise_floor)}, p = {p}"
+    kind = "nothing" if claims.says_nothing(findings) else claims.evidence(findings)
+    text = f"{of_permutations(findings)} {NOISE_WORDS[kind].format(p=p, n=n)}"
+    if kind in ("signal", "doubtful") and test.pvalue * (1 + n) < 1.5:
+        text += f" It is the smallest p-value that {n} permutations can give."
+    return Entry(name, value, text)
+
+
+def of_permutations(findings: Findings) -> str:
+    """What R* was with shuffled labels; the test must have been done."""
+    test = findings.permutation
+    assert test is not None
+    null, n = test.null_distribution, len(test.null_distribution)
+    if null.max() - null.min() < ROUNDING:
+        return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
+    n_below = int((null <= test.statistic).sum())
+    floor = (
+        ""
+        if test.noise_floor is None
+        else f" Their 5% quantile, the noise floor, is {share(test.noise_floor)}."
+    )
+    return (
+        f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}, "
+        f"with a median of {share(float(np.median(null)))}; {none_or(n_below)} of {n} permutations gave one "
+        f"as small as the observed labels do.{floor}"
+    )
+
+
+def _about_predict(findings: Findings) -> Entry:
+    fit, data = findings.fit, findings.data
+    assert fit.predict_bound is not None
+    text = (
+        f"The same kind of worst case for {PREDICT}, which returns the most probable class. "
+        f"{share(fit.predict_bound)} was computed for this rule; twice R*, "
+        f"{share(min(1.0, 2.0 * fit.upper))}, always holds too. "
+    )
+    nothing = data.guessing if fit.class_weight else data.majority_error
+    if fit.predict_bound >= nothing - ROUNDING:
+        text += (
+            f"It is no better than {'guessing' if fit.class_weight else MOST_COMMON} ({share(nothing)}), "
+            "which is common with few samples and wide radii. That does not mean that the predicted classes "
+            "are wrong, only that the set of distributions does not rule it out."
+        )
+    elif claims.standing(findings) == "score":
+        text += "Like R* it is a score here: the set need not contain the true distribution."
+    else:
+        text += "It holds under the same conditions as R*."
+    return Entry(f"Worst case of {PREDICT}", share(fit.predict_bound), text)
+
+
+def _about_guessing(findings: Findings) -> Entry:
+    data = findings.data
+    text = f"{capital(claims.majority_claim(findings))}: a classifier that errs as often has learned nothing"
+    if findings.fit.class_weight:
+        text += ", though that is not comparable with R*, which weights the classes."
+    elif findings.fit.upper >= data.majority_error:
+        text += ", and R* is not below that: R* alone does not show that the classifier does any better."
+    else:
+        text += "."
+    text += f" R* is at most {share(data.guessing)}, the error of guessing one of {data.n_classes} classes."
+    return Entry("To compare with", share(data.majority_error), text)
+
+
+def what_to_try(findings: Findings, advice: Advice) -> list[str]:
+    """Where nothing was learned, or nothing selected."""
+    radius = findings.radius
+    if radius.rule in NAMED_RULES:
+        smaller = (
+            f"A smaller radius, such as {advice.small_radius}, selects features. R* is then {SCORE}; compare "
+            "it with its noise floor by the permutation test."
+        )
+    elif radius.factor is not None:
+        smaller = f"A radius smaller than {radius.factor:g} selects more features."
+    else:
+        smaller = "Smaller radii select more features, if you have reason to trust them."
+    return [
+        smaller,
+        "Fewer features, chosen without looking at the labels (by variance, or from the literature), need "
+        "smaller radii for the same confidence.",
+        "More samples: the radii shrink with the square root of their number.",
+    ]
+
+
+# ---- new samples, left-out samples and other classifiers
+
+
+def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
+    """How the bounds for new samples come about, and which of them hold."""
+    found = findings.guarantee
+    if found is None:
+        return [f"Not computed: {advice.guarantee} to add it."]
+    level = findings.radius.confidence if found.confidence is None else found.confidence
+    texts = [
+        "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
+        f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
+        "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
+        "one trained on the samples that were not held out."
+    ]
+    for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
+        texts.append(f"Without a confidence, for comparison: {reason}.")
+    texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
+    if claims.bound_with_confidence(findings) is not None and findings.fit.class_weight:
+        texts.append("These errors count every sample alike, without the weights of classes.")
+    return texts
+
+
+def about_cross_validation(findings: Findings, advice: Advice) -> list[str]:
+    """What the cross-validated error says beside R*, and why to distrust it."""
+    result = findings.cross_validation
+    if result is None:
+        return [f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"]
+    n, upper = len(result.own), share(findings.fit.upper)
+    low, high = result.approximate_interval()
+    beside = "below" if result.errors[0] < findings.fit.upper else "not below"
+    to_r_star = f", {beside} R* = {upper}; the two answer different questions"
+    if findings.fit.class_weight:
+        to_r_star = f", which is not comparable with R* = {upper}, because R* weights the classes"
+    rough = f"With {n:,} samples this is a rough guide. " if high - low > WIDE else ""
+    return [
+        f"In {result.n_folds}-fold cross-validation {misclassified(result.n_wrong, n)} by {PREDICT}. The "
+        f"mean error of {DRAWN} was {share(float(result.errors[0]))}{to_r_star}. R* is a worst case over a "
+        "set of distributions, for this model. Cross-validation is an average over models trained on parts "
+        "of these samples.",
+        f"{rough}If the {n:,} outcomes were independent, a 95% interval for the error of {PREDICT} would be "
+        f"{share(low)} to {share(high)}. They are not independent, because the folds share their training "
+        "samples, and no unbiased estimate of the variance exists. Choosing a radius, features or samples to "
+        "leave out by looking at this number makes it too small.",
+    ]
+
+
+def about_left_out(findings: Findings, advice: Advice) -> list[str]:
+    """Which classes are taken for which, and which samples are wrong again and again."""
+    found = findings.left_out
+    if found is None:
+        return []
+    if not found.errors:
+        return ["No left-out sample was misclassified."]
+    if found.n_repeats == 1:
+        repeats = f"To see which samples are misclassified again and again, use {advice.repeats}."
+    else:
+        always = sum(one.n_times == found.n_repeats for one in found.errors)
+        once = sum(one.n_times == 1 for one in found.errors)
+        repeats = (
+            f"The folds were drawn {found.n_repeats} times. {capital(none_or(always))} of the samples below "
+            f"{'was' if always < 2 else 'were'} misclassified every time"
+            f"{' (check their labels)' if always else ''}, and {none_or(once)} once."
+        )
+    return [_most_common_mistake(findings), repeats]
+
+
+def _most_common_mistake(findings: Findings) -> str:
+    assert findings.left_out is not None
+    counts = findings.left_out.confusion.copy()
+    np.fill_diagonal(counts, 0)
+    if not counts.any():
+        return "In the first draw of the folds no left-out sample was misclassified."
+    own, named = (int(k) for k in np.unravel_index(int(np.argmax(counts)), counts.shape))
+    data = findings.data
+    return (
+        f"The most common mistake: {counts[own, named]:,} of {data.class_sizes[own]:,} samples of "
+        f"{quoted(data.classes[own])} were taken for {quoted(data.classes[named])}."
+    )
+
+
+def compared(rivals: Rivals) -> str:
+    """Which differences from this model are detectable."""
+    sentences = [
+        f"{capital(listed(names))} made {outcome} errors than this model, by more than two standard errors "
+        "of the difference."
+        for outcome in ("fewer", "more")
+        if (names := rivals.names(outcome))
+    ]
+    alike = rivals.names("none")
+    if alike:
+        whom = f"from {listed(alike)}" if sentences else "between this model and the others"
+        sentences.append(f"No detectable difference {whom}: at most two standard errors.")
+    sentences += [
+        f"{capital(name)} could not be fitted to these data; scikit-learn says: {reason.rstrip('.')}."
+        for name, reason in rivals.left_out.items()
+    ]
+    return " ".join(sentences)
+
+
+def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> list[str]:
+    """How the comparison came about, and what it does not prove."""
+    found = findings.rivals
+    if found is None:
+        return [f"Not computed: {findings.rivals_skipped or f'{advice.rivals} adds it.'}"]
+    how = (
+        f"All were cross-validated on the same {found.n_folds} folds, the others with their default "
+        f"settings. Errors are those of {PREDICT}, averaged over the folds; differences are from this model, "
+        "positive for more errors; columns and seconds of a fit are medians. The standard errors of the "
+        "differences are approximate: they allow for folds that share training samples, and are rough with "
+        "few folds. Of several differences one may exceed two standard errors by chance, and the smallest of "
+        "several errors looks smaller than it is."
+    )
+    if findings.fit.class_weight:
+        how += " This model weights the classes and the others do not; all errors count every sample alike."
+    if is_imputed:
+        how += " Missing values were filled before, by medians of all samples and not fold by fold."
+    return [compared(found), how]
+
+
+def about_probabilities(findings: Findings) -> str:
+    """What the stated probabilities are worth; empty without cross-validation."""
+    result = findings.cross_validation
+    if result is None:
+        return ""
+    first, n = result.by_stated_probability()[0], len(result.own)
+    n_right = n - result.n_wrong
+    return (
+        f"{capital(certain(first.n_samples, first.n_right))}. Over all {n:,} the predicted class had a "
+        f"probability of {share(float(result.stated.mean()))} on average, and {n_right:,} of them, "
+        f"{n_right / n:.1%}, were right. The probabilities are chosen to make the worst case small. They do "
+        "not estimate how often a class is right, not even where they are 1; for that, calibrate them on "
+        "left-out samples."
+    )
+
+
+# ---- features, radii and samples
+
+
+def caution(findings: Findings) -> list[str]:
+    """For those who read a section on its own."""
+    if claims.noise_verdict(findings) != "noise":
+        return []
+    return ["R* is what noise gives: shuffled labels would give much the same picture as the following."]
+
+
+def about_features(findings: Findings) -> str:
+    """How to read the table of features."""
+    scale = "standard deviation" if findings.fit.is_standardized else "root mean square"
+    names = findings.data.classes
+    sign = (
+        f"a positive coefficient points to {quoted(names[1])}, a negative one to {quoted(names[0])}"
+        if len(findings.features.coefficients) == 1
+        else "a positive coefficient points to the class, a negative one away from it"
+    )
+    values = "the values as they are in the data"
+    if findings.fit.preparation is not None:
+        values = f"the values {findings.fit.preparation}, and so do the means and the colours"
+    return (
+        f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
+        f"refer to {values}. Of several features with the same information the classifier may use any one: a "
+        "feature that is not listed need not be unimportant, one that is listed may be replaceable, and with "
+        "other samples part of the list would differ. Welch’s t and q (Benjamini and Hochberg, over all "
+        "features) describe features one by one. They were computed on the samples that selected the "
+        "features, so for selected features they prove nothing."
+    )
+
+
+def about_path(findings: Findings, advice: Advice) -> str:
+    if findings.path is None:
+        return f"Not computed: {findings.path_skipped or f'{advice.radii} adds it.'}"
+    return (
+        "A smaller radius always gives a smaller R*, and usually more features, because the set of "
+        "distributions shrinks. That does not make a better classifier: do not choose the radius afterwards "
+        "to make R* small."
+    )
+
+
+def in_doubt(findings: Findings) -> str:
+    """Whether ``no``, ``few`` or ``many`` samples weigh no less on other labels than on their own."""
+    shown = findings.worst_case
+    if shown.n_ambiguous == 0:
+        return "no"
+    return "few" if shown.n_ambiguous <= FEW * shown.n_samples else "many"
+
+
+def all_tie(findings: Findings) -> bool:
+    """Whether all samples have the same weight on the other one of two labels."""
+    shown = findings.worst_case
+    largest = float(shown.other_mass.max(initial=0.0))
+    is_one_label = findings.data.n_classes == 2 and largest > 0.0
+    return is_one_label and shown.total_other_mass >= shown.n_samples * (largest - TIE)
+
+
+def about_suspects(findings: Findings) -> list[str]:
+    """Whether any sample stands out, and how to read the weights.
+
+    With two classes and the signed coding only the difference of a sample's two weights is determined. The
+    rest is spread evenly, so that all samples whose own label weighs more share one weight on the other.
+    """
+    shown = findings.worst_case
+    if claims.learned_nothing(findings):
+        return ["Nothing was learned, so the worst case does not single out any sample."]
+    if not findings.suspects:
+        return ["The worst case leaves every sample its own label: none stands out."]
+    reading = (
+        "The worst case is a distribution over the training samples and their possible labels, within the "
+        "radii, on which every rule errs at least as often as the lower bound on R* says. Where it puts "
+        "weight on another label than a sample’s own, changing the label would hardly contradict the data. "
+        "Mislabelled samples often show up in this way, and so do unusual and borderline ones: this is a "
+        "list of samples to check, not proof of a mistake."
+    )
+    texts = [*caution(findings), _who_stands_out(findings), reading]
+    if claims.knows_instances(findings):
+        texts.append("Every sample keeps its share of the whole here; only labels may change.")
+    elif findings.fit.coding == "signed":
+        who = "all samples" if all_tie(findings) else "all samples whose own label weighs more"
+        texts.append(
+            "With two classes the worst case determines only the difference between a sample’s two weights; "
+            f"the rest is spread evenly. So {who} have the same weight on the other label, and differ in the "
+            "weight on their own."
+        )
+    if shown.n_unlabeled:
+        without = count(shown.n_unlabeled, "sample")
+        texts.append(f"Left out: {without} without a label, with a weight of {shown.unlabeled_mass:.1%}.")
+    return texts
+
+
+def suspects_caption(findings: Findings) -> str:
+    """Which samples the figure and the table list, in which order."""
+    shown, drawn = findings.worst_case, len(findings.suspects)
+    n_in_doubt, on_others = shown.n_ambiguous, f"{shown.total_other_mass:.1%}"
+    if all_tie(findings):
+        those = f"The {count(drawn, 'sample')} with"
+        if n_in_doubt > drawn:
+            those = f"{drawn} of the {n_in_doubt:,} samples that share"
+        return (
+            f"{those} the least weight on their own label. All {shown.n_samples:,} have the same weight "
+            f"on the other one, {shown.other_mass[0]:.2%}; together that is {on_others} of the worst case."
+        )
+    outweighed = f"{count(n_in_doubt, 'sample')} for which {_outweighs(findings, n_in_doubt)}"
+    if n_in_doubt == 0:
+        which = f"The {count(drawn, 'sample')} with the most weight on other labels than their own."
+    elif n_in_doubt >= drawn:
+        which = f"{f'{drawn} of the' if n_in_doubt > drawn else 'The'} {outweighed}."
+    else:
+        which = f"First the {outweighed}; then those with the most weight on other labels."
+    return f"{which} All together {on_others} of the worst case lies on other labels."
+
+
+def _who_stands_out(findings: Findings) -> str:
+    shown = findings.worst_case
+    n = shown.n_ambiguous
+    if n == 0:
+        return "No sample has more weight on another label than on its own: none stands out."
+    start = f"For {n:,} of {count(shown.n_samples, 'sample')} {_outweighs(findings, n)}"
+    if in_doubt(findings) == "many":
+        return f"{start}: too many for any of them to stand out, as is common with wide radii."
+    return f"{start}: look at {'it' if n == 1 else 'them'} first."
+
+
+def _outweighs(findings: Findings, n: int) -> str:
+    others = "the other label weighs" if findings.data.n_classes == 2 else "the other labels together weigh"
+    return f"{others} at least as much as {'its' if n == 1 else 'their'} own"
