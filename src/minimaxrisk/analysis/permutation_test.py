@@ -180,8 +180,8 @@ def permutation_test(
         depend on the label tell the observed labelling from all others, which a warning says; use
         ``class_weight`` of the estimator, which moves with the labels.
     gap_tol : float, default=1e-3
-        Each R* is computed to this certified gap, the observed one too, or as near as the estimator's own
-        settings let its solver come.
+        Each R* is computed to this certified gap, the observed one too, unless the estimator's own settings
+        stop its solver earlier.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn: None is one, -1 one per core. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None

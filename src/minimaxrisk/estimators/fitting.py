@@ -198,7 +198,7 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity:
 
 
 def log_line(message: str, *arguments: Any) -> None:
-    """To the log, or to standard error where nobody has set up logging."""
+    """To the log, or to standard error if logging is not set up."""
     line = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, arguments, None)
     if logger.hasHandlers():
         if logger.isEnabledFor(logging.INFO):

@@ -181,7 +181,7 @@ class AverageRule:
     def probabilities_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
         """h_b(y|x) of each member in turn, for every row of X (K x n)."""
         columns = self.columns
-        used = columns_of(X, columns)  # once for all members: sparse columns are dear
+        used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
         for member in self.members:
             yield member.restricted_to(columns).probabilities(used)
 
