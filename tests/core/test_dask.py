@@ -27,8 +27,8 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk._utils import dask_arrays
-from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
 from minimaxrisk.features.chunked import dask_features

@@ -41,11 +41,11 @@ from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier

@@ -34,7 +34,7 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
-from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves, independent_parts
+from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule

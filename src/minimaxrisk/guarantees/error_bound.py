@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.containers import take_rows
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
 from minimaxrisk.guarantees.posed_fit import (

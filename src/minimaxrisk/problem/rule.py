@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, columns_of
-from minimaxrisk._utils.containers import product_with_columns, some_rows_at_a_time
+from minimaxrisk._utils.stored_tables import product_with_columns, some_rows_at_a_time
 from minimaxrisk.features.matrix import Coding, ColumnScale
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from minimaxrisk._utils.arrays import (
     stays_where_it_is,
     to_numpy,
 )
-from minimaxrisk._utils.containers import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
 from minimaxrisk._utils.dask_arrays import (
     computed,
     fetch,
@@ -38,6 +37,7 @@ from minimaxrisk._utils.dask_arrays import (
     reduce_by_tree,
 )
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
+from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
 
 Place = tuple[int, int, float]  # row, column, value
 

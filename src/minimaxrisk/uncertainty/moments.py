@@ -24,7 +24,7 @@ from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
-from minimaxrisk.samples.units import Units
+from minimaxrisk.samples.independent_units import Units
 
 # Columns whose mean is this small, at unit root mean square, were centred.
 CENTRED = 1e-9
