@@ -28,6 +28,7 @@ from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
+    error_bound,
     minimax_risk_path,
     permutation_test,
     verify,
@@ -397,12 +398,54 @@ def test_names_of_columns(study):
         model.predict(frame)
 
 
-def test_the_warning_is_that_of_a_plain_number(study):
+def test_no_warning_about_a_radius_that_was_not_given(study):
     X, y = study
-    with pytest.warns(UninformativeRadiusWarning, match="a score and not a bound") as caught:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2).fit(X, y)
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
+        with pytest.raises(UninformativeRadiusWarning):
+            MinimaxRiskClassifier().fit(X, y)
+
+
+# ---- so many columns
+
+
+def test_the_columns_of_all_samples_at_every_radius(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV(radii=RADII, cv=3).fit(X, y)
+    alone = [MinimaxRiskClassifier(radius=s).fit(X, y).n_features_selected_ for s in RADII]
+    assert model.cv_results_["n_features_of_fit"].tolist() == alone
+
+
+@pytest.mark.parametrize("n_wanted", [1, 3, 4, 100])
+def test_at_most_so_many_columns(study, n_wanted):
+    """Of radii tried one by one none has more of the columns that are allowed."""
+    X, y = study
+    model = MinimaxRiskClassifierCV(rule=n_wanted).fit(X, y)
+    path = minimax_risk_path(X, y, np.linspace(model.radius_, model.cv_results_["radii"][-1], 100))
+    within = path.n_features[path.n_features <= n_wanted]
+    assert within.max() <= model.n_features_selected_ <= n_wanted
+    assert "mean_loss" not in model.cv_results_  # nothing was left out
+
+
+def test_radii_that_all_have_more_columns_are_refused(study):
+    with pytest.raises(ValueError, match="rule=1 asks for at most 1 columns, but the largest radius, 1, has"):
+        MinimaxRiskClassifierCV(rule=1, radii=[0.5, 1.0]).fit(*study)
+
+
+def test_guarantees_take_it_and_a_hold_out_chooses_again(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV(radii=RADII, cv=3).fit(X, y)
+    assert verify(model, X, y) == verify(model.estimator_, X, y)
+    bound = error_bound(model, X, y, n_folds=None, random_state=0)
+    alone = error_bound(clone(model), X, y, method="holdout", confidence=0.97, random_state=0)
+    chosen_by_hand = error_bound(model.estimator_, X, y, n_folds=None, random_state=0)
+    learned = {one.method: one.model for one in bound.side_by_side}["holdout"]
+    assert isinstance(learned, MinimaxRiskClassifierCV)
+    assert learned.radius_ == alone.model.radius_
+    assert isinstance(
+        {one.method: one.model for one in chosen_by_hand.side_by_side}["holdout"], MinimaxRiskClassifier
+    )
 
 
 def test_a_bar_if_asked_for(study, capsys):
@@ -475,8 +518,6 @@ def test_bad_data(study):
     with pytest.raises(ValueError, match="must not be negative"):
         model.fit(X, y, sample_weight=-np.ones(60))
     fitted = clone(model).fit(X, y)
-    with pytest.raises(ValueError, match="a MinimaxRiskClassifierCV its estimator_"):
-        verify(fitted, X, y)
     with pytest.raises(ValueError, match="must be a MinimaxRiskClassifier or a Pipeline"):
         permutation_test(fitted, X, y, 3)
 

@@ -31,6 +31,7 @@ from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
     PermutationTestDisplay,
+    FeatureCountDisplay,
     RadiusChoiceDisplay,
     SelectedFeaturesDisplay,
     SelectedValuesDisplay,
@@ -41,6 +42,7 @@ from minimaxrisk.inspection import (
 NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
 FROM_ESTIMATOR = [
     BoundPathDisplay.from_estimator,
+    FeatureCountDisplay.from_estimator,
     RadiusChoiceDisplay.from_estimator,
     SelectedFeaturesDisplay.from_estimator,
     StabilityDisplay.from_estimator,
@@ -163,6 +165,27 @@ def test_the_choice_of_a_radius(pyplot):
     assert not any(label.get_text() for label in display.ax_.get_xticklabels(minor=True))
     assert display.ax_.get_ylim()[0] == 0.0
     assert "Error on left-out samples" in display.ax_.get_title(loc="left")
+
+
+def test_errors_over_the_number_of_features(pyplot):
+    results = {
+        "radii": np.array([0.5, 1.0, 2.0, 4.0]),
+        "mean_loss": np.array([0.3, 0.2, 0.24, 0.5]),
+        "standard_error": np.array([0.02, 0.05, 0.03, 0.04]),
+        "n_features_of_fit": np.array([21, 10, 4, 0]),
+    }
+    display = FeatureCountDisplay.from_estimator(SimpleNamespace(cv_results_=results, scoring=None)).plot()
+    np.testing.assert_allclose(display.loss_line_.get_xydata(), [[0, 0.5], [4, 0.24], [10, 0.2], [21, 0.3]])
+    assert display.best_point_.get_offsets().tolist() == [[10, 0.2]]
+    assert display.few_point_.get_offsets().tolist() == [[4, 0.24]]
+    np.testing.assert_allclose(display.limit_line_.get_ydata(), 0.25)
+    display.figure_.canvas.draw()
+    results["standard_error"] = np.full(4, np.nan)
+    with pytest.raises(ValueError, match="needs two folds or more"):
+        FeatureCountDisplay.from_estimator(SimpleNamespace(cv_results_=results, scoring=None))
+    del results["n_features_of_fit"]
+    with pytest.raises(TypeError, match="whose cv_results_ have no n_features_of_fit"):
+        FeatureCountDisplay.from_estimator(SimpleNamespace(cv_results_=results, scoring=None))
 
 
 @pytest.mark.parametrize("scoring", [None, "roc_auc_ovr"])

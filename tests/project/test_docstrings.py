@@ -142,13 +142,13 @@ def test_attributes_of_displays_are_those_documented(study):
     X, y = study
     model = minimaxrisk.MinimaxRiskClassifier().fit(X, y)
     selector = minimaxrisk.MinimaxRiskSelector(max_features=3, stability=True, n_subsamples=4, random_state=0)
+    chosen = minimaxrisk.MinimaxRiskClassifierCV(cv=2, radii=[0.5, 1.0]).fit(X, y)
     made = [
         inspection.BoundPathDisplay.from_estimator(model),
         inspection.ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=2),
         inspection.PermutationTestDisplay.from_result(minimaxrisk.permutation_test(model, X, y, 5)),
-        inspection.RadiusChoiceDisplay.from_estimator(
-            minimaxrisk.MinimaxRiskClassifierCV(cv=2, radii=[0.5, 1.0]).fit(X, y)
-        ),
+        inspection.FeatureCountDisplay.from_estimator(chosen),
+        inspection.RadiusChoiceDisplay.from_estimator(chosen),
         inspection.SelectedFeaturesDisplay.from_estimator(model),
         inspection.SelectedValuesDisplay.from_estimator(model, X, y),
         inspection.StabilityDisplay.from_estimator(selector.fit(X, y)),

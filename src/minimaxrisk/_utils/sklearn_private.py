@@ -1,4 +1,4 @@
-"""Private names of scikit-learn that this library uses, and fits that pass on weights and groups."""
+"""Private names of scikit-learn that this library uses, copies of estimators, and fits with weights and groups."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -49,6 +50,13 @@ def without_array_adapters() -> Iterator[None]:
             del sys.modules[name]
 
 
+def fresh_copy(estimator: Any, **settings: Any) -> Any:
+    """An unfitted copy, with these settings where it, or a part of it, has such parameters."""
+    fresh = clone(estimator)
+    known = {name: settings.get(name.rpartition("__")[2], settings) for name in fresh.get_params()}
+    return fresh.set_params(**{name: value for name, value in known.items() if value is not settings})
+
+
 def fit_with(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> Any:
     """Fit an estimator, or a pipeline whose last step gets the weights and the groups.
 
@@ -83,6 +91,7 @@ __all__ = [
     "check_sample_weight",
     "fit_context",
     "fit_with",
+    "fresh_copy",
     "num_samples",
     "safe_indexing",
     "with_callbacks",

@@ -15,7 +15,7 @@ from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
@@ -164,10 +164,7 @@ def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
 
 def predicting_copy(model: Any) -> Any:
     """An unfitted, silent copy whose ``predict`` names the best class, even if the model draws labels."""
-    fresh = clone(model)
-    last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
-    last.set_params(deterministic=True, callback=None, verbose=0)
-    return fresh
+    return fresh_copy(model, deterministic=True, callback=None, verbose=0, certify=False)
 
 
 def cross_validated_error(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
+from minimaxrisk._utils.notices import silenced
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
@@ -25,6 +26,7 @@ from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRa
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
+from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.problem import Problem
@@ -81,6 +83,8 @@ def solve_path(
 
 # The default grid: so many radii, from this fraction of the largest one up to it.
 N_RADII, SMALLEST_FRACTION = 20, 0.01
+# Radii tried between two of the grid for a number of columns.
+N_BETWEEN = 9
 # A little beyond the radius at which nothing is selected, where rounding has no say.
 BEYOND = 1.001
 # Losses closer than this are equal: folds may be added up in another order.
@@ -262,12 +266,11 @@ class MinimaxRisks:
         return np.array([one.upper for one in path.solved])
 
 
-def summary_of_folds(radii: FloatArray, outcomes: list[FloatArray]) -> dict[str, Any]:
-    """What becomes ``cv_results_``."""
+def summary_of_folds(outcomes: list[FloatArray]) -> dict[str, Any]:
+    """What folds add to ``cv_results_``."""
     losses = np.array([loss for loss, _ in outcomes])
-    spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(len(radii), np.nan)
+    spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(losses.shape[1], np.nan)
     return {
-        "radii": radii,
         "fold_losses": losses,
         "mean_loss": losses.mean(axis=0),
         "std_loss": spread,
@@ -287,6 +290,37 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
     return int(np.flatnonzero(mean <= mean[best] + standard_error[best] + TIE)[-1])
 
 
+def n_features_at(estimator: Any, data: TrainingData, radii: FloatArray) -> IntArray:
+    """How many columns the fit at each radius selects."""
+    path = solve_path(estimator, data, radii)
+    selected = {one.radius: len(path.rule(one).columns) for one in path.solved}
+    return np.array([selected[s] for s in radii], dtype=np.intp)
+
+
+def radius_of_at_most(
+    n_wanted: int, estimator: Any, data: TrainingData, radii: FloatArray, n_features: IntArray
+) -> float:
+    """Of the radii with at most so many columns the one with the most, looked for between radii, too."""
+    found = _most_within(n_wanted, n_features)
+    if found is None:
+        raise ValueError(
+            f"rule={n_wanted} asks for at most {n_wanted} columns, but the largest radius, {radii[-1]:g}, has "
+            f"{n_features[-1]}; pass larger radii, or radii=None for a grid that ends where nothing is "
+            "selected."
+        )
+    if found == 0 or n_features[found] == n_wanted:
+        return float(radii[found])
+    between = np.geomspace(radii[found - 1], radii[found], N_BETWEEN + 2)[1:]
+    among = _most_within(n_wanted, n_features_at(estimator, data, between))
+    return float(radii[found] if among is None else between[among])
+
+
+def _most_within(n_wanted: int, n_features: IntArray) -> int | None:
+    """The place of the largest number that is not above; of equal ones the first, the smallest radius."""
+    allowed = np.where(n_features <= n_wanted, n_features, -1)
+    return int(np.argmax(allowed)) if allowed.max() >= 0 else None
+
+
 def _of_estimator(name: str) -> property:
     def of_estimator(self: MinimaxRiskClassifierCV) -> Any:
         return getattr(self.estimator_, name)
@@ -296,11 +330,11 @@ def _of_estimator(name: str) -> property:
 
 @parameters_by_keyword
 class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
-    r"""Minimax risk classifier whose radius is chosen from a grid, by cross-validation or by the noise floor.
+    r"""Minimax risk classifier with few columns: the largest radius that loses little on left-out samples.
 
-    R* grows with the radius whatever the data, so that it cannot choose one. The loss on left-out samples
-    can, and so can the distance of R* from what it is on permuted labels. With two classes all radii of the
-    grid are followed at once (``minimax_risk_path``): a fold costs little more than a fit.
+    A larger radius selects fewer columns. R* grows with it whatever the data, so that R* cannot choose one.
+    The loss on left-out samples can, and so can the distance of R* from what it is on permuted labels. With
+    two classes all radii of the grid are followed at once (``minimax_risk_path``).
 
     Parameters
     ----------
@@ -319,9 +353,11 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         Folds. An integer is that many stratified folds in the order of the samples, as in scikit-learn, and
         with ``groups`` stratified folds that keep groups together; ``None`` is 5. For shuffled ones pass
         ``StratifiedKFold(5, shuffle=True, random_state=0)``. A class with a single sample is refused.
-    rule : {"one-se", "best"}, default="one-se"
+    rule : {"one-se", "best"} or int, default="one-se"
         ``"best"``: the radius with the smallest mean loss, of equal ones the largest. ``"one-se"``: the
-        largest radius whose mean loss is within one standard error of that; it has fewer features.
+        largest radius whose mean loss is within one standard error of that; it has fewer columns. A number:
+        the radius with that many columns, or the next smaller number, of all samples; between radii of the
+        grid some more are tried, and nothing is left out.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; the loss is minus the score. ``None``: the loss is the share of left-out
         samples that ``predict`` with ``deterministic=True`` gets wrong.
@@ -343,9 +379,10 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     radius_ : float
         The chosen radius.
     cv_results_ : dict
-        With ``"cross-validation"``: ``radii``; ``mean_loss``, ``std_loss`` and ``standard_error`` (the
-        standard deviation of the folds over the root of their number) of each radius; ``fold_losses`` and
-        ``n_features``, the number of selected columns, of shape (n_folds, n_radii).
+        With ``"cross-validation"``: ``radii``, and ``n_features_of_fit``, the number of columns that the fit
+        on all samples selects at each. Unless ``rule`` is a number, also ``mean_loss``, ``std_loss`` and
+        ``standard_error`` (the standard deviation of the folds over the root of their number) of each radius;
+        ``fold_losses`` and ``n_features``, the number of selected columns, of shape (n_folds, n_radii).
     noise_results_ : dict
         With ``"noise-floor"``: ``radii``; ``worst_case_error``, R* of each radius on the labels as they are;
         ``permuted_worst_case_errors`` of shape (n_permutations, n_radii); ``distance``, the mean of these
@@ -365,7 +402,9 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     --------
     MinimaxRiskClassifier : The classifier at one radius.
     minimax_risk_path : R* and the features at all radii.
+    MinimaxRiskEnsembleClassifier : Usually errs less, with more columns.
     minimaxrisk.inspection.RadiusChoiceDisplay : Draws the losses and the chosen radius.
+    minimaxrisk.inspection.FeatureCountDisplay : Draws the losses over the number of columns.
 
     Notes
     -----
@@ -401,7 +440,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         "radii": ["array-like", None],
         "criterion": [StrOptions({"cross-validation", "noise-floor"})],
         "cv": ["cv_object"],
-        "rule": [StrOptions({"one-se", "best"})],
+        "rule": [StrOptions({"one-se", "best"}), Interval(Integral, 1, None, closed="left")],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -416,7 +455,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         radii: Any = None,
         criterion: str = "cross-validation",
         cv: Any = 5,
-        rule: str = "one-se",
+        rule: str | int = "one-se",
         scoring: Any = None,
         n_permutations: int = 20,
         n_jobs: int | None = None,
@@ -467,12 +506,20 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         else:
             radii = ascending_radii(self.radii)
         if self.criterion == "noise-floor":
-            results, chosen = self._by_noise_floor(estimator, used, radii)
+            results, radius = self._by_noise_floor(estimator, used, radii)
         else:
-            folds = folds_of(self.cv, data, codes)
-            results, chosen = self._by_cross_validation(estimator, sample, radii, folds)
-        fitted = estimator.set_params(radius=float(radii[chosen]))
-        fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
+            whole = used.checked_by(estimator)
+            results = {"radii": radii, "n_features_of_fit": n_features_at(estimator, whole, radii)}
+            if is_integer(self.rule):
+                counts = results["n_features_of_fit"]
+                radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
+            else:
+                folds = folds_of(self.cv, data, codes)
+                results |= self._losses(estimator, sample, radii, folds)
+                radius = self._by_losses(results)
+        fitted = estimator.set_params(radius=radius)
+        with silenced(UninformativeRadiusWarning):  # about a number that the caller did not choose
+            fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
         start_over(self, fitted)
         self.estimator_ = fitted
         if self.criterion == "noise-floor":
@@ -494,23 +541,22 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         estimator.set_params(radius=1.0)._validate_params()
         return estimator
 
-    def _by_cross_validation(
-        self, estimator: Any, sample: Sample, radii: np.ndarray, folds: list[Any]
-    ) -> tuple[dict[str, Any], int]:
+    def _losses(self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold]) -> dict[str, Any]:
         if self.rule == "one-se" and len(folds) < 2:
             raise ValueError("rule='one-se' needs at least 2 folds; use more of them, or rule='best'.")
         loss = LossOfRadii(estimator, sample, radii, self.scoring)
         with progress_bar(len(folds), "folds", verbose=self.verbose) as progress:
-            outcomes = parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress)
-        results = summary_of_folds(radii, outcomes)
+            return summary_of_folds(parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress))
+
+    def _by_losses(self, results: dict[str, Any]) -> float:
         mean = results["mean_loss"]
-        if self.rule == "best":
-            return results, last_smallest(mean)
-        return results, within_one_standard_error(mean, results["standard_error"])
+        best = self.rule == "best"
+        chosen = last_smallest(mean) if best else within_one_standard_error(mean, results["standard_error"])
+        return float(results["radii"][chosen])
 
     def _by_noise_floor(
         self, estimator: Any, sample: Sample, radii: np.ndarray
-    ) -> tuple[dict[str, Any], int]:
+    ) -> tuple[dict[str, Any], float]:
         random = check_random_state(self.random_state)
         orders = [np.arange(len(sample.y))]
         orders += [sample.permutation(random) for _ in range(self.n_permutations)]
@@ -525,7 +571,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
             "permuted_worst_case_errors": null,
             "distance": distance,
         }
-        return results, last_smallest(-distance)
+        return results, float(radii[last_smallest(-distance)])
 
     def _predicted(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "estimator_")

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.sklearn_private import fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
@@ -71,7 +71,8 @@ def error_bound(
     ----------
     model : MinimaxRiskClassifier, any classifier with ``method="holdout"``, or PosedFit
         A fitted classifier, or a ``PosedFit``, which has the data. A hold-out clones any scikit-learn
-        classifier, pipelines and searches included, fitted or not.
+        classifier, pipelines and searches included, fitted or not. Of a ``MinimaxRiskClassifierCV`` it
+        chooses the radius again, from the samples that it fits on.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on; for a hold-out any. Not needed with ``method="radii"``,
         ``rule="randomized"`` and ``X_new``.
@@ -164,7 +165,7 @@ def error_bound(
     random = check_random_state(random_state)
     if method == HOLDOUT:
         if isinstance(model, PosedFit):
-            fit, model = model, model.model
+            fit, model = model, model.learner
             X, y, groups, sample_weight = fit.X, fit.y, fit.groups, fit.sample_weight
             transformer = fit.transformer
         if X is None or y is None:
@@ -182,9 +183,9 @@ def error_bound(
         data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
         posed = as_posed_fit(model, X, y, **data, transformer=transformer)
         model, transformer = posed.model, posed.transformer
-    if is_ensemble(model):
+    if is_ensemble(model) and method == RADII:
         raise ValueError(
-            f"method={method!r} needs a MinimaxRiskClassifier, got an ensemble; method='holdout' takes any "
+            "method='radii' needs a MinimaxRiskClassifier, got an ensemble; method='holdout' takes any "
             "classifier, and oob_error_ estimates the error of an ensemble."
         )
     new = None if X_new is None else _checked_new(model, X_new, transformer)
@@ -230,6 +231,7 @@ def _best(
     left_out = _ruled_out(
         sample,
         has_new=new is not None or n_folds is not None,
+        averages=is_ensemble(model),
         lacks_groups=unit is not None and not was_fitted_with_groups,
     )
     methods = [method for method in (HOLDOUT, RADII, MAJORITY) if method not in left_out]
@@ -277,7 +279,7 @@ def _best(
 def _of_holdout(
     fit: PosedFit, sample: JudgedSample, test_size: Any, confidence: float, random: Any
 ) -> ErrorBound:
-    learner = clone(fit.model).set_params(callback=None, verbose=0)
+    learner = fresh_copy(fit.learner, callback=None, verbose=0, certify=False)
     if fit.transformer is not None:
         learner = make_pipeline(fit.transformer, learner)
     rows, data = sample.rows, sample.data
@@ -293,13 +295,15 @@ def _of_holdout(
     )
 
 
-def _ruled_out(sample: JudgedSample, *, has_new: bool, lacks_groups: bool) -> dict[str, str]:
+def _ruled_out(sample: JudgedSample, *, has_new: bool, averages: bool, lacks_groups: bool) -> dict[str, str]:
     """Methods that the arguments rule out, whatever the values in the data are."""
     reasons = {}
     if not sample.are_alike:
         reasons[HOLDOUT] = NO_WEIGHTS
     if not has_new:
         reasons[RADII] = "there are no new instances, and no folds of cross-fitting in their place."
+    if averages:
+        reasons[RADII] = "bounds by radii are computed for a single classifier, not for an ensemble."
     if lacks_groups:
         reasons[RADII] = (
             "the model was fitted without these groups, as if all samples were independent; fit it with "

@@ -33,8 +33,8 @@ class PosedFit:
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
-        A fitted classifier or ensemble.
+    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or MinimaxRiskClassifierCV
+        A fitted classifier or ensemble. Of one that chose its radius, the model is its ``estimator_``.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         The instances that it was fitted on, before the ``transformer`` if there is one.
     y : array-like of shape (n_samples,)
@@ -46,6 +46,9 @@ class PosedFit:
 
     Attributes
     ----------
+    learner : estimator
+        What is to be fitted anew where other samples are to give a model in the same way: the model, or what
+        chose its radius.
     certificate : Certificate or None
         What ``verify`` found; None before.
 
@@ -71,6 +74,8 @@ class PosedFit:
         groups: Any = None,
         transformer: Any = None,
     ) -> None:
+        self.learner = model
+        model = model.estimator_ if chooses_radius(model) else model
         check_model(model)
         if X is None or y is None:
             raise ValueError("X and y must be passed: the data that the model was fitted on.")
@@ -126,6 +131,13 @@ def is_ensemble(model: Any) -> bool:
     return hasattr(model, "members_")
 
 
+def chooses_radius(model: Any) -> bool:
+    """Whether it is a fitted ``MinimaxRiskClassifierCV``, whose ``estimator_`` is the model."""
+    return hasattr(model, "estimator_") and (
+        hasattr(model, "cv_results_") or hasattr(model, "noise_results_")
+    )
+
+
 def parameters_of(model: Any) -> Any:
     """The classifier whose parameters say what the uncertainty set is."""
     return model.estimator_ if is_ensemble(model) else model
@@ -145,7 +157,7 @@ def check_model(model: Any) -> None:
         raise ValueError(
             f"model must be a fitted MinimaxRiskClassifier or an ensemble of them, got "
             f"{type(model).__name__}; for a pipeline pass its last step and the transformed X, for a search "
-            "its best_estimator_, for a selector or a MinimaxRiskClassifierCV its estimator_."
+            "its best_estimator_, for a selector its estimator_."
         )
 
 

@@ -6,12 +6,13 @@ drawn will do, whatever its class; one that lacks some raises a TypeError. Drawi
 """
 
 from minimaxrisk.inspection.bounds import BoundPathDisplay, RadiusChoiceDisplay, WorstCaseDistributionDisplay
-from minimaxrisk.inspection.errors import ErrorComparisonDisplay, PermutationTestDisplay
+from minimaxrisk.inspection.errors import ErrorComparisonDisplay, FeatureCountDisplay, PermutationTestDisplay
 from minimaxrisk.inspection.features import SelectedFeaturesDisplay, SelectedValuesDisplay, StabilityDisplay
 
 __all__ = [
     "BoundPathDisplay",
     "ErrorComparisonDisplay",
+    "FeatureCountDisplay",
     "PermutationTestDisplay",
     "RadiusChoiceDisplay",
     "SelectedFeaturesDisplay",

@@ -180,14 +180,13 @@ class RadiusChoiceDisplay(Display):
             raise TypeError(
                 f"model must be {expected}, got {type(model).__name__}, whose cv_results_ have no mean_loss."
             )
-        plain = getattr(model, "scoring", None) is None
         return cls(
             radii=np.asarray(results["radii"], dtype=float),
             mean_loss=np.asarray(results["mean_loss"], dtype=float),
             standard_error=np.asarray(results["standard_error"], dtype=float),
             n_features=np.asarray(results["n_features"], dtype=float).mean(axis=0),
             radius=float(model.radius_),
-            loss_label="error on left-out samples" if plain else "minus the score on left-out samples",
+            loss_label=canvas.loss_label_of(model),
         )
 
     def _title(self) -> str:
@@ -222,9 +221,7 @@ class RadiusChoiceDisplay(Display):
             high[best], color=BLACK, linestyle="--", linewidth=1.0, label="smallest + its standard error"
         )
         ax.set_ylabel(self.loss_label)
-        bottom, top = ax.get_ylim()
-        # Room for the legend above; an error begins at zero.
-        ax.set_ylim(bottom if self.mean_loss.min() < 0.0 else 0.0, top + 0.3 * (top - bottom))
+        canvas.leave_room_above(ax, self.mean_loss)
 
 
 # Masses that differ by less than this differ by the rounding of the solver.

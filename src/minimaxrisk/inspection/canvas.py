@@ -112,6 +112,18 @@ def leave_room_for_legend(ax: Any) -> None:
     ax.set_ylim(0.0, LEGEND_ROOM * ax.get_ylim()[1])
 
 
+def leave_room_above(ax: Any, losses: Any) -> None:
+    """Room for a legend; an error begins at zero, minus a score need not."""
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(bottom if np.min(losses) < 0.0 else 0.0, top + 0.3 * (top - bottom))
+
+
+def loss_label_of(model: Any) -> str:
+    """What the losses of a cross-validation are."""
+    is_error = getattr(model, "scoring", None) is None
+    return "error on left-out samples" if is_error else "minus the score on left-out samples"
+
+
 def plot_n_features(ax: Any, x: Any, n_features: Any, *, label: str) -> tuple[Any, Any]:
     """Numbers of features behind the rest, with a scale on the right; returns its axes and the line."""
     axes = ax.twinx()

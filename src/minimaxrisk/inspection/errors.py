@@ -10,8 +10,9 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 from minimaxrisk.inspection import canvas
-from minimaxrisk.inspection.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, Display
+from minimaxrisk.inspection.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, SKY, Display
 
 
 @dataclass(eq=False, kw_only=True)
@@ -137,6 +138,128 @@ class ErrorComparisonDisplay(Display):
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
         ax.set_xlabel("error")
         canvas.add_legend(ax, loc="upper center", ncols=3)
+
+
+@dataclass(eq=False, kw_only=True)
+class FeatureCountDisplay(Display):
+    """Left-out error over the number of features, from no feature to many, with one standard error.
+
+    Every point is a radius; a larger one selects fewer features.
+
+    Parameters
+    ----------
+    radii : ndarray of shape (n_radii,)
+        The grid, descending.
+    n_features : ndarray of shape (n_radii,)
+        Number of columns that the fit on all samples selects.
+    mean_loss, standard_error : ndarray of shape (n_radii,)
+        Mean loss of the folds and its standard error.
+    best, few : int
+        Positions of the smallest mean loss, and of the largest radius within one standard error of it.
+    loss_label : str
+        What the loss is.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where ``plot`` has drawn.
+    loss_line_, limit_line_ : Line2D
+        The mean loss, and the smallest one plus its standard error.
+    error_bars_ : ErrorbarContainer
+        One standard error to either side.
+    best_point_, few_point_ : PathCollection
+        The two marked points.
+
+    See Also
+    --------
+    minimaxrisk.MinimaxRiskClassifierCV : Computes what is drawn.
+
+    Examples
+    --------
+    >>> from minimaxrisk import MinimaxRiskClassifierCV
+    >>> from minimaxrisk.datasets import make_expression
+    >>> from minimaxrisk.inspection import FeatureCountDisplay
+    >>> study = make_expression(60, 100, n_informative=5, effect=1.5, random_state=0)
+    >>> model = MinimaxRiskClassifierCV(radii=[1, 2, 3, 4]).fit(study.data, study.target)
+    >>> FeatureCountDisplay.from_estimator(model).n_features.tolist()
+    [5, 8, 20, 42]
+    """
+
+    radii: FloatArray
+    n_features: IntArray
+    mean_loss: FloatArray
+    standard_error: FloatArray
+    best: int
+    few: int
+    loss_label: str
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> Self:
+        """From a classifier that has cross-validated its radii.
+
+        Parameters
+        ----------
+        model : MinimaxRiskClassifierCV
+            Fitted with ``criterion="cross-validation"``, two folds or more, and a ``rule`` that is not a
+            number.
+
+        Returns
+        -------
+        FeatureCountDisplay
+            Ready to ``plot``.
+        """
+        expected = "a MinimaxRiskClassifierCV fitted with criterion='cross-validation' and folds"
+        canvas.check_fitted("model", model, expected, ("cv_results_",))
+        results = model.cv_results_
+        missing = [name for name in ("mean_loss", "n_features_of_fit") if name not in results]
+        if missing:
+            raise TypeError(
+                f"model must be {expected}, got {type(model).__name__}, whose cv_results_ have no "
+                f"{missing[0]}."
+            )
+        mean, spread = results["mean_loss"], results["standard_error"]
+        if np.isnan(spread).any():
+            raise ValueError("a standard error needs two folds or more; fit the model with cv=5.")
+        last = len(mean) - 1
+        return cls(
+            radii=np.asarray(results["radii"], dtype=float)[::-1],
+            n_features=np.asarray(results["n_features_of_fit"])[::-1],
+            mean_loss=np.asarray(mean, dtype=float)[::-1],
+            standard_error=np.asarray(spread, dtype=float)[::-1],
+            best=last - last_smallest(mean),
+            few=last - within_one_standard_error(mean, spread),
+            loss_label=canvas.loss_label_of(model),
+        )
+
+    def _title(self) -> str:
+        return (
+            f"{self.loss_label[0].upper()}{self.loss_label[1:]} by number of features, ± one standard error"
+        )
+
+    def _draw(self, ax: Any) -> None:
+        n, mean = self.n_features, self.mean_loss
+        # Zero and one feature have their place, and many do not push few together.
+        ax.set_xscale("symlog", linthresh=1.0)
+        ax.xaxis.set_major_formatter("{x:g}")
+        self.error_bars_ = ax.errorbar(n, mean, yerr=self.standard_error, fmt="none", color=PALE, zorder=1)
+        (self.loss_line_,) = ax.plot(n, mean, color=BLUE, marker="o", markersize=4, label="mean of the folds")
+        self.limit_line_ = ax.axhline(
+            mean[self.best] + self.standard_error[self.best],
+            color=BLACK,
+            linestyle="--",
+            linewidth=1.0,
+            label="smallest + its standard error",
+        )
+        self.best_point_, self.few_point_ = (
+            ax.scatter(
+                n[place], mean[place], s=90, color=colour, zorder=3, label=f"{what}: {n[place]} features"
+            )
+            for place, colour, what in ((self.best, GREEN, "smallest error"), (self.few, ORANGE, "fewest"))
+        )
+        ax.set_xlabel("number of features, of the fit on all samples")
+        ax.set_ylabel(self.loss_label)
+        canvas.leave_room_above(ax, mean)
+        canvas.add_legend(ax, loc="upper center", ncols=2)
 
 
 # The quantile of the noise below which a result counts as better than noise.
