@@ -30,8 +30,8 @@ from minimaxrisk.guarantees import FalseSelectionBounds
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
-    PermutationTestDisplay,
     FeatureCountDisplay,
+    PermutationTestDisplay,
     RadiusChoiceDisplay,
     SelectedFeaturesDisplay,
     SelectedValuesDisplay,

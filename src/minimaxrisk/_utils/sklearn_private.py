@@ -1,4 +1,4 @@
-"""Private names of scikit-learn that this library uses, copies of estimators, and fits with weights and groups."""
+"""Private names of scikit-learn that this library uses, copies, and fits that pass on weights and groups."""
 
 from __future__ import annotations
 

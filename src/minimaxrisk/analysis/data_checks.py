@@ -20,7 +20,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
-from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
+from minimaxrisk.guarantees.posed_fit import check_classes, check_model, parameters_of, training_data_of
 from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
 # Rows that agree in so many columns of decimals are hardly equal by chance.
@@ -294,7 +294,7 @@ def check_batches(
     if skipped is None:
         columns = data.X[:, model.selected_features_]
         with quiet_fits():
-            of_batch = MinimaxRiskClassifier(standardize=model.standardize).fit(columns, codes)
+            of_batch = MinimaxRiskClassifier(standardize=parameters_of(model).standardize).fit(columns, codes)
         n_wrong = cross_validated_error(
             of_batch, columns, codes, n_folds=n_folds, groups=kept, random_state=random_state, n_jobs=n_jobs
         ).n_wrong

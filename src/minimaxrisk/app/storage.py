@@ -40,6 +40,7 @@ from minimaxrisk._utils.environment import package_versions, require
 from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.guarantees.training_scale import TrainingScale
@@ -62,6 +63,7 @@ AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
+    "minimaxrisk.estimators.classifier_cv.MinimaxRiskClassifierCV",
     "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
     "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
     "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
@@ -77,7 +79,7 @@ class SavedModel:
 
     Parameters
     ----------
-    classifier : MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier
+    classifier : MinimaxRiskClassifier, MinimaxRiskClassifierCV or MinimaxRiskEnsembleClassifier
         Fitted on an array whose columns are ``feature_names``, after the imputer and the scaler.
     feature_names : ndarray of str
         Names of the columns, in the order of ``coef_``.
@@ -127,7 +129,7 @@ class SavedModel:
     True
     """
 
-    classifier: MinimaxRiskClassifier | MinimaxRiskEnsembleClassifier
+    classifier: MinimaxRiskClassifier | MinimaxRiskClassifierCV | MinimaxRiskEnsembleClassifier
     feature_names: np.ndarray
     target: str
     fingerprint: str
@@ -304,8 +306,10 @@ def _packed(model: SavedModel) -> bytes:
 def _without_callback(classifier: Any) -> Any:
     """The same fitted model; what a callback refers to does not belong in a file."""
     stored = copy.copy(classifier)
-    if not isinstance(stored, MinimaxRiskEnsembleClassifier):
+    if isinstance(stored, MinimaxRiskClassifier):
         return stored.set_params(callback=None)
+    if isinstance(stored, MinimaxRiskClassifierCV):
+        stored.estimator_ = _without_callback(stored.estimator_)
     if stored.estimator is not None:
         stored.estimator = clone(stored.estimator).set_params(callback=None)
     return stored

@@ -304,8 +304,8 @@ def radius_of_at_most(
     found = _most_within(n_wanted, n_features)
     if found is None:
         raise ValueError(
-            f"rule={n_wanted} asks for at most {n_wanted} columns, but the largest radius, {radii[-1]:g}, has "
-            f"{n_features[-1]}; pass larger radii, or radii=None for a grid that ends where nothing is "
+            f"rule={n_wanted} asks for at most {n_wanted} columns, but the largest radius, {radii[-1]:g}, "
+            f"has {n_features[-1]}; pass larger radii, or radii=None for a grid that ends where nothing is "
             "selected."
         )
     if found == 0 or n_features[found] == n_wanted:

@@ -76,6 +76,22 @@ def fit_command(
         Literal["median"] | None,
         typer.Option(help="Fill missing values, which are refused otherwise: --impute median"),
     ] = None,
+    model: Annotated[
+        Literal["single", "ensemble"],
+        fitting_option(
+            help="One classifier, or the average of 50, each of a part of the samples, which usually errs "
+            "less and uses more features: --model ensemble"
+        ),
+    ] = "single",
+    features: Annotated[
+        str | None,
+        fitting_option(
+            metavar="few|best|N",
+            parser=options.features,
+            help="Choose the radius for the features: the fewest whose left-out error is within one standard "
+            "error of the smallest, those with the smallest, or at most N: --features few",
+        ),
+    ] = None,
     radius: Annotated[
         str,
         fitting_option(
@@ -139,7 +155,8 @@ def fit_command(
     Examples:
       minimaxrisk fit genes.csv --target diagnosis --report report.html
       minimaxrisk fit genes.csv --target diagnosis --report report.html --compare
-      minimaxrisk fit genes.csv --target diagnosis --genes selected.xlsx
+      minimaxrisk fit genes.csv --target diagnosis --features few --genes selected.xlsx
+      minimaxrisk fit genes.csv --target diagnosis --model ensemble --out model.skops
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
@@ -154,6 +171,8 @@ def fit_command(
     )
     if wanted.has_rivals and report is None:
         raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
+    if features is not None:
+        _refuse_with_features(context, model)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
     _check_endings(outputs, "--report")
     if write_back and data.suffix.lower() != ".h5ad":
@@ -179,11 +198,23 @@ def fit_command(
             "class_weight": class_weight,
             "random_state": wanted.random_state,
         },
+        kind=options.Kind(model == "ensemble", features),
         wanted=replace(wanted, n_permutations=permutations),
         outputs=outputs,
         command=context.ensure_object(options.Invocation).command,
         console=console,
     )
+
+
+def _refuse_with_features(context: typer.Context, model: str) -> None:
+    """Refuse what contradicts the choice of a radius."""
+    source = context.get_parameter_source("radius")
+    if source is not None and source.name == "COMMANDLINE":
+        message = "chooses the radius; leave out --radius."
+        raise typer.BadParameter(message, param_hint="--features")
+    if model == "ensemble":
+        message = "is about a single model, and an ensemble uses many features; leave out one of the two."
+        raise typer.BadParameter(message, param_hint="--features")
 
 
 def _check_endings(outputs: options.Outputs, option_of_page: str) -> None:

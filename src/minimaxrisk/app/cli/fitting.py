@@ -11,10 +11,11 @@ import numpy as np
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
+from minimaxrisk.app.cli.options import Kind, Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
+    Together,
     Trained,
     describe_batches,
     guarantee_of,
@@ -26,12 +27,15 @@ from minimaxrisk.app.cli.training import (
     warn_of_copies,
     warn_of_giveaways,
 )
-from minimaxrisk.app.files import read_training_study
+from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.files.binary_formats import add_to_h5ad
-from minimaxrisk.app.report.gathering import Stopwatch, Wanted
+from minimaxrisk.app.report.findings import coefficients_of
+from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
 from minimaxrisk.app.storage import save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 
 
 def fit_and_write(
@@ -41,6 +45,7 @@ def fit_and_write(
     impute: bool,
     scale: str,
     settings: Mapping[str, Any],
+    kind: Kind,
     wanted: Wanted,
     outputs: Outputs,
     command: str,
@@ -67,7 +72,9 @@ def fit_and_write(
     annotations = annotations_of(outputs, study, console)
 
     clock.begin("fit")
-    classifier = MinimaxRiskClassifier(**settings, standardize=scale != "none")
+    classifier = classifier_of(
+        MinimaxRiskClassifier(**settings, standardize=scale != "none"), kind, study, together, wanted
+    )
     scaler = ClippedScaler() if scale == "clip" else None
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
     warn_of_giveaways(trained, console)
@@ -96,6 +103,26 @@ def fit_and_write(
         raise typer.Exit(1)
 
 
+def classifier_of(
+    single: MinimaxRiskClassifier, kind: Kind, study: Study, together: Together, wanted: Wanted
+) -> Any:
+    """A classifier, one whose radius is chosen for its features, or an ensemble."""
+    if kind.is_ensemble:
+        return MinimaxRiskEnsembleClassifier(single, n_jobs=wanted.n_jobs, random_state=wanted.random_state)
+    if kind.features is None:
+        return single
+    n_folds = FOLDS_OF_CHOICE
+    if not isinstance(kind.features, int):
+        n_folds = n_folds_of_choice(study.y, together.groups)
+        if n_folds < 2:
+            raise ValueError(
+                f"{study.source}: --features {kind.features} needs three samples of every class, or "
+                "groups of them, to leave some out; leave out rare classes, or pass a number: --features 10"
+            )
+    rule = {"few": "one-se"}.get(str(kind.features), kind.features)
+    return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)
+
+
 def write_back_fit(path: Path, trained: Trained) -> None:
     """Coefficients and selection by feature; predictions and the weights of the worst case by sample."""
     model, study, y = trained.fit.model, trained.study, trained.fit.y
@@ -103,8 +130,9 @@ def write_back_fit(path: Path, trained: Trained) -> None:
     probabilities = model.predict_proba(features)
     selected = np.zeros(trained.fit.X.shape[1], dtype=bool)
     selected[model.selected_features_] = True
-    towards = model.classes_[-1:] if len(model.coef_) == 1 else model.classes_
-    coefficients = {f"coefficient_{c}": row for c, row in zip(towards, model.coef_, strict=True)}
+    coef = coefficients_of(model)
+    towards = model.classes_[-1:] if len(coef) == 1 else model.classes_
+    coefficients = {f"coefficient_{c}": row for c, row in zip(towards, coef, strict=True)}
     distribution = model.worst_case_distribution_
     own = distribution[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     add_to_h5ad(

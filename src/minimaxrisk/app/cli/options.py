@@ -62,6 +62,14 @@ class SampleColumns:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """What is fitted: a classifier, an ensemble, or one whose radius is chosen for few features."""
+
+    is_ensemble: bool = False
+    features: str | int | None = None
+
+
+@dataclass(frozen=True)
 class Outputs:
     """Where the results go; ``annotation`` and ``links`` are about the genes in them."""
 
@@ -83,6 +91,19 @@ def whole_number(text: str | int) -> int:
     if number < 0.0 or not number.is_integer():
         raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
     return int(number)
+
+
+def features(text: str | int) -> str | int:
+    """``few``, ``best`` or how many."""
+    if text in ("few", "best"):
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(f"expected few, best, or a number of features such as 10, got {text!r}.")
+    return number
 
 
 def _refuse_zero(value: int | None) -> int | None:

@@ -40,7 +40,6 @@ from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
@@ -217,8 +216,6 @@ def report_and_write(
 ) -> None:
     """Write the page of a stored model; exit status 1 if these are not its training data."""
     saved = load_first(model)
-    if not isinstance(saved.classifier, MinimaxRiskClassifier):
-        raise ValueError(f"{model} holds an ensemble; a report is about a single MinimaxRiskClassifier.")
     study = read_for_model(saved, source, console)
     refuse_too_many(wanted.n_permutations, len(study.sample_names))
     X = filled(saved.imputer, study, console)

@@ -26,7 +26,7 @@ from minimaxrisk.app.report.claims import (
     r_star_claim,
     standing,
 )
-from minimaxrisk.app.report.explanations import Advice, about_rivals
+from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable
 from minimaxrisk.app.report.phrases import certain, clipping, misclassified, outward, p_value, shortened
 from minimaxrisk.app.report.tables import rival_table
@@ -39,6 +39,7 @@ COMMAND_LINE = Advice(
     folds="--folds 10",
     repeats="--repeats 5",
     radii="--radii 12",
+    few_features="--features few",
     rivals="--compare",
     guarantee="leave out --no-guarantee",
     new_samples="minimaxrisk predict",
@@ -57,6 +58,7 @@ def fit_as_text(
 ) -> str:
     """What a person reads at the terminal."""
     study, data, folds = trained.study, findings.data, findings.cross_validation
+    fit = findings.fit
     sizes = ", ".join(f"{name} {size}" for name, size in zip(data.classes, data.class_sizes, strict=True))
     lines = [
         f"{study.source}: {data.n_samples} samples, {data.n_features} features, {study.target!r}: {sizes}",
@@ -65,11 +67,13 @@ def fit_as_text(
     if outputs.report is not None:
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
     lines += _worst_case(trained, findings)
+    if fit.choice is not None:
+        lines += _lines("features", f"chosen for {how_chosen(fit.choice)}")
     if test is not None:
         n, floor = len(test.null_distribution), test.noise_floor
         lines += _lines(
             "permutation test",
-            f"p = {p_value(test.pvalue)}, from {n} permutations of the labels",
+            f"p = {p_value(test.pvalue)}, from {n} permutations of the labels{_tested(findings)}",
             f"R* of these: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
         )
     if folds is not None:
@@ -86,6 +90,13 @@ def fit_as_text(
         # One line, so that the path can be copied.
         lines.append(_line(what, f"{path} (open it in a browser)" if is_page else str(path)))
     return "\n".join(lines)
+
+
+def _tested(findings: Findings) -> str:
+    """What the permutation test is about, where that is not the model."""
+    if findings.fit.choice is not None:
+        return " at radius 1, which was not chosen"
+    return "" if findings.fit.n_members is None else " of a single classifier"
 
 
 def fit_as_json(
@@ -111,14 +122,16 @@ def fit_as_json(
         "is_bound": findings.radius.covers,
         "predict_error_bound": fit.predict_bound,
         "majority_error": data.majority_error,
+        "model": "single" if fit.n_members is None else "ensemble",
+        "features": fit.choice,
         "radius": model.radius_,
         "coverage": model.coverage_,
-        "marginal": model.marginal,
-        "solver": model.solver_,
+        "marginal": fit.marginal,
+        "solver": fit.solver,
         "coding": model.coding_,
-        "scale": _scale_name(trained),
-        "converged": model.converged_,
-        "n_iterations": model.n_iter_,
+        "scale": _scale_name(trained, findings),
+        "converged": fit.converged,
+        "n_iterations": getattr(model, "n_iter_", None),
         "selected_features": _features_as_json(findings.features, data.classes),
         "permutation_test": test
         and {
@@ -134,6 +147,15 @@ def fit_as_json(
             "randomized_error": folds.errors[0],
             "predict_error": folds.errors[1],
             "by_stated_probability": folds.by_stated_probability(),
+        },
+        "short_list": findings.short_list
+        and {
+            "n_features": findings.short_list.n_features,
+            "left_out_error": findings.short_list.mean_loss,
+            "standard_error": findings.short_list.standard_error,
+            "radius": findings.short_list.radii,
+            "best": findings.short_list.best,
+            "few": findings.short_list.few,
         },
         "comparison": _comparison_as_json(trained, findings),
         "guarantee": findings.guarantee and _guarantee_as_json(findings.guarantee),
@@ -192,11 +214,11 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
     }
 
 
-def _scale_name(trained: Trained) -> str:
+def _scale_name(trained: Trained, findings: Findings) -> str:
     """The value of --scale."""
     if trained.fit.transformer is not None:
         return "clip"
-    return "standard" if trained.fit.model.standardize else "none"
+    return "standard" if findings.fit.is_standardized else "none"
 
 
 def _worst_case(trained: Trained, findings: Findings) -> list[str]:

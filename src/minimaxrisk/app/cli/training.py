@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +17,7 @@ from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
-from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
+from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples, tested_classifier
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -107,7 +108,7 @@ def warn_of_giveaways(trained: Trained, console: Console) -> None:
 
 def train(
     study: Study,
-    classifier: MinimaxRiskClassifier,
+    classifier: Any,
     *,
     scaler: ClippedScaler | None,
     together: Together,
@@ -124,8 +125,11 @@ def train(
         def follow(record: IterationRecord) -> None:
             show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
 
-        classifier.set_params(callback=follow).fit(seen, study.y, groups=together.groups)
-    classifier.set_params(callback=None)
+        if isinstance(classifier, MinimaxRiskClassifier):
+            classifier.set_params(callback=follow)
+        classifier.fit(seen, study.y, groups=together.groups)
+    if isinstance(classifier, MinimaxRiskClassifier):
+        classifier.set_params(callback=None)
     fit = PosedFit(classifier, X, study.y, groups=together.groups, transformer=scaler)
     fit.seen = seen  # not transformed again
     verify(fit)
@@ -148,7 +152,7 @@ def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> Permut
     if not wanted.n_permutations:
         return None
     return permutation_test(
-        trained.fit.model,
+        tested_classifier(trained.fit),
         trained.fit.seen,
         trained.fit.y,
         wanted.n_permutations,
@@ -177,7 +181,7 @@ def saved_model(
     """What goes into a model file."""
     study = trained.study
     return SavedModel(
-        classifier=trained.fit.model,
+        classifier=trained.fit.learner,
         feature_names=study.feature_names,
         target=study.target or "class",
         fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),

@@ -266,9 +266,12 @@ def summary(findings: Findings) -> list[str]:
     """The short paragraphs under the headline."""
     data, fit = findings.data, findings.fit
     sizes = [f"{isolate(name)} ({size:,})" for name, size in zip(data.classes, data.class_sizes, strict=True)]
+    what = "a linear classifier"
+    if fit.n_members is not None:
+        what = f"an average of {fit.n_members} linear classifiers, each of a part of the samples,"
     learned = (
-        f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, a linear "
-        f"classifier {'was to learn' if selected_nothing(findings) else 'learned'} to tell apart "
+        f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, {what} "
+        f"{'was to learn' if selected_nothing(findings) else 'learned'} to tell apart "
         f"{listed(sizes)}."
     )
     rules = (
@@ -285,6 +288,12 @@ def summary(findings: Findings) -> list[str]:
         f"R* = {r} is the worst-case error of {DRAWN} over {the_set(findings)}. It {r_star_claim(findings)}."
     )
     more = []
+    if fit.n_members is not None:
+        more.append(
+            "R* is here the worst-case error of this average; a single classifier fitted to make it small "
+            "has a smaller one. Coefficients are means over the members. The permutation test is that of a "
+            "single classifier with the same settings."
+        )
     # With weights of classes the two are errors of different kinds.
     if fit.class_weight is None and fit.upper >= data.majority_error and not learned_nothing(findings):
         more.append(

@@ -45,6 +45,7 @@ class Advice:
     repeats: str = "n_repeats=5"
     radii: str = "n_radii=12"
     rivals: str = "has_rivals=True"
+    few_features: str = "MinimaxRiskClassifierCV()"
     guarantee: str = "pass guarantee=True"
     new_samples: str = "error_bound(model, X, y, X_new=X_new)"
 
@@ -449,6 +450,38 @@ def about_path(findings: Findings, advice: Advice) -> str:
         "distributions shrinks. That does not make a better classifier: do not choose the radius afterwards "
         "to make R* small."
     )
+
+
+CHOICES = {
+    "few": "the fewest features within one standard error of the smallest left-out error",
+    "best": "the smallest left-out error",
+}
+
+
+def how_chosen(choice: str) -> str:
+    """What the radius was chosen for."""
+    return CHOICES.get(choice, f"at most {choice} features")
+
+
+def about_short_list(findings: Findings, advice: Advice) -> list[str]:
+    """How to get a short list, and what the errors of a chosen one are worth."""
+    choice = findings.fit.choice
+    if findings.short_list is None:
+        why = findings.short_list_skipped
+        computed = [f"Not computed: {why or f'{advice.folds} adds it.'}"]
+    else:
+        computed = [
+            "A larger radius selects fewer features. The errors in the figure are too small for a number of "
+            "features that is chosen by looking at them."
+        ]
+    if choice is None:
+        return [*computed, f"{advice.few_features} fits a model with few features."]
+    return [
+        *computed,
+        f"The radius of this model was chosen for {how_chosen(choice)}. Its cross-validated error and a "
+        "hold-out repeat the choice without the samples that they judge. The permutation test is that of "
+        "radius 1, which was not chosen.",
+    ]
 
 
 def in_doubt(findings: Findings) -> str:

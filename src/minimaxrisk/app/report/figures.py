@@ -192,9 +192,71 @@ def radius_figure(findings: Findings) -> Figure | None:
     )
 
 
-def history_figure(findings: Findings) -> Figure:
+def short_list_figure(findings: Findings) -> Figure | None:
+    """Left-out error over the number of features; the smallest, and the fewest within one standard error."""
+    shown = findings.short_list
+    if shown is None:
+        return None
+    rows = [
+        {
+            "n": int(n),
+            "x": float(mean),
+            "l": max(0.0, float(mean - spread)),
+            "u": float(mean + spread),
+            "s": s,
+        }
+        for s, n, mean, spread in zip(
+            shown.radii.tolist(), shown.n_features, shown.mean_loss, shown.standard_error, strict=True
+        )
+    ]
+    best, few = rows[shown.best], rows[shown.few]
+    title = "number of features, of the fit on all samples"
+    scale = {"type": "symlog", "constant": 1, "nice": False, "padding": 10}
+    x = quantitative("n", title, scale=scale, axis={"grid": False, "tickCount": 8, "format": ",d"})
+    error = "error on left-out samples"
+    tips = [
+        quantitative("n", "features", format=",d"),
+        quantitative("x", "left-out error", format=".1%"),
+        quantitative("s", RADIUS, format=".3~g"),
+    ]
+    y = _y("x", error)
+    line = {"type": "line", "color": MAIN, "strokeWidth": 2, "point": {"filled": True, "color": MAIN}}
+    bars = {"type": "rule", "color": LINE, "strokeWidth": 3}
+    limit = {"type": "rule", **DASHED}
+    dot = {**POINT, "size": 130, "stroke": INK}
+    layers = [
+        layer(rows, bars, x=x, y=_y("l", error), y2={"field": "u"}),
+        layer([{"u": best["u"]}], limit, y=_y("u", error)),
+        # In the order of the radii, not of the numbers, which need not be the same.
+        layer(rows, line, x=x, y=y, order={"field": "s", "type": "quantitative"}, tooltip=tips),
+        layer([best], {**dot, "color": SECOND}, x=x, y=y, tooltip=tips),
+        layer([few], {**dot, "color": NOISE}, x=x, y=y, tooltip=tips),
+    ]
+    return Figure(
+        key="short_list",
+        title="Error over the number of features",
+        caption=(
+            f"The smallest left-out error, {share(best['x'])}, has {count(best['n'], 'feature')}. The fewest "
+            f"within one standard error of it: {count(few['n'], 'feature')}, with {share(few['x'])}."
+        ),
+        specs=[plot(200, layers)],
+        headers=["features", "left-out error", "standard error", "radius s"],
+        rows=[
+            [f"{row['n']:,}", share(row["x"]), share(row["u"] - row["x"]), f"{row['s']:.3g}"] for row in rows
+        ],
+        legend=[
+            Legend("main", "line", "mean of the folds, ± one standard error"),
+            Legend("second", "dot", f"smallest: {count(best['n'], 'feature')}"),
+            Legend("noise", "dot", f"fewest: {count(few['n'], 'feature')}"),
+        ],
+    )
+
+
+def history_figure(findings: Findings) -> Figure | None:
     """The bounds that each iteration had proven."""
     history = findings.history
+    if history is None:
+        return None
     rows = _points(history)
     low, high = outward(float(history.lower[-1]), float(history.upper[-1]))
     first = f"{share(history.lower[0])} and {share(history.upper[0])}"

@@ -20,10 +20,12 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report.phrases import isolate, listed
+from minimaxrisk.guarantees.posed_fit import is_ensemble, parameters_of
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
+    FeatureCountDisplay,
     PermutationTestDisplay,
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
@@ -160,11 +162,12 @@ def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
 
 def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     """What the radii are, and how large a factor would have to be to cover."""
-    given = model.radius
+    parameters = parameters_of(model)
+    given = parameters.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
-    level, _ = split_level(model.confidence, has_intercept=model.fit_intercept)
+    level, _ = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
-    tail, n_left = (1.0 - level) / (2.0 * n_means), n_samples - 1.0 - model.standardize
+    tail, n_left = (1.0 - level) / (2.0 * n_means), n_samples - 1.0 - parameters.standardize
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
@@ -173,7 +176,7 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
         needed=student_factor(tail, float(n_samples), n_left, n_left) if n_left > 0.0 else float("inf"),
         n_means=n_means,
         expected_outside=_expected_outside(model.radius_, n_means, n_samples),
-        confidence=float(model.confidence),
+        confidence=float(parameters.confidence),
     )
 
 
@@ -189,7 +192,7 @@ def tabulate_features(
     """Coefficients, importance, and the features one by one."""
     columns = by_importance(model)
     classes = [str(label) for label in model.classes_]
-    coefficients = np.asarray(model.coef_)[:, columns]
+    coefficients = coefficients_of(model)[:, columns]
     return FeatureTable(
         columns=columns,
         names=tuple(str(names[j]) for j in columns),
@@ -205,9 +208,17 @@ def tabulate_features(
     )
 
 
+def coefficients_of(model: Any) -> FloatArray:
+    """Of the decision function; of an ensemble the mean of its members."""
+    if not is_ensemble(model):
+        return np.asarray(model.coef_)
+    return np.asarray(sum(member.full_coef for member in model.members_) / len(model.members_))
+
+
 def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
     """Whether ``predict`` errs on each sample, and the probability of the sample's own label."""
-    arg_max = copy(model).set_params(deterministic=True)
+    # An ensemble draws no labels.
+    arg_max = model if is_ensemble(model) else copy(model).set_params(deterministic=True)
     wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
     return wrong, model.predict_proba(X)[np.arange(len(own)), own]
 
@@ -421,6 +432,8 @@ class FitSummary:
     converged: bool
     is_standardized: bool
     preparation: str | None  # what was done to the values before the classifier saw them, as words
+    choice: str | None  # how the radius was chosen: "few", "best", a number of features, or None where given
+    n_members: int | None  # of an ensemble
     class_weight: str | None  # "balanced", "given", or None where samples count alike
     marginal: str  # "free" or "empirical"
 
@@ -447,12 +460,16 @@ class Findings:
         Differences between classes and their p-values, feature by feature.
     values : SelectedValuesDisplay
         Values of the selected features.
-    history : BoundPathDisplay
-        Bounds by iteration of the fit.
+    history : BoundPathDisplay or None
+        Bounds by iteration of the fit, which an ensemble does not have.
     path : BoundPathDisplay or None
         Bounds over radii around that of the model.
     path_skipped : str or None
         Why there is no path.
+    short_list : FeatureCountDisplay or None
+        Left-out errors over the number of features.
+    short_list_skipped : str or None
+        Why there are none.
     permutation : PermutationTestDisplay or None
         R* with permuted labels.
     worst_case : WorstCaseDistributionDisplay
@@ -486,9 +503,11 @@ class Findings:
     features: FeatureTable
     volcano: Volcano
     values: SelectedValuesDisplay
-    history: BoundPathDisplay
+    history: BoundPathDisplay | None
     path: BoundPathDisplay | None
     path_skipped: str | None
+    short_list: FeatureCountDisplay | None
+    short_list_skipped: str | None
     permutation: PermutationTestDisplay | None
     worst_case: WorstCaseDistributionDisplay
     suspects: tuple[SuspectSample, ...]

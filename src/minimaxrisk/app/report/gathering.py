@@ -50,15 +50,18 @@ from minimaxrisk.app.report.findings import (
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
+from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.posed_fit import PosedFit, chooses_radius, is_ensemble, parameters_of
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
+    FeatureCountDisplay,
     PermutationTestDisplay,
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
@@ -76,6 +79,8 @@ from minimaxrisk.samples.validation import positions_of_labels
 MOST_SUSPECTS = 25
 # The path runs from this much of the radius used to that much of it.
 PATH_FROM, PATH_TO = 0.25, 2.0
+# Folds that choose a radius. With two classes and no more samples the errors of all radii take a few seconds.
+FOLDS_OF_CHOICE, MOST_QUICK = 5, 200
 THIS_MODEL = "this model"
 # A difference is detectable if it is larger than so many of its standard errors.
 DETECTABLE = 2.0
@@ -114,6 +119,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     folds, no_folds = _cross_validated(subject, wanted, clock)
     rivals = _compared(subject, wanted, clock) if wanted.has_rivals and folds is not None else None
     path, no_path = _path_around(subject, wanted, clock)
+    short_list, no_list = _short_list(subject, wanted, clock)
     guarantee = _guaranteed(subject, wanted, clock)
     clock.begin("tables")
     wrong, own_probability = training_predictions(classifier, seen, own)
@@ -133,9 +139,11 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         values=SelectedValuesDisplay.from_estimator(
             classifier, seen, y, feature_names=features, sample_names=samples
         ),
-        history=BoundPathDisplay.from_estimator(classifier),
+        history=None if is_ensemble(classifier) else BoundPathDisplay.from_estimator(classifier),
         path=path,
         path_skipped=no_path,
+        short_list=short_list,
+        short_list_skipped=no_list,
         permutation=None if test is None else PermutationTestDisplay.from_result(test),
         worst_case=worst,
         suspects=list_suspects(classifier, own, own_probability, worst, cross_validation=folds),
@@ -157,7 +165,8 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
     of_predict = None
     if radius.covers or not is_brief:
         of_predict = min(doubled, worst_case_of_rule(fit.model, fit.data, "predict", fit.posed).upper)
-    weighting = model.class_weight
+    parameters = parameters_of(model)
+    weighting = parameters.class_weight
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
         upper=float(model.worst_case_error_),
@@ -166,23 +175,42 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         predict_bound=of_predict,
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
-        solver=model.solver_,
-        converged=bool(model.converged_),
-        is_standardized=bool(model.standardize),
+        solver=getattr(model, "solver_", parameters.solver),
+        converged=bool(getattr(model, "converged_", True)),
+        is_standardized=bool(parameters.standardize),
         preparation=subject.preparation,
+        choice=choice_of(fit.learner),
+        n_members=len(model.members_) if is_ensemble(model) else None,
         class_weight=None if weighting is None else "balanced" if isinstance(weighting, str) else "given",
-        marginal=model.marginal,
+        marginal=parameters.marginal,
     )
+
+
+def choice_of(learner: Any) -> str | None:
+    """How the radius was chosen, in the word of the command line; None where it was given."""
+    if not chooses_radius(learner):
+        return None
+    return {"one-se": "few"}.get(learner.rule, str(learner.rule))
+
+
+def tested_classifier(fit: PosedFit) -> MinimaxRiskClassifier:
+    """What labels are permuted for: the model, with radius 1 where labels chose another, or a single member.
+
+    Whether labels and features are related does not depend on the model. A radius that labels chose would
+    have to be chosen anew for every permutation, and an ensemble fitted anew.
+    """
+    tested = clone(parameters_of(fit.model)).set_params(callback=None)
+    return tested.set_params(radius=1.0) if chooses_radius(fit.learner) else tested
 
 
 def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
     if wanted.permutation_result is not None or not wanted.n_permutations:
         return wanted.permutation_result
-    estimator, X = subject.fit.model, subject.fit.seen
+    estimator, X = tested_classifier(subject.fit), subject.fit.seen
     if subject.uses_labels:
-        estimator, X = subject.learner, subject.fit.X
+        estimator, X = make_pipeline(*[step for _, step in subject.before.steps], estimator), subject.fit.X
     return permutation_test(
-        clone(estimator),
+        estimator,
         X,
         subject.fit.y,
         wanted.n_permutations,
@@ -226,6 +254,8 @@ def _path_around(
         return None, None
     clock.begin("path over radii")
     model = subject.fit.model
+    if is_ensemble(model):
+        return None, "the members of an ensemble are fitted at one radius."
     if model.radius_ is None:
         return None, "the radii were given one by one, as an array, so there is no single factor to vary."
     radii = np.geomspace(PATH_FROM * model.radius_, PATH_TO * model.radius_, wanted.n_radii)
@@ -245,11 +275,42 @@ def _path_around(
     return BoundPathDisplay.from_result(path), None
 
 
+def _short_list(
+    subject: Subject, wanted: Wanted, clock: Stopwatch
+) -> tuple[FeatureCountDisplay | None, str | None]:
+    """Left-out errors over the number of features: those that chose the radius, or computed where quick."""
+    learner, model, y = subject.fit.learner, subject.fit.model, subject.fit.y
+    if chooses_radius(learner) and "mean_loss" in getattr(learner, "cv_results_", {}):
+        return FeatureCountDisplay.from_estimator(learner), None
+    if not wanted.n_folds:
+        return None, None
+    if is_ensemble(model):
+        return None, "an ensemble uses many features; a single model can do with few."
+    if len(model.classes_) > 2 or len(y) > MOST_QUICK:
+        return None, f"with more than two classes or {MOST_QUICK} samples it takes longer than all the rest."
+    n_folds = n_folds_of_choice(y, subject.fit.groups)
+    if n_folds < 2:
+        return None, "a class has too few samples to leave some out."
+    clock.begin("short list")
+    choice = MinimaxRiskClassifierCV(clone(model), cv=n_folds, n_jobs=wanted.n_jobs)
+    return FeatureCountDisplay.from_estimator(
+        choice.fit(subject.fit.seen, y, groups=subject.fit.groups)
+    ), None
+
+
+def n_folds_of_choice(y: Any, groups: Any) -> int:
+    """Folds to choose a radius with: each has every class, also where a sample of it was left out before."""
+    labels = np.asarray(y)
+    if groups is not None:
+        labels = labels[np.unique(groups, return_index=True)[1]]
+    return min(FOLDS_OF_CHOICE, int(np.unique(labels, return_counts=True)[1].min()) - 1)
+
+
 def bound_for_new_samples(fit: PosedFit, *, n_folds: int, random_state: Any) -> ErrorBound:
     """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
     return error_bound(
         fit,
-        confidence=fit.model.confidence,
+        confidence=parameters_of(fit.model).confidence,
         n_folds=n_folds or None,
         only_if_smaller=True,
         random_state=random_state,
@@ -359,13 +420,14 @@ class Subject:
         """From what users pass, or from a ``PosedFit``; a fitted ``scaler`` is a step before the model."""
         fit = model if isinstance(model, PosedFit) else None
         if fit is not None:
-            model, X, y, scaler = fit.model, fit.X, fit.y, fit.transformer
+            model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
         learner = model if scaler is None else make_pipeline(scaler, model)
-        classifier = last_step(learner)
+        last = last_step(learner)
+        classifier = last.estimator_ if chooses_radius(last) else last
         check_fitted(
             "model",
             classifier,
-            "a fitted MinimaxRiskClassifier, or a pipeline that ends with one",
+            "a fitted classifier of this library, or a pipeline that ends with one",
             ("worst_case_distribution_", "classes_"),
         )
         y = column_or_1d(y)
@@ -384,7 +446,7 @@ class Subject:
             # A single step as it is, several as a pipeline.
             transformer = before[0] if before is not None and len(before) == 1 else before
             fit = PosedFit(_without_names(classifier), X, y, groups=groups, transformer=transformer)
-            fit.seen = seen_by(learner, X)
+            fit.learner, fit.seen = last, seen_by(learner, X)
         return cls(
             fit=fit,
             learner=learner,

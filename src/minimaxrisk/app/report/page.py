@@ -38,6 +38,7 @@ from minimaxrisk.app.report.figures import (
     radius_figure,
     reliability_figure,
     roc_figure,
+    short_list_figure,
     suspects_figure,
 )
 from minimaxrisk.app.report.findings import Findings, json_ready
@@ -132,8 +133,9 @@ def report(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier, or Pipeline that ends with one
-        Fitted on ``X`` and ``y``.
+    model : classifier of this library, or Pipeline that ends with one
+        Fitted on ``X`` and ``y``: a ``MinimaxRiskClassifier``, a ``MinimaxRiskClassifierCV``, whose choice
+        is repeated wherever samples are left out, or a ``MinimaxRiskEnsembleClassifier``.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         Instances; a data frame is one of pandas or polars.
     y : array-like of shape (n_samples,)
@@ -231,6 +233,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
             volcano_figure(findings),
             comparison_figure(findings),
             None if claims.learned_nothing(findings) else suspects_figure(findings),
+            short_list_figure(findings),
             radius_figure(findings),
             history_figure(findings),
         )
@@ -298,6 +301,7 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "rivals": explanations.about_rivals(findings, advice, is_imputed=is_imputed),
         "suspects": explanations.about_suspects(findings),
         "path": explanations.about_path(findings, advice),
+        "short_list": explanations.about_short_list(findings, advice),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
 
