@@ -384,7 +384,7 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
-    kinds = (MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier)
+    kinds = (MinimaxRiskClassifier, MinimaxRiskClassifierCV, MinimaxRiskEnsembleClassifier)
     if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
         raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
     return parts

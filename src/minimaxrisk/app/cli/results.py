@@ -73,8 +73,8 @@ def fit_as_text(
         n, floor = len(test.null_distribution), test.noise_floor
         lines += _lines(
             "permutation test",
-            f"p = {p_value(test.pvalue)}, from {n} permutations of the labels{_tested(findings)}",
-            f"R* of these: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
+            f"p = {p_value(test.pvalue)}, from {n} permutations of the labels",
+            f"R* of these{_tested(findings)}: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
         )
     if folds is not None:
         sure = folds.by_stated_probability()[0]
@@ -96,7 +96,7 @@ def _tested(findings: Findings) -> str:
     """What the permutation test is about, where that is not the model."""
     if findings.fit.choice is not None:
         return " at radius 1, which was not chosen"
-    return "" if findings.fit.n_members is None else " of a single classifier"
+    return "" if findings.fit.n_members is None else " with a single classifier"
 
 
 def fit_as_json(

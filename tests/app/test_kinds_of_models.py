@@ -1,0 +1,149 @@
+"""A short list and an ensemble by command: what is fitted, what is told of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_predict
+
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    permutation_test,
+)
+from minimaxrisk.analysis.cross_validation import stratified_folds
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.report import report
+from minimaxrisk.datasets import make_expression
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("skops")
+pytest.importorskip("jinja2")
+pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+
+BRIEF = ["--folds", "4", "--permutations", "19", "--radii", "3"]
+
+
+@pytest.fixture(scope="module")
+def study():
+    made = make_expression(40, 60, n_informative=5, effect=1.2, random_state=3)
+    return made.data, np.where(made.target, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def table(study, tmp_path_factory):
+    X, y = study
+    path = tmp_path_factory.mktemp("study") / "genes.csv"
+    names = [f"gene_{j}" for j in range(X.shape[1])]
+    pd.DataFrame(X, columns=names).assign(kind=y).to_csv(path, index=False)
+    return path
+
+
+def fitted(table, capsys, *options):
+    """What a program reads, of a fit with a report and a model file."""
+    files = ["--out", str(table.with_suffix(".skops")), "--report", str(table.with_suffix(".html"))]
+    assert main(["fit", str(table), "--target", "kind", "--json", "--quiet", *BRIEF, *files, *options]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def n_wrong_when_left_out(model, X, y):
+    """Each of the four folds judged by a fit, choice and all, without it."""
+    folds = stratified_folds(model, y, 4, 0)
+    return int((cross_val_predict(model, X, y, cv=folds) != y).sum())
+
+
+@pytest.mark.parametrize("choice", ["few", "best", "3"])
+def test_features_chosen_and_judged_without_the_samples_that_chose(study, table, capsys, choice):
+    X, y = study
+    found = fitted(table, capsys, "--features", choice)
+    rule = {"few": "one-se", "3": 3}.get(choice, choice)
+    model = MinimaxRiskClassifierCV(rule=rule, cv=5).fit(X, y)
+    assert found["features"] == choice
+    assert found["radius"] == pytest.approx(model.radius_)
+    assert len(found["selected_features"]) == model.n_features_selected_
+    assert found["cross_validation"]["n_wrong"] == n_wrong_when_left_out(model, X, y)
+    # The test is that of a radius that no label chose.
+    alone = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
+    assert found["permutation_test"]["pvalue"] == alone.pvalue
+    assert found["permutation_test"]["statistic"] == pytest.approx(alone.statistic, abs=1e-3)
+    page = table.with_suffix(".html").read_text(encoding="utf-8")
+    assert "The radius of this model was chosen for" in page
+    assert "The permutation test is that of radius 1, which was not chosen." in page
+    # The errors of all radii are there whatever was chosen, and say where the two choices are.
+    shown, losses = found["short_list"], MinimaxRiskClassifierCV().fit(X, y)
+    np.testing.assert_allclose(shown["left_out_error"][::-1], losses.cv_results_["mean_loss"])
+    assert shown["n_features"][::-1] == losses.cv_results_["n_features_of_fit"].tolist()
+    assert shown["n_features"][shown["few"]] == losses.n_features_selected_
+
+
+def test_a_model_file_remembers_the_choice(study, table, capsys):
+    X, y = study
+    fitted(table, capsys, "--features", "few")
+    model, data = str(table.with_suffix(".skops")), str(table)
+    assert main(["verify", model, data]) == 0
+    assert "<= R* <=" in capsys.readouterr().out
+    assert main(["predict", model, data]) == 0
+    assert capsys.readouterr().out.count("\n") == 41
+    page = table.parent / "again.html"
+    assert main(["report", model, data, "--out", str(page), *BRIEF]) == 0
+    n_wrong = n_wrong_when_left_out(MinimaxRiskClassifierCV().fit(X, y), X, y)
+    words = f"{n_wrong} of 40 left-out samples were misclassified" if n_wrong else "none of 40"
+    assert words in page.read_text(encoding="utf-8")
+
+
+def test_a_report_in_python_repeats_the_choice(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV().fit(X, y)
+    found = report(model, X, y, n_permutations=5, n_folds=4, n_radii=0).findings
+    assert found.cross_validation.n_wrong == n_wrong_when_left_out(model, X, y)
+    assert found.fit.choice == "few"
+    assert found.short_list.n_features.tolist()[::-1] == model.cv_results_["n_features_of_fit"].tolist()
+
+
+def test_an_ensemble(study, table, capsys):
+    X, y = study
+    found = fitted(table, capsys, "--model", "ensemble")
+    model = MinimaxRiskEnsembleClassifier(random_state=0).fit(X, y)
+    assert found["model"] == "ensemble"
+    assert found["worst_case_error"] == pytest.approx(model.worst_case_error_)
+    assert found["certificate"]["valid"]
+    assert {one["name"] for one in found["selected_features"]} == {
+        f"gene_{j}" for j in model.selected_features_
+    }
+    assert found["cross_validation"]["n_wrong"] == n_wrong_when_left_out(model, X, y)
+    alone = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
+    assert found["permutation_test"]["pvalue"] == alone.pvalue
+    assert "radii" in found["guarantee"]["left_out"]
+    assert {one["method"] for one in found["guarantee"]["bounds"]} == {"holdout", "majority"}
+    page = table.with_suffix(".html").read_text(encoding="utf-8")
+    assert "an average of 50 linear classifiers" in page
+    assert "The permutation test is that of a single classifier" in page
+    assert "figure-history" not in page
+    assert main(["verify", str(table.with_suffix(".skops")), str(table)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--features", "few", "--radius", "2"], "chooses the radius; leave out --radius"),
+        (["--features", "few", "--model", "ensemble"], "an ensemble uses many features"),
+        (["--features", "0"], "expected few, best, or a number of features such as 10, got '0'"),
+        (["--features", "some"], "expected few, best, or a number of features such as 10, got 'some'"),
+    ],
+)
+def test_what_does_not_go_together(table, capsys, options, message):
+    assert main(["fit", str(table), "--target", "kind", *options]) == 2
+    assert message in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_a_choice_needs_samples_to_leave_out(study, tmp_path, capsys):
+    X, y = study
+    path = tmp_path / "genes.csv"
+    rare = np.where(np.arange(40) < 2, "rare", y)
+    pd.DataFrame(X).assign(kind=rare).to_csv(path, index=False)
+    assert main(["fit", str(path), "--target", "kind", "--features", "few"]) == 2
+    assert "--features few needs three samples of every class" in capsys.readouterr().err
