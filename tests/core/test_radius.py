@@ -424,6 +424,22 @@ def test_warning_about_a_plain_number(study, cancer):
         MinimaxRiskClassifier().fit(*cancer)
 
 
+def test_a_process_is_told_once_about_plain_numbers(study, monkeypatch):
+    X, y = study
+    monkeypatch.setattr("minimaxrisk._utils.notices._told", set())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        for n in (40, 39, 38):
+            MinimaxRiskClassifier().fit(X[:n], y[:n])
+        MinimaxRiskClassifier(radius=2.0).fit(X, y)
+        assert [one.category for one in caught] == [UninformativeRadiusWarning]
+        # A filter of the user's is obeyed.
+        warnings.simplefilter("always", UserWarning)
+        for n in (40, 39, 38):
+            MinimaxRiskClassifier().fit(X[:n], y[:n])
+    assert len(caught) == 4
+
+
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_a_number_covers_only_from_the_union_bound_on(study, coding):
     X, y = study

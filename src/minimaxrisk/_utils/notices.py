@@ -23,18 +23,25 @@ BETWEEN = ("minimaxrisk.", "sklearn.base", "sklearn.callback.")
 RADIUS_WARNINGS = (UninformativeRadiusWarning, CoverageWarning)
 
 _told_in_searches: set[tuple[str, int, int, type[Warning]]] = set()
+_told: set[type[Warning]] = set()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
 
 
 def warn(message: str, category: type[Warning], *, in_searches: str | None = None) -> None:
     """Warn at the line that called this package, unless the category is silenced.
 
-    Searches and cross-validations of scikit-learn fit many times, with different numbers in each message.
-    There the message is ``in_searches`` instead, once, at the line that called the search. Python's own
-    record of warnings is reset whenever scikit-learn changes filters, so it cannot be used for "once".
+    With ``in_searches`` it is a remark on what was asked for rather than on the data, and a process is told
+    once, unless the user has a filter for it, which is obeyed. Searches and cross-validations of scikit-learn
+    fit many times, with different numbers in each message. There the message is ``in_searches`` instead, at
+    the line that called the search. Python's own record of warnings is reset whenever scikit-learn changes
+    filters, so it cannot be used for "once".
     """
     if category in _silenced.get():
         return
+    if in_searches is not None and not _has_filter(message, category):
+        if category in _told:
+            return
+        _told.add(category)
     caller = _caller_of_search(sys._getframe(1)) if in_searches is not None else None
     if in_searches is None or caller is None:
         warnings.warn(message, category, stacklevel=_level_of_caller())
@@ -44,6 +51,14 @@ def warn(message: str, category: type[Warning], *, in_searches: str | None = Non
         _told_in_searches.add(place)
         name = caller.f_globals.get("__name__")
         warnings.warn_explicit(in_searches, category, *place[:2], module=name)
+
+
+def _has_filter(message: str, category: type[Warning]) -> bool:
+    """Whether one of Python's filters is about such a warning; by default there is none."""
+    return any(
+        issubclass(category, kind) and (text is None or text.match(message))
+        for _, text, kind, *_ in warnings.filters
+    )
 
 
 def _level_of_caller() -> int:

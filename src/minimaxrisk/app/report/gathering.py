@@ -80,7 +80,7 @@ MOST_SUSPECTS = 25
 # The path runs from this much of the radius used to that much of it.
 PATH_FROM, PATH_TO = 0.25, 2.0
 # Folds that choose a radius. With two classes and no more samples the errors of all radii take a few seconds.
-FOLDS_OF_CHOICE, MOST_QUICK = 5, 200
+FOLDS_OF_CHOICE, MOST_QUICK = 5, 150
 THIS_MODEL = "this model"
 # A difference is detectable if it is larger than so many of its standard errors.
 DETECTABLE = 2.0
