@@ -30,7 +30,7 @@ BRIEF = ["--folds", "4", "--permutations", "19", "--radii", "3"]
 
 @pytest.fixture(scope="module")
 def study():
-    made = make_expression(40, 60, n_informative=5, effect=1.2, random_state=3)
+    made = make_expression(40, 60, n_informative=5, effect=1.2, random_state=6)
     return made.data, np.where(made.target, "ill", "well")
 
 

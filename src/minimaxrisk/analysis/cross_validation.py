@@ -164,7 +164,7 @@ def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
 
 def predicting_copy(model: Any) -> Any:
     """An unfitted, silent copy whose ``predict`` names the best class, even if the model draws labels."""
-    return fresh_copy(model, deterministic=True, callback=None, verbose=0, certify=False)
+    return fresh_copy(model, deterministic=True, callback=None, verbose=False, certify=False)
 
 
 def cross_validated_error(

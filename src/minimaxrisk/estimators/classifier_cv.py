@@ -334,7 +334,8 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
 
     A larger radius selects fewer columns. R* grows with it whatever the data, so that R* cannot choose one.
     The loss on left-out samples can, and so can the distance of R* from what it is on permuted labels. With
-    two classes all radii of the grid are followed at once (``minimax_risk_path``).
+    two classes all radii of the grid are followed at once (``minimax_risk_path``). It is for short lists, not
+    for accuracy: radius 1 usually errs less, and an ensemble less still.
 
     Parameters
     ----------

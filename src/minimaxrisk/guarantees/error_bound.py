@@ -279,7 +279,7 @@ def _best(
 def _of_holdout(
     fit: PosedFit, sample: JudgedSample, test_size: Any, confidence: float, random: Any
 ) -> ErrorBound:
-    learner = fresh_copy(fit.learner, callback=None, verbose=0, certify=False)
+    learner = fresh_copy(fit.learner, callback=None, verbose=False, certify=False)
     if fit.transformer is not None:
         learner = make_pipeline(fit.transformer, learner)
     rows, data = sample.rows, sample.data

@@ -475,7 +475,7 @@ def about_short_list(findings: Findings, advice: Advice) -> list[str]:
             "features that is chosen by looking at them."
         ]
     if choice is None:
-        return [*computed, f"{advice.few_features} fits a model with few features."]
+        return [*computed, f"For a model with few features fit with {advice.few_features}."]
     return [
         *computed,
         f"The radius of this model was chosen for {how_chosen(choice)}. Its cross-validated error and a "

@@ -248,6 +248,7 @@ def short_list_figure(findings: Findings) -> Figure | None:
             Legend("main", "line", "mean of the folds, ± one standard error"),
             Legend("second", "dot", f"smallest: {count(best['n'], 'feature')}"),
             Legend("noise", "dot", f"fewest: {count(few['n'], 'feature')}"),
+            Legend("soft", "dash", "smallest error and its standard error"),
         ],
     )
 

@@ -293,9 +293,9 @@ def _short_list(
         return None, "a class has too few samples to leave some out."
     clock.begin("short list")
     choice = MinimaxRiskClassifierCV(clone(model), cv=n_folds, n_jobs=wanted.n_jobs)
-    return FeatureCountDisplay.from_estimator(
+    with quiet_fits():
         choice.fit(subject.fit.seen, y, groups=subject.fit.groups)
-    ), None
+    return FeatureCountDisplay.from_estimator(choice), None
 
 
 def n_folds_of_choice(y: Any, groups: Any) -> int:
