@@ -182,7 +182,7 @@ class FeatureCountDisplay(Display):
     >>> study = make_expression(60, 100, n_informative=5, effect=1.5, random_state=0)
     >>> model = MinimaxRiskClassifierCV(radii=[1, 2, 3, 4]).fit(study.data, study.target)
     >>> FeatureCountDisplay.from_estimator(model).n_features.tolist()
-    [5, 8, 20, 42]
+    [4, 4, 12, 24]
     """
 
     radii: FloatArray
