@@ -150,12 +150,11 @@ class PermutationTestResult:
     gap_tol: float
 
     def __str__(self) -> str:
-        n = self.n_permutations
         remark = ", the smallest possible" if self.n_no_larger == 0 else ""
         return (
             f"R* = {self.statistic:.3f}; with permuted labels {self.noise_floor[0.5]:.3f} in the median and "
             f"below {self.noise_floor[0.05]:.3f} in 5% of {len(self.null_distribution)} permutations; "
-            f"p = {self.pvalue:.3g} with {n} permutations{remark}"
+            f"p = {self.pvalue:.3g} with {self.n_permutations} permutations{remark}"
         )
 
 

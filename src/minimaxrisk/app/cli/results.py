@@ -66,11 +66,11 @@ def fit_as_text(
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
     lines += _worst_case(trained, findings)
     if test is not None:
-        n, floor = len(test.null_distribution), test.noise_floor
+        n_null, floor = len(test.null_distribution), test.noise_floor
         lines += _lines(
             "permutation test",
-            f"p = {p_value(test.pvalue)}, from {n} permutations of the labels",
-            f"R* of these: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
+            f"p = {p_value(test.pvalue)}, from {test.n_permutations} permutations of the labels",
+            f"R* of {n_null} of these: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
         )
     if folds is not None:
         sure = folds.by_stated_probability()[0]
@@ -122,7 +122,9 @@ def fit_as_json(
         "selected_features": _features_as_json(findings.features, data.classes),
         "permutation_test": test
         and {
-            "n_permutations": len(test.null_distribution),
+            "n_permutations": test.n_permutations,
+            "n_no_larger": test.n_no_larger,
+            "n_null": len(test.null_distribution),
             "statistic": test.statistic,
             "pvalue": test.pvalue,
             "noise_floor": {str(level): value for level, value in test.noise_floor.items()},
