@@ -124,9 +124,9 @@ def test_pvalues_of_early_decisions_are_uniform_without_signal(h):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("h", [None, 10])
+@pytest.mark.parametrize("h", [None, 4])
 def test_pvalues_of_a_thousand_tests_are_uniform(h):
-    check_uniform(1000, n_permutations=99, stop_after=h)
+    check_uniform(1000, n_permutations=39, stop_after=h)
 
 
 def check_uniform(n_tests, *, n_permutations, stop_after):
