@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from minimaxrisk import datasets
-from minimaxrisk.app.cli import main, tour
+from minimaxrisk.app.cli import demo, main
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 
@@ -25,9 +25,9 @@ def small_studies(monkeypatch):
         return real(n_samples, n_features // 10, **options)
 
     monkeypatch.setattr(datasets, "make_expression", make_expression)
-    monkeypatch.setattr(tour, "make_expression", make_expression)
-    X, y = tour.load_breast_cancer(return_X_y=True)
-    monkeypatch.setattr(tour, "load_breast_cancer", lambda *, return_X_y: (X[::3], y[::3]))
+    monkeypatch.setattr(demo, "make_expression", make_expression)
+    X, y = demo.load_breast_cancer(return_X_y=True)
+    monkeypatch.setattr(demo, "load_breast_cancer", lambda *, return_X_y: (X[::3], y[::3]))
 
 
 def check_tour(said, folder):

@@ -28,7 +28,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.app.cli import tour as demo
+from minimaxrisk.app.cli import demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import claims, explanations, phrases, report
 from minimaxrisk.app.report import gathering as rivals_of_report

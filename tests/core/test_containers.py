@@ -22,7 +22,7 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk._utils.containers import StoredArray, Table, is_in_chunks, is_memory_map
+from minimaxrisk._utils.stored_tables import StoredArray, Table, is_in_chunks, is_memory_map
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.estimators import fitting
 from minimaxrisk.exceptions import LargeFitWarning
@@ -106,10 +106,10 @@ def expected(study):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """So that small data have many blocks."""
-    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ELEMENTS", 1500)
-    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ON_DISK", 2500)
-    monkeypatch.setattr("minimaxrisk._utils.containers.FEWEST_ROWS", 13)
-    monkeypatch.setattr("minimaxrisk._utils.containers.BLOCK_ON_DISK", 70)
+    monkeypatch.setattr("minimaxrisk._utils.stored_tables.BLOCK_ELEMENTS", 1500)
+    monkeypatch.setattr("minimaxrisk._utils.stored_tables.BLOCK_ON_DISK", 2500)
+    monkeypatch.setattr("minimaxrisk._utils.stored_tables.FEWEST_ROWS", 13)
+    monkeypatch.setattr("minimaxrisk._utils.stored_tables.BLOCK_ON_DISK", 70)
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk._utils import dask_arrays
-from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.parallel import parallel_map
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
 from minimaxrisk.features.chunked import dask_features
@@ -357,6 +357,24 @@ def test_memory_of_the_client_does_not_hold_columns(on_cluster):
 
 
 # Predictions.
+
+
+@pytest.mark.filterwarnings("error")
+def test_lazy_logarithms_do_not_warn_and_leave_the_filters_of_warnings_alone(monkeypatch):
+    """Filters belong to the process, and lazy predictions may be asked for in several threads."""
+    model = MinimaxRiskClassifier(radius="bonferroni").fit(X, Y)
+    model.coef_, model.intercept_ = 0.0 * model.coef_, model.intercept_ + 10.0  # zero is sure of its class
+    assert (model.predict_proba(np.zeros((1, X.shape[1]))) == 0.0).any()
+    callers = []
+    original = warnings.catch_warnings.__init__
+
+    def recording(self, **options):
+        callers.append(sys._getframe(1).f_globals["__name__"])
+        original(self, **options)
+
+    monkeypatch.setattr(warnings.catch_warnings, "__init__", recording)
+    assert isinstance(model.predict_log_proba(da.from_array(X, chunks=(25, 170))), da.Array)
+    assert [name for name in callers if name.startswith("minimaxrisk")] == []
 
 
 def test_predictions_stay_lazy(in_memory):

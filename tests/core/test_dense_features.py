@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minimaxrisk._utils.containers import as_table
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features import dense
 from problems import distinct_instances
 

@@ -19,7 +19,7 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils.arrays import asarray_like, to_numpy
-from minimaxrisk._utils.containers import as_table
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.batched.kernels import Kernels

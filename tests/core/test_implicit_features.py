@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils.containers import as_table
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.features import dense
 from minimaxrisk.features.dense import ImplicitFeatures, dense_features, implicit_features

@@ -552,7 +552,7 @@ def test_results_of_another_kind_are_refused(make, match):
 def test_number_of_bars(cancer, selector, value):
     X, y = cancer
     model = MinimaxRiskClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=f"max_features must be an integer of at least 1.* got {value!r}"):
+    with pytest.raises(ValueError, match=f"max_features must be a positive integer, got {value!r}"):
         SelectedFeaturesDisplay.from_estimator(model, max_features=value)
     with pytest.raises(ValueError, match="max_features must be"):
         StabilityDisplay.from_estimator(selector, max_features=value)

@@ -16,7 +16,7 @@ from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelec
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.selector import most_important
 from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, false_selection_bounds
-from minimaxrisk.samples.units import Strata, complementary_halves
+from minimaxrisk.samples.independent_units import Strata, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
 

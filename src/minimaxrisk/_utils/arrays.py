@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 
-from minimaxrisk._utils.dask_arrays import here
+from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.environment import require
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -108,5 +108,5 @@ def answer(X: Any, values: np.ndarray) -> Any:
 def columns_of(X: Any, columns: IntArray) -> Any:
     """Some columns of a matrix, in the memory of this process."""
     if not is_foreign(X):
-        return here(X[:, columns])
+        return computed(X[:, columns])
     return to_numpy(namespace_of(X).take(X, asarray_like(X, columns), axis=1))

@@ -30,7 +30,7 @@ def is_dask_array(value: Any) -> bool:
     return arrays is not None and isinstance(value, arrays.Array)
 
 
-def here(value: Any) -> Any:
+def computed(value: Any) -> Any:
     """A dask object computed, anything else unchanged."""
     if type(value).__module__.startswith("dask.") and hasattr(value, "compute"):
         return value.compute()

@@ -26,10 +26,10 @@ from sklearn.svm import LinearSVC
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 

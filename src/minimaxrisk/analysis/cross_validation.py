@@ -13,10 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 # Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.

@@ -49,11 +49,11 @@ from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, EngineSettings, Enough
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -206,8 +206,8 @@ def permutation_test(
         Stop when so many permutations have no larger R* (the sequential rule of Besag and Clifford, 1991):
         with 10, noise is told after some 20 permutations, and p = 0.01 takes some 1000.
     gap_tol : float, default=1e-3
-        The certified gap of R* in the null distribution, or as near as the estimator's own settings let its
-        solver come.
+        The certified gap of each R* in the null distribution, unless the estimator's own settings stop its
+        solver earlier.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn: None is one, -1 one per core. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None

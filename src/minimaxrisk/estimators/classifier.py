@@ -216,7 +216,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     verify : Recomputes the bounds of a fitted model without a solver.
     worst_case : The worst case of ``predict``.
     error_bound : A bound on the error for new samples that holds with a probability.
-    permutation_test : Tells what R* would be on noise.
+    permutation_test : What R* would be on noise.
 
     Notes
     -----

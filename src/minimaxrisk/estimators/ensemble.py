@@ -34,7 +34,7 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
-from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves, independent_parts
+from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
@@ -221,7 +221,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             Weights. A sample goes to a part with all of its weight; one of weight 0 is no sample.
         groups : array-like of shape (n_samples,) or None, default=None
             Samples of one group, such as the replicates of a patient, share a label and go to a part
-            together, so that the members that judge a sample have not seen its like. Parts then hold shares
+            together, so that the members that judge a sample have not seen its group. Parts then hold shares
             of the groups, and radii count groups, as for ``MinimaxRiskClassifier``.
 
         Returns
@@ -231,7 +231,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         """
         estimator = clone(MinimaxRiskClassifier() if self.estimator is None else self.estimator)
         estimator._validate_params()
-        estimator.set_params(callback=None)  # nobody calls it, and it need not go to other processes
+        estimator.set_params(callback=None)  # not called, and need not go to other processes
         # On a copy, so that a failed fit leaves the old model whole.
         checked = copy(self)
         data = check_training_data(
@@ -249,7 +249,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         settings = engine_settings_of(estimator, checked.n_features_in_)
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
         set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
-        # Without a certificate nobody reads the radii, and they need not be bootstrapped.
+        # Without a certificate the radii are not used, and need not be bootstrapped.
         rule_of_set = radius_rule_of(certified, set_seed) if self.certify else Multiple(1.0)
         with suitable_threads(len(data.labels)):
             posed = pose_by(certified, data, rule_of_set)

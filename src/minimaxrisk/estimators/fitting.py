@@ -17,10 +17,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arrays import is_foreign
-from minimaxrisk._utils.containers import Table, as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import free_memory
 from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.stored_tables import Table, as_table
 from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
@@ -198,7 +198,7 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity:
 
 
 def log_line(message: str, *arguments: Any) -> None:
-    """To the log, or to standard error where nobody has set up logging."""
+    """To the log, or to standard error if logging is not set up."""
     line = logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, arguments, None)
     if logger.hasHandlers():
         if logger.isEnabledFor(logging.INFO):

@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.samples.units import Strata, check_pairs, complementary_halves
+from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
 
 

@@ -32,9 +32,9 @@ from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import is_integer, is_number
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.containers import take_rows
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RULE_NAMES, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule

@@ -3,7 +3,7 @@
 ``counting.py`` has the bounds of a hold-out and of always naming the most common class, ``covering_radii.py``
 those of the model's own rules within radii.
 
-Whoever takes the smallest of several limits has looked at all of them, so all must hold. With
+To take the smallest of several limits is to look at all of them, so all must hold. With
 ``delta = 1 - confidence`` split over them by ``SHARES``, the probability that one of them fails is at most
 delta (Bonferroni's inequality), and the smallest one holds with probability ``confidence``. The shares are
 fixed before any outcome is known. A method that the arguments rule out leaves its share to the others; one
@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.containers import take_rows
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
 from minimaxrisk.guarantees.posed_fit import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.containers import take_rows
+from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import (
@@ -22,7 +22,7 @@ from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.problem.rule import AverageRule, LinearRule
-from minimaxrisk.samples.units import unit_of_row
+from minimaxrisk.samples.independent_units import unit_of_row
 from minimaxrisk.samples.validation import TrainingData
 
 # How closely a stored number must agree with the one recomputed.

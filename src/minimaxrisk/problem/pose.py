@@ -19,8 +19,8 @@ from minimaxrisk._utils.arrays import (
     namespace_of,
     stays_where_it_is,
 )
-from minimaxrisk._utils.containers import as_table
 from minimaxrisk._utils.dask_arrays import is_dask_array
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import features_of_table
 from minimaxrisk.features.device import device_features

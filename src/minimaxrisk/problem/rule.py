@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, columns_of
-from minimaxrisk._utils.containers import product_with_columns, some_rows_at_a_time
+from minimaxrisk._utils.stored_tables import product_with_columns, some_rows_at_a_time
 from minimaxrisk.features.matrix import Coding, ColumnScale
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class AverageRule:
     def probabilities_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
         """h_b(y|x) of each member in turn, for every row of X (K x n)."""
         columns = self.columns
-        used = columns_of(X, columns)  # once for all members: sparse columns are dear
+        used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
         for member in self.members:
             yield member.restricted_to(columns).probabilities(used)
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, is_foreign, to_numpy
-from minimaxrisk.samples.units import Units, mass_of, units_of_groups, units_of_rows
+from minimaxrisk.samples.independent_units import Units, mass_of, units_of_groups, units_of_rows
 from minimaxrisk.samples.validation import TrainingData
 
 # Entries of tied rows that are compared at a time.

@@ -27,10 +27,9 @@ from minimaxrisk._utils.arrays import (
     stays_where_it_is,
     to_numpy,
 )
-from minimaxrisk._utils.containers import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
 from minimaxrisk._utils.dask_arrays import (
+    computed,
     fetch,
-    here,
     is_dask_array,
     is_lost,
     kept_if_it_fits,
@@ -38,6 +37,7 @@ from minimaxrisk._utils.dask_arrays import (
     reduce_by_tree,
 )
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
+from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
 
 Place = tuple[int, int, float]  # row, column, value
 
@@ -159,7 +159,7 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` X must have the columns that ``estimator`` was fitted on."""
-    y, sample_weight, groups = (to_numpy(here(each)) for each in (y, sample_weight, groups))
+    y, sample_weight, groups = (to_numpy(computed(each)) for each in (y, sample_weight, groups))
     check_label_values(y)
     try:
         X, y = _validated(estimator, X, y, reset=reset)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NamedRule:
-    """How a rule is called in a sentence, and what is said of its coverage if nothing speaks against it."""
+    """The name of a rule in a sentence, and what is said of its coverage if the sample agrees with it."""
 
     in_words: str
     coverage: str

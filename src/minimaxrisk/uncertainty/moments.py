@@ -3,7 +3,7 @@
 Both follow from moments per class by sums of non-negative terms. The familiar ``E[z^2] - E[z]^2`` would lose
 half of the digits exactly where it matters: for a feature that nearly equals the label.
 
-``broken_assumptions`` tells where a sample visibly breaks what the named rules assume: that studentised means
+``broken_assumptions`` says where a sample visibly breaks what the named rules assume: that studentised means
 are normal, or have Student's law. A studentised mean of a skewed law has one tail that is heavier than the
 normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the skewness, and the other
 lighter by as much (the first term of the large deviations of self-normalised sums); and s is large when there
@@ -24,7 +24,7 @@ from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
-from minimaxrisk.samples.units import Units
+from minimaxrisk.samples.independent_units import Units
 
 # Columns whose mean is this small, at unit root mean square, were centred.
 CENTRED = 1e-9

@@ -95,7 +95,7 @@ def radius_rule_of(model: Any, seed: int) -> RadiusRule:
 
 
 def without_coverage(rule: RadiusRule) -> RadiusRule:
-    """The same radii, where nobody reads whether they cover: looking at that takes longer than the radii."""
+    """The same radii without a check of their coverage, which takes longer than the radii."""
     return replace(rule, confidence=None) if isinstance(rule, Multiple) else rule
 
 
@@ -238,12 +238,12 @@ class MultiplierBootstrap:
             tail = float(stats.norm.sf(quantile))
             factor = min(factor, sample.student_factor(tail))
         lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
-        # Of labellings other than the observed one nobody reads whether they cover.
+        # The coverage is reported for the observed labelling only.
         remarks = broken_assumptions(sample, factor) if self.shared is None else ()
         return Radii(lam, factor, remarks, covers=True)
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
-        """Draws of T*, in one order whoever makes them."""
+        """Draws of T*, the same ones for any number of processes."""
         draw = Draws.of(sample)
         random, pieces = np.random.default_rng(self.seed), []
         size = min(DRAWS_PER_PIECE, max(1, BLOCK_ELEMENTS // draw.n_units))

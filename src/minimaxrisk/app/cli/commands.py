@@ -387,14 +387,14 @@ def demo_command(
     Example:
       minimaxrisk demo --out tour
     """
-    from minimaxrisk.app.cli import tour  # noqa: PLC0415
+    from minimaxrisk.app.cli import demo  # noqa: PLC0415
 
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; --out must name a folder.")
     out.mkdir(parents=True, exist_ok=True)
-    tour.main()
+    demo.main()
     table, model, report = out / "expression.csv", out / "model.skops", out / "report.html"
-    tour.write_study(table)
+    demo.write_study(table)
     command = ["minimaxrisk", "fit", str(table), "--target", "diagnosis"]
     command += ["--out", str(model), "--report", str(report)]
     typer.echo(f"\nFROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
