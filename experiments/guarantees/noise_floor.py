@@ -78,7 +78,7 @@ def _simulated(settings: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 def _test(X: Any, y: Any, settings: Mapping[str, Any], seed: int) -> PermutationTestResult:
     return permutation_test(
-        MinimaxRiskClassifier(), X, y, settings["n_permutations"], n_jobs=1, random_state=seed
+        MinimaxRiskClassifier(), X, y, settings["n_permutations"], n_null=None, n_jobs=1, random_state=seed
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -26,7 +27,7 @@ from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, compare, error_bou
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import app as command_line
-from minimaxrisk.app.cli import main
+from minimaxrisk.app.cli import console, main
 from minimaxrisk.app.report import gathering
 from minimaxrisk.app.storage import load_model, save_model
 from terminal import unwrapped
@@ -879,12 +880,20 @@ class Terminal(io.StringIO):
 
 
 class TestTerminal:
-    def test_progress_on_a_terminal_only(self, table, capsys, monkeypatch):
-        """The certified interval is shown while it closes, and only to a person."""
-        arguments = ("fit", table, "--target", "diagnosis")
+    def test_progress_on_a_terminal(self, table, capsys, monkeypatch):
+        """The certified interval is shown while it closes; elsewhere a plain line after some silence."""
+        arguments = ("fit", table, "--target", "diagnosis", "--permutations", 19)
+        monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", math.inf)
         status, _, err = run(capsys, *arguments)
         assert status == 0
         assert "<= R* <=" not in err
+        monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.0)
+        status, _, err = run(capsys, *arguments)
+        assert status == 0
+        assert re.search(r"^fitting  iteration 1:  \S+ <= R\* <= \S+$", err, re.MULTILINE)
+        assert re.search(r"^permutation test  \d+ of \d+, \S.* left$", err, re.MULTILINE)
+        status, _, err = run(capsys, *arguments, "--quiet")
+        assert (status, err) == (0, "")
         terminal = Terminal()
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr(sys, "stderr", terminal)
@@ -912,10 +921,11 @@ class TestTerminal:
             "        status = main()\n"
             "    print(interrupt.module, status, said.getvalue())\n"
             "del sys.meta_path[0]\n"
-            "from minimaxrisk._utils.parallel import listening\n"
+            "from minimaxrisk.app.cli.console import Stage\n"
+            "Stage.advance = lambda *_: print('at work', flush=True)\n"
             # Tests that were started in the background hand down that interrupts are not for them.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-            "with listening(lambda *_: print('at work', flush=True)): sys.exit(main())"
+            "sys.exit(main())"
         )
         command = [sys.executable, "-c", code, "fit", str(tmp_path / "X.npz")]
         command += ["--permutations", "100000", "--out", str(tmp_path / "m.skops")]

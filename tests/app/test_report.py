@@ -646,11 +646,10 @@ def test_one_r_star_everywhere(findings):
 
 
 def test_p_value_is_that_of_the_test(findings):
-    """Counted as the test counts, with its own statistic."""
-    null = np.linspace(0.2, 0.3, 19)
-    test = replace(findings.permutation, null_distribution=null, statistic=0.21, pvalue=0.15)
+    """Counted as the test counts, and not from the R* that were computed."""
+    test = replace(findings.permutation, n_permutations=199, n_no_larger=2, pvalue=0.015)
     text = entry(replace(findings, permutation=test), "Noise floor and p-value").text
-    assert "2 of 19 permutations gave one as small as the observed labels do" in text
+    assert "2 of 199 permutations gave one no larger than the observed labels do" in text
 
 
 def test_few_permutations_cannot_tell(study):

@@ -25,7 +25,7 @@ from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.batched.kernels import Kernels
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.interior_point import factors, working_rows
-from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
@@ -267,12 +267,12 @@ def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, 
         for each in posed.relabelled([replace(data, labels=own) for own in labels], Multiple(1.0))
     ]
     assert all(can_share(problem, SETTINGS) for problem in problems)
-    first, *others = solve_together(problems, 1e-5)
+    first, *others = solve_together(problems, Enough(1e-5))
     assert first is None
     for problem, found in zip(problems[1:], others, strict=True):
         exact = solve_minimax_risk(problem, SETTINGS)
-        assert exact.lower - 1e-9 <= found.upper <= exact.upper + 1e-5
-        assert found.upper == pytest.approx(
+        assert exact.lower - 1e-9 <= found.bounds.upper <= exact.upper + 1e-5
+        assert found.bounds.upper == pytest.approx(
             upper_bound_of_some(problem, problem.objective, found.stage.components, found.stage.values)
         )
 

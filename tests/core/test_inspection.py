@@ -66,7 +66,15 @@ def selector():
 @pytest.fixture
 def permutations():
     floor = {0.01: 0.355, 0.05: 0.365}
-    return PermutationTestResult(0.3, 0.0025, null_distribution=NULL, noise_floor=floor, gap_tol=1e-3)
+    return PermutationTestResult(
+        0.3,
+        0.0025,
+        n_permutations=399,
+        n_no_larger=0,
+        null_distribution=NULL,
+        noise_floor=floor,
+        gap_tol=1e-3,
+    )
 
 
 @pytest.fixture
@@ -112,7 +120,7 @@ def test_permutation_test(pyplot, permutations):
     np.testing.assert_array_equal(display.statistic_line_.get_xdata(), [0.3, 0.3])
     np.testing.assert_array_equal(display.noise_floor_line_.get_xdata(), [0.365, 0.365])
     assert display.noise_floor_line_.get_linestyle() == "--"
-    assert "p = 0.0025" in display.ax_.get_title(loc="left")
+    assert "p = 0.0025 with 399 permutations" in display.ax_.get_title(loc="left")
 
 
 def test_permutations_that_all_score_the_same(pyplot, permutations):

@@ -12,7 +12,7 @@ from scipy import sparse
 from minimaxrisk.engines import dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -416,40 +416,42 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
     optimum = interior_point(problem, SETTINGS).upper
     records = []
 
-    def near(record):
-        records.append(record)
-        return record["upper"] - record["lower"] <= 1e-3
+    class Watched(Enough):
+        def stops(self, record):
+            records.append(record)
+            return super().stops(record)
 
-    bound = instance_generation.generated_bound(problem, SETTINGS, near)
-    assert optimum - 1e-12 <= bound <= optimum + 1e-3
+    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Watched(1e-3))
+    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
     assert len(rounds.sizes) > 2
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
+    early = instance_generation.generated_bounds(problem, SETTINGS, Enough(np.inf, optimum - 0.05))
+    assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
     rounds.sizes.clear()
     mu = instance_generation.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
     assert len(rounds.sizes) > 2
     assert rounds.whole == 0
 
-    def interrupt(record):
-        raise KeyboardInterrupt
+    class Interrupting(Enough):
+        def stops(self, record):
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        instance_generation.generated_bound(problem, SETTINGS, interrupt)
+        instance_generation.generated_bounds(problem, SETTINGS, Interrupting(1e-3))
 
 
 def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
     monkeypatch.setattr(instance_generation, "interior_approach", lambda *args: None)
-    calls, whole = [], instance_generation.interior_bound
+    calls, whole = [], instance_generation.interior_bounds
     monkeypatch.setattr(
-        instance_generation, "interior_bound", lambda *args: calls.append(args) or whole(*args)
+        instance_generation, "interior_bounds", lambda *args: calls.append(args) or whole(*args)
     )
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    bound = instance_generation.generated_bound(
-        problem, SETTINGS, lambda record: record["upper"] < optimum + 1e-3
-    )
+    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
     assert len(calls) == 1
-    assert optimum - 1e-12 <= bound <= optimum + 1e-3
+    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
     # The vertex, from all instances, is better than what was asked for.
     mu = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))[0]
     assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2

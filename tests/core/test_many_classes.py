@@ -14,7 +14,7 @@ from minimaxrisk.engines.interior_point import engine, factors
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import DigitsLostError, EpigraphFactor, RoughEpigraphFactor
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
 from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
@@ -99,8 +99,10 @@ def test_the_optimum_is_that_of_the_linear_program(kind, used):
         solution = engine.interior_point(problem, SETTINGS)
         assert solution.upper == pytest.approx(exact, abs=1e-9 if kind != "zero radius" else 1e-6)
         assert solution.lower - 1e-12 <= exact <= solution.upper + 1e-9
-        (bound,) = bound_minimax_risks([problem], SETTINGS, 1e-3)
-        assert exact - 1e-9 <= bound <= exact + 1e-3
+        (bounds,) = bound_minimax_risks([problem], SETTINGS, Enough(1e-3))
+        assert exact - 1e-9 <= bounds.upper <= exact + 1e-3
+        # Radii of zero are widened, and the lower bound is that of the wider set.
+        assert bounds.upper - 1e-3 <= bounds.lower <= exact + (1e-9 if kind != "zero radius" else 1e-3)
     assert used["rough"] > 0
     assert used["careful"] > 0
 
@@ -115,8 +117,9 @@ def test_single_precision_changes_no_answer(monkeypatch):
 
 def test_bounds_do_not_depend_on_the_problems_beside():
     problems = [one_hot_problem(kind, seed=4) for kind in KINDS]
-    together = bound_minimax_risks(problems, SETTINGS, 1e-3)
-    assert together == [bound_minimax_risks([problem], SETTINGS, 1e-3)[0] for problem in problems]
+    for enough in (Enough(1e-3), Enough(np.inf, 0.2)):
+        together = bound_minimax_risks(problems, SETTINGS, enough)
+        assert together == [bound_minimax_risks([problem], SETTINGS, enough)[0] for problem in problems]
 
 
 # --- always naming one class --------------------------------------------------------------------------

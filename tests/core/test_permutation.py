@@ -24,6 +24,7 @@ from minimaxrisk._utils import parallel
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines.solution import Enough
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 
@@ -76,13 +77,13 @@ def test_several_classes(wide):
 def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
     X, y = noise
     result = permutation_test(MinimaxRiskClassifier(), X, y, 40, random_state=1)
-    smaller = np.sum(result.null_distribution <= result.statistic)
-    assert result.pvalue == (1 + smaller) / 41
+    assert result.n_no_larger == np.sum(result.null_distribution <= result.statistic)
+    assert result.pvalue == (1 + result.n_no_larger) / 41
     for probability, value in result.noise_floor.items():
         assert value == np.quantile(result.null_distribution, probability)
-    assert str(result).endswith(f"p = {result.pvalue:.3g}")
-    first = replace(result, pvalue=1 / 41)
-    assert str(first).endswith("p = 0.0244, the smallest possible with 40 permutations")
+    assert str(result).endswith(f"p = {result.pvalue:.3g} with 40 permutations")
+    first = replace(result, pvalue=1 / 41, n_no_larger=0)
+    assert str(first).endswith("p = 0.0244 with 40 permutations, the smallest possible")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -115,6 +116,107 @@ def test_pvalues_are_uniform_without_signal():
         test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 19, random_state=seed)
         pvalues.append(test.pvalue)
     assert stats.kstest(np.array(pvalues) - 0.025, "uniform").pvalue > 0.01
+
+
+@pytest.mark.parametrize("h", [None, 3])
+def test_pvalues_of_early_decisions_are_uniform_without_signal(h):
+    check_uniform(60, n_permutations=19, stop_after=h)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("h", [None, 4])
+def test_pvalues_of_a_thousand_tests_are_uniform(h):
+    check_uniform(1000, n_permutations=39, stop_after=h)
+
+
+def check_uniform(n_tests, *, n_permutations, stop_after):
+    """P-values that both rules can give are exceeded as often as they say, within noise."""
+    pvalues = []
+    for seed in range(n_tests):
+        study = make_expression(20, 15, n_informative=0, random_state=seed)
+        test = permutation_test(
+            *(MinimaxRiskClassifier(), study.data, study.target, n_permutations),
+            n_null=1,
+            stop_after=stop_after,
+            random_state=seed,
+        )
+        pvalues.append(test.pvalue)
+    for level in (0.05, 0.1, 0.25, 0.5):
+        n_below = int(np.sum(np.array(pvalues) <= level + 1e-12))
+        assert stats.binomtest(n_below, n_tests, level).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("effect", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"solver": "constraint-generation"}, {"class_weight": "balanced"}, {"marginal": "empirical"}],
+)
+def test_early_decisions_are_those_of_exact_values(n_classes, effect, options):
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(30) % n_classes
+    X = rng.standard_normal((30, 40))
+    X[:, 0] += effect * y
+    estimator = MinimaxRiskClassifier(**options)
+    early = permutation_test(estimator, X, y, 12, n_null=1, random_state=0)
+    assert early.null_distribution.shape == (1,)
+    exact = [
+        MinimaxRiskClassifier(**options).fit(X, labels).worst_case_error_ for labels in labellings(y, 12, 0)
+    ]
+    observed = MinimaxRiskClassifier(**options).fit(X, y).worst_case_error_
+    assert early.n_no_larger == np.sum(np.array(exact) <= observed + 1e-6)
+    assert early.pvalue == (1 + early.n_no_larger) / 13
+    whole = permutation_test(estimator, X, y, 12, n_null=None, random_state=0)
+    assert (whole.pvalue, whole.n_no_larger) == (early.pvalue, early.n_no_larger)
+    assert whole.null_distribution.shape == (12,)
+    assert whole.null_distribution[0] == early.null_distribution[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_fit_that_is_decided_stops_and_proves_its_decision(wide, n_classes, dtype):
+    """Lower bounds of rough passes, as those of float32, decide nothing."""
+    X, y = wide
+    y = y if n_classes == 3 else np.arange(len(y)) % 2
+    sample = permutation_module._Sample.check(X.astype(dtype), y, None, None, None)
+    bounds_of = permutation_module._bounds_of(MinimaxRiskClassifier(), sample)
+    orders = sample.permutations(3, 0)
+    exact = bounds_of([(order, Enough(1e-7)) for order in orders])
+    threshold = min(bounds.lower for bounds in exact) - 0.02
+    for early, value in zip(
+        bounds_of([(order, Enough(np.inf, threshold)) for order in orders]), exact, strict=True
+    ):
+        assert threshold < early.lower <= value.upper
+        assert early.upper - early.lower > 1e-3
+    for early in bounds_of([(order, Enough(np.inf, threshold + 0.5)) for order in orders]):
+        assert early.upper <= threshold + 0.5
+        assert early.upper - early.lower > 1e-3
+
+
+def test_fits_that_end_undecided_count_against_the_result(wide):
+    X, y = wide
+    test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
+    assert test.n_no_larger == 0
+    undecided = permutation_test(MinimaxRiskClassifier(max_iter=1), X, y, 19, random_state=0)
+    assert undecided.n_no_larger == 19
+    assert undecided.pvalue == 1.0
+
+
+@pytest.mark.usefixtures("eager_processes")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_sequential_rule_stops_at_its_count(noise, n_jobs):
+    X, y = noise
+    estimator = MinimaxRiskClassifier()
+    whole = permutation_test(estimator, X, y, 40, n_null=None, random_state=1)
+    no_larger = np.flatnonzero(whole.null_distribution <= whole.statistic + 1e-12)
+    for h in (1, 5):
+        stopped = permutation_test(estimator, X, y, 40, n_null=3, stop_after=h, n_jobs=n_jobs, random_state=1)
+        n_used = no_larger[h - 1] + 1
+        assert (stopped.n_permutations, stopped.n_no_larger) == (n_used, h)
+        assert stopped.pvalue == h / n_used
+        assert np.array_equal(stopped.null_distribution, whole.null_distribution[: min(3, n_used)])
+    never = permutation_test(estimator, X, y, 40, stop_after=40, n_jobs=n_jobs, random_state=1)
+    assert (never.pvalue, never.n_permutations) == (whole.pvalue, 40)
 
 
 def test_strata_keep_differences_between_batches_out():
@@ -249,6 +351,8 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
     [
         ({"n_permutations": 0}, "n_permutations must be a positive integer, got 0"),
         ({"n_permutations": 2.5}, "n_permutations must be a positive integer, got 2.5"),
+        ({"n_null": 0}, "n_null must be a positive integer, got 0"),
+        ({"stop_after": -1}, "stop_after must be a positive integer, got -1"),
         ({"gap_tol": 0.0}, "gap_tol must be positive, got 0.0"),
         ({"groups": np.zeros(7)}, r"one entry for each of the 30 samples, got shape \(7,\)"),
         ({"groups": [None] + ["a"] * 29}, "groups has no entry at position 0"),

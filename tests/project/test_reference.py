@@ -49,7 +49,10 @@ def test_every_option_of_every_command_is_told(commands):
         options = {option for written, _ in told for option in re.findall(r"--[\w-]+", written)}
         assert {each for option in command.params for each in option.opts if each.startswith("--")} <= options
     headings = commands.parameters("minimaxrisk fit", found["minimaxrisk fit"])
-    assert (headings["Arguments"][0][0], headings["The classifier"][0][0]) == ("DATA", "--model <single|ensemble>")
+    assert (headings["Arguments"][0][0], headings["The classifier"][0][0]) == (
+        "DATA",
+        "--model <single|ensemble>",
+    )
     assert commands.usage("minimaxrisk fit", found["minimaxrisk fit"]) == "minimaxrisk fit [OPTIONS] DATA"
 
 

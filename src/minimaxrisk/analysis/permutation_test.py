@@ -6,16 +6,24 @@ are any, the observed labelling is exchangeable with the others, so that
 
     p = (1 + number of permutations with R* no larger than the observed one) / (1 + number of permutations)
 
-is at most alpha with probability at most alpha, for any number of permutations. That holds for every
-statistic that treats all labellings alike. So fits may stop early, at a certified gap, if the observed one
-does too.
+is at most alpha with probability at most alpha, for any number of permutations.
+
+Most permuted fits stop early. U is a certified upper bound on the observed R*, and a permutation counts as
+larger only where a certified lower bound on its R* exceeds U. One whose R* is no larger than the observed
+one has no such bound, so it is always counted: p is never smaller than with exact values, and stays valid. It
+is larger only where values differ by less than the gap at which undecided fits stop.
+
+Besag and Clifford's sequential rule ends at the first l permutations of which h count as no larger, with
+p = h / l, which is valid as well. To count too many ends it no later, so that p is never too small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn import get_config
@@ -47,7 +55,7 @@ from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
-from minimaxrisk.engines.solution import EngineSettings, IterationRecord
+from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, EngineSettings, Enough
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of
@@ -103,6 +111,9 @@ def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 # Statistics closer than this are equal: the same labelling may be added up in another order.
 TIE = 1e-12
+# Permutations whose R* is computed, for the null distribution; the others are only compared with the observed
+# one, which takes a sixth to a half of the time.
+NULL_SIZE = 50
 
 
 @dataclass(frozen=True)
@@ -112,32 +123,38 @@ class PermutationTestResult:
     Attributes
     ----------
     statistic : float
-        R* of the labels as they are, computed as for the permuted ones: an upper bound within ``gap_tol``.
+        R* of the labels as they are: an upper bound within ``gap_tol`` and 1e-6.
     pvalue : float
-        ``(1 + b) / (1 + n_permutations)``, b being how many permuted labellings have no larger R*.
-    null_distribution : ndarray of shape (n_permutations,)
-        R* of the permuted labellings, in the order in which they were drawn.
+        ``(1 + n_no_larger) / (1 + n_permutations)``, or ``n_no_larger / n_permutations`` where ``stop_after``
+        ended the test.
+    n_permutations : int
+        How many permuted labellings were compared with the observed one.
+    n_no_larger : int
+        How many of them have an R* that is no larger, or could not be shown to be larger.
+    null_distribution : ndarray of shape (n_null,)
+        R* of the first permuted labellings, upper bounds within ``gap_tol``, in the order in which they were
+        drawn.
     noise_floor : dict of float to float
         Quantiles of the null distribution by probability: a study whose R* is not below
         ``noise_floor[0.05]`` has not shown more than noise does.
     gap_tol : float
-        The certified gap at which fits stopped.
+        The certified gap of the values in ``null_distribution``.
     """
 
     statistic: float
     pvalue: float
+    n_permutations: int
+    n_no_larger: int
     null_distribution: FloatArray = field(repr=False)
     noise_floor: Mapping[float, float]
     gap_tol: float
 
     def __str__(self) -> str:
-        n, remark = len(self.null_distribution), ""
-        if self.pvalue * (1 + n) < 1.5:
-            remark = f", the smallest possible with {n} permutations"
+        remark = ", the smallest possible" if self.n_no_larger == 0 else ""
         return (
             f"R* = {self.statistic:.3f}; with permuted labels {self.noise_floor[0.5]:.3f} in the median and "
-            f"below {self.noise_floor[0.05]:.3f} in 5% of {n} permutations; "
-            f"p = {self.pvalue:.3g}{remark}"
+            f"below {self.noise_floor[0.05]:.3f} in 5% of {len(self.null_distribution)} permutations; "
+            f"p = {self.pvalue:.3g} with {self.n_permutations} permutations{remark}"
         )
 
 
@@ -150,6 +167,8 @@ def permutation_test(
     groups: Any = None,
     strata: Any = None,
     sample_weight: Any = None,
+    n_null: int | None = NULL_SIZE,
+    stop_after: int | None = None,
     gap_tol: float = 1e-3,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -179,9 +198,16 @@ def permutation_test(
         Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
         depend on the label tell the observed labelling from all others, which a warning says; use
         ``class_weight`` of the estimator, which moves with the labels.
+    n_null : int or None, default=50
+        Of so many permutations, or of all if None, R* is computed to ``gap_tol``, for the null distribution
+        and the noise floor. The fits of the others stop as soon as they show whether R* is larger than the
+        observed one. The p-value does not depend on it.
+    stop_after : int or None, default=None
+        Stop when so many permutations have no larger R* (the sequential rule of Besag and Clifford, 1991):
+        with 10, noise is told after some 20 permutations, and p = 0.01 takes some 1000.
     gap_tol : float, default=1e-3
-        Each R* is computed to this certified gap, the observed one too, unless the estimator's own settings
-        stop its solver earlier.
+        The certified gap of each R* in the null distribution, unless the estimator's own settings stop its
+        solver earlier.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn: None is one, -1 one per core. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -208,7 +234,10 @@ def permutation_test(
     Notes
     -----
     If labels and features are independent (within the strata), p is at most alpha with probability at most
-    alpha, for any number of permutations.
+    alpha, for any number of permutations, and with ``stop_after``.
+
+    Certified bounds decide whether the R* of a permutation is larger than the observed one. A permutation
+    that they leave undecided counts as no larger. So p is never smaller than with exact values.
 
     Examples
     --------
@@ -220,6 +249,9 @@ def permutation_test(
     0.01
     """
     check_positive_integer("n_permutations", n_permutations)
+    for name, value in (("n_null", n_null), ("stop_after", stop_after)):
+        if value is not None:
+            check_positive_integer(name, value)
     if not (is_number(gap_tol) and gap_tol > 0.0):
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
@@ -232,30 +264,46 @@ def permutation_test(
             "class_weight of the estimator instead.",
             UserWarning,
         )
-    statistic = _statistic_of(estimator, sample, StopAtGap(gap_tol))
-    orders = [np.arange(len(sample.y)), *sample.permutations(n_permutations, random_state)]
-    with progress_bar(1 + n_permutations, "permutations", verbose=verbose) as progress:
-        observed, *others = parallel_map_in_batches(
-            statistic, orders, size=statistic.batch_size, n_jobs=n_jobs, progress=progress
-        )
-    null = np.array(others)
+    bounds_of = _bounds_of(estimator, sample)
+    (observed,) = bounds_of([(np.arange(len(sample.y)), Enough(min(gap_tol, UNDECIDED_GAP)))])
+    threshold = observed.upper + TIE
+    n_null = n_permutations if n_null is None else min(n_null, n_permutations)
+    wanted = [Enough(gap_tol, threshold)] * n_null + [Enough(np.inf, threshold)] * (n_permutations - n_null)
+    labellings = list(zip(sample.permutations(n_permutations, random_state), wanted, strict=True))
+    # With stop_after in pieces, each as long as all before it.
+    found: list[Bounds] = []
+    n_next = n_permutations if stop_after is None else 2 * stop_after
+    with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
+        while len(found) < n_permutations:
+            found += parallel_map_in_batches(
+                bounds_of,
+                labellings[len(found) : len(found) + n_next],
+                size=bounds_of.batch_size,
+                n_jobs=n_jobs,
+                progress=progress,
+            )
+            no_larger = np.flatnonzero([bounds.lower <= threshold for bounds in found])
+            if stop_after is not None and len(no_larger) >= stop_after:
+                break
+            n_next = len(found)
+    n_used, n_counted, pvalue = n_permutations, len(no_larger), (1 + len(no_larger)) / (1 + n_permutations)
+    if stop_after is not None and n_counted >= stop_after:
+        n_used, n_counted = int(no_larger[stop_after - 1]) + 1, stop_after
+        pvalue = n_counted / n_used
+    null = np.array([bounds.upper for bounds in found[: min(n_null, n_used)]])
     return PermutationTestResult(
-        statistic=observed,
-        pvalue=float((1 + np.sum(null <= observed + TIE)) / (1 + n_permutations)),
+        statistic=observed.upper,
+        pvalue=pvalue,
+        n_permutations=n_used,
+        n_no_larger=n_counted,
         null_distribution=null,
         noise_floor={q: float(np.quantile(null, q)) for q in QUANTILES},
         gap_tol=float(gap_tol),
     )
 
 
-@dataclass(frozen=True)
-class StopAtGap:
-    """A callback that ends a fit once its bounds are close enough."""
-
-    gap_tol: float
-
-    def __call__(self, record: IterationRecord) -> bool:
-        return record["upper"] - record["lower"] <= self.gap_tol
+# An order of the labels, and when the bounds on its R* are enough.
+Labelling: TypeAlias = tuple[IntArray, Enough]
 
 
 @dataclass(frozen=True)
@@ -333,7 +381,7 @@ class _Sample:
         return orders
 
 
-def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Relabelling | _Refitting:
+def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(last, MinimaxRiskClassifier):
         raise ValueError(
@@ -343,24 +391,23 @@ def _statistic_of(estimator: Any, sample: _Sample, stop: StopAtGap) -> _Relabell
     if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
         with quiet_fits():
             transformed = clone(estimator[:-1]).fit_transform(sample.X, sample.y)
-        return _statistic_of(last, replace(sample, X=transformed), stop)
+        return _bounds_of(last, replace(sample, X=transformed))
     if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
-        return _Relabelling.of(estimator, sample, stop)
-    return _Refitting(estimator, sample, stop)
+        return _Relabelling.of(estimator, sample)
+    return _Refitting(estimator, sample)
 
 
 @dataclass(frozen=True)
 class _Relabelling:
-    """R* of the labels in other orders. Scales do not depend on labels, so the features are prepared once."""
+    """Bounds on R* of other labellings. Scales do not depend on labels, so features are prepared once."""
 
     posed: PosedProblem
     data: TrainingData
     rule: RadiusRule
     settings: EngineSettings
-    stop: StopAtGap
 
     @classmethod
-    def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample, stop: StopAtGap) -> _Relabelling:
+    def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample) -> _Relabelling:
         checked = clone(estimator)
         checked._validate_params()
         data = check_training_data(
@@ -377,17 +424,23 @@ class _Relabelling:
             posed = pose_by(checked, data, rule)
         # The features hold the values of X already.
         empty = replace(data, X=np.empty((len(data.labels), 0)))
-        return cls(posed, empty, posed.rule_for_labellings(rule), settings, stop)
+        return cls(posed, empty, posed.rule_for_labellings(rule), settings)
 
     @property
     def batch_size(self) -> int:
         return problems_at_a_time(self.posed.problem, self.settings)
 
-    def __call__(self, orders: Sequence[IntArray]) -> list[float]:
-        relabelled = [replace(self.data, labels=self.data.labels[order]) for order in orders]
+    def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
+        relabelled = [replace(self.data, labels=self.data.labels[order]) for order, _ in labellings]
+        found: list[Bounds] = []
         with suitable_threads(len(self.data.labels)):
             posed = self.posed.relabelled(relabelled, self.rule)
-            return bound_minimax_risks([each.problem for each in posed], self.settings, self.stop.gap_tol)
+            problems = zip(
+                (each.problem for each in posed), (enough for _, enough in labellings), strict=True
+            )
+            for enough, alike in groupby(problems, key=itemgetter(1)):
+                found += bound_minimax_risks([problem for problem, _ in alike], self.settings, enough)
+        return found
 
 
 @dataclass(frozen=True)
@@ -396,17 +449,16 @@ class _Refitting:
 
     estimator: Any
     sample: _Sample
-    stop: StopAtGap
 
     batch_size = 1
 
-    def __call__(self, orders: Sequence[IntArray]) -> list[float]:
-        return [self._of_order(order) for order in orders]
+    def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
+        return [self._of_labelling(order, enough) for order, enough in labellings]
 
-    def _of_order(self, order: IntArray) -> float:
+    def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
         fresh = clone(self.estimator)
         last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
-        last.set_params(callback=self.stop, verbose=0)
+        last.set_params(callback=enough.stops, verbose=0)
         with quiet_fits():
             fit_with(
                 fresh,
@@ -415,4 +467,4 @@ class _Refitting:
                 sample_weight=self.sample.weights,
                 groups=self.sample.groups,
             )
-        return float(last.worst_case_error_)
+        return Bounds(float(last.worst_case_error_lower_), float(last.worst_case_error_))

@@ -12,13 +12,13 @@ from minimaxrisk.engines.batched.engine import MOST_INSTANCES, Found, batch_size
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
-    generated_bound,
+    generated_bounds,
     has_many_instances,
     instance_generation,
 )
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
-    interior_bound,
+    interior_bounds,
     interior_point,
     interior_point_demands,
     refuse_too_large,
@@ -32,8 +32,9 @@ from minimaxrisk.engines.linear_programs.constraint_generation import (
 )
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
+    Bounds,
     EngineSettings,
-    IterationRecord,
+    Enough,
     Monitor,
     Solution,
 )
@@ -56,18 +57,17 @@ def solve_minimax_risk(
     return solve_by_simplex(problem, problem.objective, settings, monitor)
 
 
-def bound_minimax_risks(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[float]:
-    """For each problem a certified upper bound within ``gap_tol`` of R*; cheaper than the classifier.
+def bound_minimax_risks(
+    problems: Sequence[Problem], settings: EngineSettings, enough: Enough
+) -> list[Bounds]:
+    """For each problem bounds on R* that are ``enough``; cheaper than the classifier.
 
-    Or as near as the settings let the solver come. A bound does not depend on the other problems.
+    Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
+    are widened a little by the interior point, and the bounds are those of the wider set.
     """
-
-    def is_near(record: IterationRecord) -> bool:
-        return record["upper"] - record["lower"] <= gap_tol
-
     return [
-        _bound_alone(_with_own_values(problem), settings, is_near) if found is None else found.upper
-        for problem, found in zip(problems, _together(problems, settings, gap_tol), strict=True)
+        _bounds_alone(_with_own_values(problem), settings, enough) if found is None else found.bounds
+        for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
     ]
 
 
@@ -80,7 +80,9 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
         _approach_alone(_with_own_values(problem), settings)
         if found is None
         else found.stage.expand(*problem.shape)
-        for problem, found in zip(problems, _together(problems, settings, settings.gap_tol), strict=True)
+        for problem, found in zip(
+            problems, _together(problems, settings, Enough(settings.gap_tol)), strict=True
+        )
     ]
 
 
@@ -92,7 +94,7 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
 
 
-def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: float) -> list[Found | None]:
+def _together(problems: Sequence[Problem], settings: EngineSettings, enough: Enough) -> list[Found | None]:
     """What the batched engine finds, for problems on the same array and of the same shape; else None."""
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int], list[int]] = {}
@@ -102,7 +104,7 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, gap_tol: fl
             alike.setdefault((shared.key, problem.n_instances), []).append(i)
     for places in alike.values():
         chosen = [problems[i] for i in places]
-        for i, of_one in zip(places, solve_together(chosen, gap_tol), strict=True):
+        for i, of_one in zip(places, solve_together(chosen, enough), strict=True):
             found[i] = of_one
     return found
 
@@ -113,11 +115,12 @@ def _with_own_values(problem: Problem) -> Problem:
     return problem if features is problem.features else replace(problem, features=features)
 
 
-def _bound_alone(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
+def _bounds_alone(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
     if _solver_for(problem, settings) == "interior-point":
-        engine = generated_bound if has_many_instances(problem) else interior_bound
-        return engine(problem, settings, monitor)
-    return _solved_alone(problem, settings, monitor).upper
+        engine = generated_bounds if has_many_instances(problem) else interior_bounds
+        return engine(problem, settings, enough)
+    solution = _solved_alone(problem, settings, enough.stops)
+    return Bounds(solution.lower, solution.upper)
 
 
 def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:

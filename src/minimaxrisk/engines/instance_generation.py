@@ -36,12 +36,14 @@ from minimaxrisk.engines.interior_point.engine import (
     VERTEX_ACCURACY,
     VERTEX_GAP,
     interior_approach,
-    interior_bound,
+    interior_bounds,
     interior_point,
 )
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
+    Bounds,
     EngineSettings,
+    Enough,
     IterationRecord,
     Monitor,
     Solution,
@@ -188,20 +190,20 @@ def instance_generation(
     return best
 
 
-def generated_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
-    """The upper bound proven when the monitor stops the rounds; no vertex, and no sparse coefficients."""
-    rounds = _Rounds(problem, settings, monitor)
-    if rounds.approach((*COARSE_GAPS, *FINE_GAPS), 0.0) != "done":
-        return interior_bound(problem, settings, monitor)
+def generated_bounds(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
+    """Bounds that are ``enough``, or as near as the rounds come; no vertex, and no sparse coefficients."""
+    rounds = _Rounds(problem, settings, enough.stops)
+    if rounds.approach((*COARSE_GAPS, *FINE_GAPS), enough) != "done":
+        return interior_bounds(problem, settings, enough)
     if rounds.best.interrupted:
         raise KeyboardInterrupt
-    return upper_bound(problem, problem.objective, rounds.best.mu)
+    return Bounds(rounds.best.lower, upper_bound(problem, problem.objective, rounds.best.mu))
 
 
 def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
     rounds = _Rounds(problem, settings, None)
-    ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), rounds.tolerance)
+    ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), Enough(rounds.tolerance))
     return rounds.best if ended == "done" else None
 
 
@@ -229,16 +231,16 @@ class _Rounds:
     def run(self) -> None:
         """Solve to the vertex, or to the gap that was asked for if that is too large to show a vertex."""
         enough = self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY
-        ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], enough)
+        ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], Enough(enough))
         if ended == "open":
             ended = self._find_vertex(enough)
         if ended != "done" and not self.is_over:
             self._solve_whole()
 
-    def approach(self, gaps: Sequence[float], enough: float) -> str:
+    def approach(self, gaps: Sequence[float], enough: Enough) -> str:
         """Solve a sub-program to each of these gaps.
 
-        Returns "done" once the gap of the whole problem is at most ``enough`` or the rounds are over, "stuck"
+        Returns "done" once the bounds of the whole problem are ``enough`` or the rounds are over, "stuck"
         if a sub-program gets stuck, else "open".
         """
         for gap in gaps:
@@ -249,7 +251,7 @@ class _Rounds:
                 return "stuck"
             # 2) Price all instances.
             nearness = self._price(program, found)
-            if self.best.gap <= enough or self.is_over:
+            if enough(self.best.lower, self.best.upper) or self.is_over:
                 return "done"
             # 3) Choose the next ones.
             if nearness is not None:

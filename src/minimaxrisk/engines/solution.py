@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -117,6 +117,37 @@ def shortest(steps: FloatArray) -> tuple[float, int]:
 
 # Called once an iteration; returning True stops the engine.
 Monitor = Callable[[IterationRecord], bool]
+
+
+class Bounds(NamedTuple):
+    """Certified bounds on R*."""
+
+    lower: float
+    upper: float
+
+
+# Bounds as close as this need not show on which side of a threshold R* lies.
+UNDECIDED_GAP = 1e-6
+
+
+@dataclass(frozen=True)
+class Enough:
+    """When bounds on R* are close enough, and show on which side of the threshold it lies if there is one."""
+
+    gap_tol: float
+    threshold: float | None = None
+
+    def __call__(self, lower: Any, upper: Any) -> Any:
+        """Of one problem, or of several in arrays."""
+        is_near = upper - lower <= self.gap_tol
+        if self.threshold is None:
+            return is_near
+        is_larger, is_no_larger = lower > self.threshold, upper <= self.threshold
+        return is_near & (is_larger | is_no_larger | (upper - lower <= UNDECIDED_GAP))
+
+    def stops(self, record: IterationRecord) -> bool:
+        """The same as a monitor."""
+        return bool(self(record["lower"], record["upper"]))
 
 
 @dataclass(frozen=True)

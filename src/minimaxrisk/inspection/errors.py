@@ -279,8 +279,12 @@ class PermutationTestDisplay(Display):
         R* of the observed labels.
     pvalue : float
         Its p-value.
-    null_distribution : ndarray of shape (n_permutations,)
-        R* of permuted labels.
+    n_permutations : int
+        Permutations that were compared with the observed labels.
+    n_no_larger : int
+        How many of them have no larger R*.
+    null_distribution : ndarray of shape (n_null,)
+        R* of those permutations whose R* was computed.
     noise_floor : float or None, default=None
         The 5% quantile of the null distribution; None draws no line.
 
@@ -311,6 +315,8 @@ class PermutationTestDisplay(Display):
 
     statistic: float
     pvalue: float
+    n_permutations: int
+    n_no_larger: int
     null_distribution: FloatArray
     noise_floor: float | None = None
 
@@ -328,12 +334,17 @@ class PermutationTestDisplay(Display):
         PermutationTestDisplay
             Ready to ``plot``.
         """
-        drawn = ("statistic", "pvalue", "null_distribution", "noise_floor")
+        drawn = (
+            *("statistic", "pvalue", "n_permutations", "n_no_larger"),
+            *("null_distribution", "noise_floor"),
+        )
         canvas.check_attributes("result", result, "a result of minimaxrisk.permutation_test", drawn)
         floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
             statistic=float(result.statistic),
             pvalue=float(result.pvalue),
+            n_permutations=int(result.n_permutations),
+            n_no_larger=int(result.n_no_larger),
             null_distribution=np.asarray(result.null_distribution, dtype=float),
             noise_floor=float(floors[0]) if floors else None,
         )
@@ -352,7 +363,10 @@ class PermutationTestDisplay(Display):
         return counts, edges
 
     def _title(self) -> str:
-        return f"R* of the labels against permuted ones, p = {self.pvalue:.3g}"
+        return (
+            f"R* of the labels against permuted ones, p = {self.pvalue:.3g} "
+            f"with {self.n_permutations} permutations"
+        )
 
     def _draw(self, ax: Any) -> None:
         _, _, self.bars_ = ax.hist(
@@ -361,7 +375,7 @@ class PermutationTestDisplay(Display):
             color=SKY,
             edgecolor="white",
             linewidth=0.5,
-            label=f"{len(self.null_distribution)} permutations of the labels",
+            label=f"R* of {len(self.null_distribution)} permutations",
         )
         self.noise_floor_line_ = None
         if self.noise_floor is not None:

@@ -30,6 +30,8 @@ BEGINNINGS = {
     b"MATLAB": ".mat",
     b"\xd0\xcf\x11\xe0": ".xls",
 }
+# Without a terminal, how long there is silence before a line of progress.
+SECONDS_BETWEEN_LINES = 30.0
 # What zips of workbooks hold; other zips are arrays of NumPy.
 WITHIN_ZIP = {b"xl/": ".xlsx", b"opendocument.spreadsheet": ".ods"}
 
@@ -66,11 +68,7 @@ class Console:
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         self.notes: list[str] = []
-
-    @property
-    def shows_progress(self) -> bool:
-        """Only at a terminal, and without --quiet."""
-        return sys.stderr.isatty() and not self.quiet
+        self._told_at = time.monotonic()
 
     def note(self, text: str) -> None:
         """Something that the user should know; shown once."""
@@ -93,9 +91,9 @@ class Console:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[str], None]]:
-        """A line on the terminal; yields the function that changes it."""
-        if not self.shows_progress:
-            yield lambda text: None
+        """A line on the terminal, or else plain lines now and then; yields the function that changes it."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda text: self._tell_now_and_then(f"{label}  {text}")
             return
         from rich.console import Console as Terminal  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
@@ -103,6 +101,12 @@ class Console:
         with Terminal(stderr=True).status(label, spinner="line") as status:
             # Not as markup: names of columns have brackets.
             yield lambda text: status.update(Text(f"{label}  {text}"))
+
+    def _tell_now_and_then(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= SECONDS_BETWEEN_LINES:
+            self._told_at = now
+            self.say(printable(text))
 
     @contextmanager
     def stages(self, label: str) -> Iterator[Stage]:

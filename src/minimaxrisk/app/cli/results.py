@@ -70,11 +70,11 @@ def fit_as_text(
     if fit.choice is not None:
         lines += _lines("features", f"chosen for {how_chosen(fit.choice)}")
     if test is not None:
-        n, floor = len(test.null_distribution), test.noise_floor
+        n_null, floor = len(test.null_distribution), test.noise_floor
         lines += _lines(
             "permutation test",
-            f"p = {p_value(test.pvalue)}, from {n} permutations of the labels",
-            f"R* of these{_tested(findings)}: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
+            f"p = {p_value(test.pvalue)}, from {test.n_permutations} permutations of the labels",
+            f"R* of {n_null} of these{_tested(findings)}: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
         )
     if folds is not None:
         sure = folds.by_stated_probability()[0]
@@ -135,7 +135,9 @@ def fit_as_json(
         "selected_features": _features_as_json(findings.features, data.classes),
         "permutation_test": test
         and {
-            "n_permutations": len(test.null_distribution),
+            "n_permutations": test.n_permutations,
+            "n_no_larger": test.n_no_larger,
+            "n_null": len(test.null_distribution),
             "statistic": test.statistic,
             "pvalue": test.pvalue,
             "noise_floor": {str(level): value for level, value in test.noise_floor.items()},

@@ -151,17 +151,17 @@ def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> Permut
     """What permuted labels give, or None for no permutations; clipping does not depend on labels."""
     if not wanted.n_permutations:
         return None
-    return permutation_test(
-        tested_classifier(trained.fit),
-        trained.fit.seen,
-        trained.fit.y,
-        wanted.n_permutations,
-        groups=trained.together.groups,
-        strata=trained.together.within,
-        n_jobs=wanted.n_jobs,
-        random_state=wanted.random_state,
-        verbose=int(console.shows_progress),
-    )
+    with console.stages("permutation test"):
+        return permutation_test(
+            tested_classifier(trained.fit),
+            trained.fit.seen,
+            trained.fit.y,
+            wanted.n_permutations,
+            groups=trained.together.groups,
+            strata=trained.together.within,
+            n_jobs=wanted.n_jobs,
+            random_state=wanted.random_state,
+        )
 
 
 def guarantee_of(

@@ -70,10 +70,9 @@ def noise_verdict(findings: Findings) -> str:
     test = findings.permutation
     if test is None:
         return "untested"
-    is_below = test.noise_floor is not None and test.statistic < test.noise_floor
-    if is_below and test.pvalue <= LEVEL:
+    if test.pvalue <= LEVEL:
         return "signal"
-    return "too few" if len(test.null_distribution) < round(1 / LEVEL) - 1 else "noise"
+    return "too few" if test.n_permutations < round(1 / LEVEL) - 1 else "noise"
 
 
 def left_out_verdict(findings: Findings) -> str:

@@ -190,11 +190,11 @@ def _about_noise(findings: Findings, advice: Advice) -> Entry:
     if test is None:
         text = f"Not computed: {advice.permutations} shows what R* is with shuffled labels."
         return Entry(name, "not computed", text)
-    n, p = len(test.null_distribution), p_value(test.pvalue)
+    n, p = test.n_permutations, p_value(test.pvalue)
     value = f"p = {p}" if test.noise_floor is None else f"{share(test.noise_floor)}, p = {p}"
     kind = "nothing" if claims.says_nothing(findings) else claims.evidence(findings)
     text = f"{of_permutations(findings)} {NOISE_WORDS[kind].format(p=p, n=n)}"
-    if kind in ("signal", "doubtful") and test.pvalue * (1 + n) < 1.5:
+    if kind in ("signal", "doubtful") and test.n_no_larger == 0:
         text += f" It is the smallest p-value that {n} permutations can give."
     return Entry(name, value, text)
 
@@ -203,10 +203,14 @@ def of_permutations(findings: Findings) -> str:
     """What R* was with shuffled labels; the test must have been done."""
     test = findings.permutation
     assert test is not None
-    null, n = test.null_distribution, len(test.null_distribution)
+    null, n, n_null = test.null_distribution, test.n_permutations, len(test.null_distribution)
+    compared = (
+        f"{none_or(test.n_no_larger)} of {n} permutations gave one no larger than the observed labels do."
+    )
     if null.max() - null.min() < ROUNDING:
-        return f"With shuffled labels R* was {share(float(null[0]))} in all of {n} permutations."
-    n_below = int((null <= test.statistic).sum())
+        return (
+            f"With shuffled labels R* was {share(float(null[0]))} in all of {n_null} permutations; {compared}"
+        )
     floor = (
         ""
         if test.noise_floor is None
@@ -214,8 +218,7 @@ def of_permutations(findings: Findings) -> str:
     )
     return (
         f"With shuffled labels R* was between {share(float(null.min()))} and {share(float(null.max()))}, "
-        f"with a median of {share(float(np.median(null)))}; {none_or(n_below)} of {n} permutations gave one "
-        f"as small as the observed labels do.{floor}"
+        f"with a median of {share(float(np.median(null)))}, in {n_null} permutations; {compared}{floor}"
     )
 
 

@@ -354,7 +354,7 @@ def permutation_figure(findings: Findings) -> Figure | None:
     ]
     legend = [
         Legend("second", "line", f"observed labels, {observed}"),
-        Legend("noise", "box", f"{len(test.null_distribution)} permutations"),
+        Legend("noise", "box", f"R* of {len(test.null_distribution)} permutations"),
     ]
     if floor is not None:
         dashed = {"color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
@@ -366,8 +366,7 @@ def permutation_figure(findings: Findings) -> Figure | None:
         title="R* of the observed labels and of shuffled labels",
         caption=(
             f"R* of the observed labels is {observed} (p = {p_value(test.pvalue)}). "
-            f"{of_permutations(findings)} For the p-value, R* of the observed labels is computed as roughly "
-            "as that of shuffled ones."
+            f"{of_permutations(findings)}"
         ),
         specs=[plot(190, layers)],
         headers=["R*", "permutations"],

@@ -35,7 +35,7 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     everywhere,
 )
 from minimaxrisk.engines.interior_point.systems import OFFSET
-from minimaxrisk.engines.solution import EngineSettings, Stage, is_stuck
+from minimaxrisk.engines.solution import Bounds, EngineSettings, Enough, Stage, is_stuck
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -65,31 +65,31 @@ def batch_size(problem: Problem) -> int:
 
 @dataclass(frozen=True)
 class Found:
-    """Coefficients and the bound that they prove."""
+    """Coefficients, the upper bound that they prove, and the lower bound beside it."""
 
     stage: Stage
-    upper: float
+    bounds: Bounds
 
 
-def solve_together(problems: Sequence[Problem], gap_tol: float) -> list[Found | None]:
-    """For each problem coefficients whose bound is within ``gap_tol`` of R*, or None if it got stuck.
+def solve_together(problems: Sequence[Problem], enough: Enough) -> list[Found | None]:
+    """For each problem coefficients and bounds that are ``enough``, or None if it got stuck.
 
     All of them ``can_share``, are on one array and have the same number of instances.
     """
     with np.errstate(all="ignore"):
-        return _Loop(problems, gap_tol).run()
+        return _Loop(problems, enough).run()
 
 
 class _Loop:
-    def __init__(self, problems: Sequence[Problem], gap_tol: float) -> None:
-        self._gap_tol = gap_tol
+    def __init__(self, problems: Sequence[Problem], enough: Enough) -> None:
+        self._enough = enough
         self._found: list[Found | None] = [None] * len(problems)
         self._points = InteriorPoints(problems)
         self._which = np.arange(len(problems))
         self._upper = np.full(len(problems), 0.5)
         self._lower, thinnest = self._points.bounds_before()
         self._is_done = thinnest < THIN_RADIUS
-        self._is_near = np.zeros(len(problems), dtype=np.bool_)
+        self._has_enough = np.zeros(len(problems), dtype=np.bool_)
         self._gaps: list[FloatArray] = []
 
     def run(self) -> list[Found | None]:
@@ -111,24 +111,24 @@ class _Loop:
             self._points.keep_best(is_better)
         self._upper = np.where(is_better, upper, self._upper)
         self._lower = np.where(self._is_done, self._lower, np.fmax(self._lower, lower))
-        gap = self._upper - self._lower
-        self._gaps.append(gap)
-        near = ~self._is_done & (gap <= self._gap_tol)
-        self._is_near |= near
-        self._is_done |= near | is_stuck(self._gaps)
+        self._gaps.append(self._upper - self._lower)
+        has_enough = ~self._is_done & self._enough(self._lower, self._upper)
+        self._has_enough |= has_enough
+        self._is_done |= has_enough | is_stuck(self._gaps)
 
     def _write_down(self) -> None:
-        places = np.flatnonzero(self._is_near)
+        places = np.flatnonzero(self._has_enough)
         for i, components, values, bound in zip(places, *self._points.best(places), strict=True):
             used = np.flatnonzero(values)
-            self._found[self._which[i]] = Found(Stage(components[used], values[used]), float(bound))
+            bounds = Bounds(float(self._lower[i]), float(bound))
+            self._found[self._which[i]] = Found(Stage(components[used], values[used]), bounds)
 
     def _leave_out(self) -> None:
         kept = np.flatnonzero(~self._is_done)
         self._points.keep(kept)
         self._which, self._upper, self._lower = self._which[kept], self._upper[kept], self._lower[kept]
         self._gaps = [gaps[kept] for gaps in self._gaps]
-        self._is_near, self._is_done = self._is_near[kept], self._is_done[kept]
+        self._has_enough, self._is_done = self._has_enough[kept], self._is_done[kept]
 
 
 # What an iterate is made of before a step, and the best coefficients so far.

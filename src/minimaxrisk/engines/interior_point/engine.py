@@ -25,8 +25,9 @@ from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart,
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
+    Bounds,
     EngineSettings,
-    IterationRecord,
+    Enough,
     Monitor,
     Solution,
     Stage,
@@ -92,11 +93,18 @@ def interior_point(
     return best
 
 
-def interior_bound(problem: Problem, settings: EngineSettings, monitor: Monitor) -> float:
-    """The upper bound proven when the monitor stops the loop; no vertex, and no sparse coefficients."""
+def interior_bounds(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
+    """Bounds that are ``enough``, or as near as the loop comes; no vertex, and no sparse coefficients.
+
+    Where constraints were widened, they are those of the wider set.
+    """
     best = Solution.trivial(problem, problem.objective)
-    _Search(problem, settings, best, seeks_vertex=False).run(monitor)
-    return upper_bound_of_some(problem, problem.objective, best.stage.components, best.stage.values)
+    search = _Search(problem, settings, best, enough=enough)
+    search.run(None)
+    is_proven = search.point.constraints.is_exact
+    stage = best.stage
+    upper = upper_bound_of_some(search.iterated, problem.objective, stage.components, stage.values)
+    return Bounds(search.lower if is_proven else best.lower, upper)
 
 
 def interior_approach(
@@ -108,13 +116,9 @@ def interior_approach(
     """
     best = Solution.trivial(problem, problem.objective)
     best.solver = "interior-point"
-    search = _Search(problem, settings, best, seeks_vertex=False)
-
-    def is_enough(record: IterationRecord) -> bool:
-        return (monitor is not None and monitor(record)) or search.is_near
-
+    enough = Enough(max(settings.gap_tol, SMALLEST_GAP))
     try:
-        ended = search.run(is_enough)
+        ended = _Search(problem, settings, best, enough=enough).run(monitor)
     except KeyboardInterrupt:
         best.interrupted = True
         return best
@@ -125,7 +129,8 @@ class _Search:
     """The loop: iterate, certify, look for the vertex, report.
 
     ``best`` holds what is proven for the problem itself. Bounds of a widened problem are kept apart: its
-    upper ones hold for the problem too, its lower ones do not.
+    upper ones hold for the problem too, its lower ones do not. With ``enough`` the loop ends when the bounds
+    are, and looks for no vertex.
     """
 
     def __init__(
@@ -134,11 +139,11 @@ class _Search:
         settings: EngineSettings,
         best: Solution,
         *,
-        seeks_vertex: bool = True,
+        enough: Enough | None = None,
         relay: Relay | None = None,
     ) -> None:
         self.problem, self.settings, self.best, self.relay = problem, settings, best, relay
-        self.seeks_vertex = seeks_vertex
+        self.enough = enough
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self.objective = problem.objective
         self.is_widened = problem.smallest_radius < THIN_RADIUS
@@ -166,6 +171,11 @@ class _Search:
         return self.point.constraints.is_exact and self.gap <= self.tolerance
 
     @property
+    def has_enough(self) -> bool:
+        """Whether the bounds are all that is wanted, if they are by exact passes."""
+        return self.enough is not None and bool(self.enough(self.lower, self.upper))
+
+    @property
     def at_vertex(self) -> bool:
         """Whether the coefficients are those of a vertex, and optimal."""
         return self._upper_is_of_vertex and self.gap <= VERTEX_ACCURACY
@@ -179,18 +189,22 @@ class _Search:
         return self._upper_is_of_vertex and self.gap <= FINISHED_GAP
 
     def run(self, monitor: Monitor | None) -> str:
-        """Iterate until "done", "near" (accurate, but not at a vertex), "stuck" or "stopped"."""
+        """Iterate until "done", "near" (accurate, but not at a vertex), "stuck" or "stopped".
+
+        With ``enough`` the end is "done" when the bounds are.
+        """
         best, point = self.best, self.point
         while True:
-            # 1) Choose the working set, by exact passes from a certain gap on.
-            if not point.constraints.is_exact and self.gap <= max(ROUGH_GAP, self.tolerance):
+            # 1) Choose the working set, by exact passes from a certain gap on or where they may end it.
+            is_close = self.gap <= max(ROUGH_GAP, self.tolerance) or self.has_enough
+            if not point.constraints.is_exact and is_close:
                 point = self._make_exact()
             n_added, n_removed = point.choose_working_set()
             # 2) Certify the iterate and look for the vertex next to it.
             bound = self._certify()
             if self.relay is not None:
                 self.relay.offer(point, self.gap)
-            if self.seeks_vertex:
+            if self.enough is None:
                 self._look_for_vertex()
             self._gaps.append(self.gap)
             # 3) Report. The iterates never leave the uncertainty set, so no constraint is violated.
@@ -205,7 +219,8 @@ class _Search:
             )
             # 4) Stop, or help an iteration that is stuck.
             is_near = self.is_near
-            if is_near and self.at_vertex and not self.is_widened:
+            is_enough = self.has_enough and point.constraints.is_exact
+            if is_enough or (is_near and self.at_vertex and not self.is_widened):
                 return "done"
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
