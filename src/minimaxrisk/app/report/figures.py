@@ -20,7 +20,7 @@ from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT
 from minimaxrisk.app.report.explanations import of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import count, isolate, outward, p_value, share, shortened
+from minimaxrisk.app.report.phrases import count, isolate, outward, share, shortened
 from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay
 
 N_CHOSEN = 10
@@ -180,10 +180,9 @@ def radius_figure(findings: Findings) -> Figure | None:
         key="radius",
         title="R* and the number of features over the radius",
         caption=(
-            f"At the radius used, s = {used:.3g}, R* is {share(findings.fit.upper)} with "
-            f"{count(findings.fit.n_selected, 'feature')}. From s = {path.x[0]:.3g} to {path.x[-1]:.3g} "
-            f"it rises from {share(path.upper[0])} to {share(path.upper[-1])}, and the number of selected "
-            f"features goes from {path.n_features[0]:,} to {path.n_features[-1]:,}."
+            f"From s = {path.x[0]:.3g} to {path.x[-1]:.3g} R* rises from {share(path.upper[0])} to "
+            f"{share(path.upper[-1])}, and the number of selected features goes from "
+            f"{path.n_features[0]:,} to {path.n_features[-1]:,}."
         ),
         specs=[plot(190, bounds), plot(100, features)],
         headers=["radius s", "lower bound", "upper bound", "selected features"],
@@ -302,7 +301,6 @@ def permutation_figure(findings: Findings) -> Figure | None:
         key="permutations",
         title="R* of the observed labels and of shuffled labels",
         caption=(
-            f"R* of the observed labels is {observed} (p = {p_value(test.pvalue)}). "
             f"{of_permutations(findings)} For the p-value, R* of the observed labels is computed as roughly "
             "as that of shuffled ones."
         ),
@@ -333,10 +331,11 @@ def comparison_figure(findings: Findings) -> Figure | None:
         key="comparison",
         title="R* and the cross-validated error",
         caption=(
-            f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
-            f"the error of {DRAWN} is {share(shown.errors[0])} ± {share(shown.fold_deviations[0])} and that "
-            f"of {PREDICT} {share(shown.errors[1])} ± {share(shown.fold_deviations[1])}, with the standard "
-            f"deviation over folds. The error of {MOST_COMMON} is {share(shown.majority_error)}."
+            f"In {shown.fold_errors.shape[1]}-fold cross-validation the error of {DRAWN} is "
+            f"{share(shown.errors[0])} ± {share(shown.fold_deviations[0])}, with the standard deviation over "
+            f"folds; below it stands that of {PREDICT}. R* answers another question: it is a worst case over "
+            "a set of distributions, for this model. Cross-validation is an average over models trained on "
+            "parts of these samples."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],
