@@ -210,18 +210,6 @@ WEIGHTED = {
 # ---- bounds on the error for new samples
 
 
-def guaranteed(findings: Findings) -> list[str]:
-    """The tightest bound for new samples with what it assumes, if bounds were computed."""
-    best = bound_with_confidence(findings)
-    if findings.guarantee is None:
-        return []
-    return [
-        capital(best_bound(findings))
-        if best is None
-        else f"For new samples: {best_bound(findings)} {best.assumption}"
-    ]
-
-
 def best_bound(findings: Findings, digits: int = 3) -> str:
     """The tightest bound for new samples, and whether it says anything."""
     best = bound_with_confidence(findings)
@@ -231,11 +219,17 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
         f"with {_confidence_of(best)} confidence, the error of {whose_error(findings, best)} is at most "
         f"{best.value:.{digits}f}: {shown_by(findings, best)}."
     )
-    if not is_guarantee_empty(findings):
-        return text
+    return " ".join([text, *says_little(findings)])
+
+
+def says_little(findings: Findings) -> list[str]:
+    """Why the tightest bound says nothing, where it does."""
+    best = bound_with_confidence(findings)
+    if best is None or not is_guarantee_empty(findings):
+        return []
     if best.rule == "constant":
-        return f"{text} No smaller bound was found for a classifier, so this says nothing about the features."
-    return f"{text} {capital(majority_claim(findings))}, so this bound says nothing."
+        return ["No smaller bound was found for a classifier, so this says nothing about the features."]
+    return [f"{capital(majority_claim(findings))}, so this bound says nothing."]
 
 
 def whose_error(findings: Findings, one: ErrorBound) -> str:

@@ -263,8 +263,8 @@ def what_to_try(findings: Findings, advice: Advice) -> list[str]:
     radius = findings.radius
     if radius.rule in NAMED_RULES:
         smaller = (
-            f"A smaller radius, such as {advice.small_radius}, selects features. R* is then {SCORE}; compare "
-            "it with its noise floor by the permutation test."
+            f"A smaller radius, such as {advice.small_radius}, selects features. The worst-case error is "
+            f"then {SCORE}; compare it with that of shuffled labels by the permutation test."
         )
     elif radius.factor is not None:
         smaller = f"A radius smaller than {radius.factor:g} selects more features."
@@ -286,17 +286,22 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     found = findings.guarantee
     if found is None:
         return [f"Not computed: {advice.guarantee} to add it."]
+    best = claims.bound_with_confidence(findings)
+    if best is None:
+        left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
+        return ["No bound on the error for new samples comes with a confidence.", *left_out]
     level = findings.radius.confidence if found.confidence is None else found.confidence
     texts = [
         "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
         f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
         "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
-        "one trained on the samples that were not held out."
+        "one trained on the samples that were not held out.",
+        " ".join([f"The smallest: {best.assumption}", *claims.says_little(findings)]),
     ]
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
     texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-    if claims.bound_with_confidence(findings) is not None and findings.fit.class_weight:
+    if findings.fit.class_weight:
         texts.append("These errors count every sample alike, without the weights of classes.")
     return texts
 
@@ -475,10 +480,9 @@ def about_suspects(findings: Findings) -> list[str]:
         return ["The worst case leaves every sample its own label: none stands out."]
     reading = (
         "The worst case is a distribution over the training samples and their possible labels, within the "
-        "radii, on which every rule errs at least as often as the lower bound on R* says. Where it puts "
-        "weight on another label than a sample’s own, changing the label would hardly contradict the data. "
-        "Mislabelled samples often show up in this way, and so do unusual and borderline ones: this is a "
-        "list of samples to check, not proof of a mistake."
+        "radii, that is hardest to classify. Where it puts weight on another label than a sample’s own, "
+        "changing the label would hardly contradict the data. Mislabelled samples often show up in this way, "
+        "and so do unusual and borderline ones: this is a list of samples to check, not proof of a mistake."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
     if claims.knows_instances(findings):

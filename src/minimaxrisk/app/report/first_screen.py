@@ -224,7 +224,7 @@ def scores_figure(findings: Findings) -> Figure | None:
     x = np.where(own == 0, -1.0, 1.0) * found.margins if is_pair else found.margins
     drawn = _drawn(own, is_wrong)
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
-    pad = 0.04 * (high - low) or 1.0
+    pad = 0.09 * (high - low) or 1.0  # room for half a name
     domain = [low - pad, high + pad]
     lift = _stacked(x[drawn], own[drawn], domain)
     dots = [
