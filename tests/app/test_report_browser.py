@@ -91,7 +91,7 @@ def _note_request(url, address, troubles):
 @pytest.fixture(scope="module")
 def study():
     """A fitted model with names that try to break the page."""
-    data = make_expression(60, 300, n_informative=10, effect=1.5, random_state=0)
+    data = make_expression(60, 300, n_informative=10, effect=0.9, random_state=0)
     X, y = data.data, np.array(["healthy", "<b>ill</b>"])[data.target]
     model = MinimaxRiskClassifier().fit(X, y)
     names = [f"gene {j}" for j in range(300)]

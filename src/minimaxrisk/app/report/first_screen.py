@@ -30,10 +30,11 @@ from minimaxrisk.app.report.figures import (
     tip,
 )
 from minimaxrisk.app.report.findings import Findings, LeftOut
-from minimaxrisk.app.report.phrases import count, isolate, p_value, percent, quoted, share, shortened
+from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
 from minimaxrisk.app.report.tables import FEW_FOLDS
 
 N_FEATURES, N_SAMPLES = 8, 5
+LONGEST = 28  # letters of a name
 NOT_COMPUTED = "not computed"
 
 # ---- four numbers
@@ -74,10 +75,11 @@ def _left_out_error(findings: Findings) -> Entry:
     if folds is None:
         return Entry(name, "–", NOT_COMPUTED)
     low, high = folds.approximate_interval()
+    interval = f"{low:.1%} to {high:.1%}" if folds.n_wrong else f"up to {high:.1%}"
     return Entry(
         name,
         f"{folds.errors[1]:.1%}",
-        f"{folds.n_wrong:,} of {len(folds.own):,} wrong, roughly {low:.1%} to {high:.1%}; always predicting "
+        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; always predicting "
         f"{quoted(findings.data.largest_class)}: {folds.majority_error:.1%}",
     )
 
@@ -122,7 +124,7 @@ def top_features(findings: Findings) -> list[TopFeature]:
         share_of_folds = None if table.frequency is None else float(table.frequency[j])
         rows.append(
             TopFeature(
-                name=table.names[j],
+                name=shortened(table.names[j], LONGEST),
                 points=f"not {isolate(one.speaks_against[0])}" if lead is None else lead,
                 colour=None if lead is None else class_colour(classes.index(lead)),
                 frequency=None if share_of_folds is None else f"{share_of_folds:.0%}",
@@ -157,16 +159,18 @@ def samples_to_look_at(findings: Findings) -> list[LookedAt]:
     if findings.left_out is None or claims.evidence(findings) == "noise":
         return []
     rows = [
-        LookedAt(one.name, one.own, one.named, True, share(one.own_probability))
+        LookedAt(shortened(one.name, LONGEST), one.own, one.named, True, share(one.own_probability))
         for one in findings.left_out.errors[:N_SAMPLES]
     ]
     if in_doubt(findings) == "few" and not claims.learned_nothing(findings):
-        shown, wrong = findings.worst_case, {row.name for row in rows}
+        shown, wrong = findings.worst_case, {one.name for one in findings.left_out.errors}
         for one in findings.suspects[: shown.n_ambiguous]:
             if len(rows) < N_SAMPLES and one.name not in wrong:
                 assert one.own_probability_when_left_out is not None
                 own = share(one.own_probability_when_left_out)
-                rows.append(LookedAt(one.name, one.own, "rightly; label in doubt", False, own))
+                rows.append(
+                    LookedAt(shortened(one.name, LONGEST), one.own, "rightly; label in doubt", False, own)
+                )
     return rows
 
 
