@@ -110,6 +110,14 @@ def test_terminal_json_and_page_agree_on_classes_and_means(four_classes, tmp_pat
     assert f"from {first.idxmin()} {first.min():.4g} to {first.idxmax()} {first.max():.4g}" in text
 
 
+def test_terminal_json_and_page_begin_with_the_same_sentence(study, tmp_path):
+    path, page = as_csv(tmp_path / "genes.csv", *study), tmp_path / "page.html"
+    options = ("fit", path, "--target", "diagnosis", "--report", page, "-q", *FEW, "--permutations", 19)
+    verdict = json.loads(run(*options, "--json"))["verdict"]
+    assert f'<p class="headline">{verdict}</p>' in page.read_text(encoding="utf-8")
+    assert f"\n\n{verdict}\n" in run(*options)
+
+
 # ---- one bound for predict
 
 

@@ -221,14 +221,14 @@ def scores_figure(findings: Findings) -> Figure | None:
     Of two classes it is the score of the second one, of more that of the own class less the best other.
     """
     found, folds = findings.left_out, findings.cross_validation
-    if found is None or folds is None or found.margins is None:
+    if found is None or folds is None or found.margins is None or claims.selected_nothing(findings):
         return None
     classes, own, is_wrong = findings.data.classes, folds.own, folds.predicted != folds.own
     is_pair = len(classes) == 2
     x = np.where(own == 0, -1.0, 1.0) * found.margins if is_pair else found.margins
     drawn = _drawn(own, is_wrong)
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
-    pad = 0.09 * (high - low) or 1.0  # room for half a name
+    pad = 0.11 * (high - low) or 1.0  # room for half a name
     domain = [low - pad, high + pad]
     lift = _stacked(x[drawn], own[drawn], domain)
     dots = [
