@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 PICTURE = Path(__file__).parent / "images" / "report.png"
-WIDTH, HEIGHT = 1120, 1500
+WIDTH, HEIGHT = 1280, 720
 
 
 def take_picture(report: Path) -> None:
@@ -23,7 +23,7 @@ def take_picture(report: Path) -> None:
         )
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(report.resolve().as_uri())
-        page.wait_for_selector("figure svg")
+        page.wait_for_selector("html[data-ready]", state="attached")
         page.screenshot(path=PICTURE)
         browser.close()
 

@@ -172,8 +172,8 @@ class TestFit:
         # Bounds by radii could not be smaller here, which both tell with their worst case.
         assert "the worst case of every rule is" in found["left_out"]["radii"]
         assert found["left_out"]["radii"] in text
-        assert "For new samples: with 90% confidence, the error of" in text
-        assert f"is at most {found['value']:.3f}: " in text
+        assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">with 90% confidence, for' in text
+        assert f"<bdi>{found['value']:.3f}</bdi>" in text
 
     def test_left_out_samples_by_the_probability_stated_for_them(self, table, fitted, capsys, tmp_path):
         page = tmp_path / "report.html"

@@ -239,7 +239,7 @@ def test_errors_become_statuses(tmp_path, capsys, monkeypatch, error, status, me
     def stop(*_, **__):
         raise error
 
-    monkeypatch.setattr("minimaxrisk.app.cli.demo.main", stop)
+    monkeypatch.setattr("minimaxrisk.app.cli.demo.write_study", stop)
     arguments = ["demo", "--out", str(tmp_path / "tour")]
     assert main(arguments) == status
     assert capsys.readouterr().err == message

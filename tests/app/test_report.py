@@ -33,8 +33,9 @@ from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import claims, explanations, phrases, report
 from minimaxrisk.app.report import gathering as rivals_of_report
 from minimaxrisk.app.report.explanations import meaning
-from minimaxrisk.app.report.figures import comparison_figure, permutation_figure, radius_figure
+from minimaxrisk.app.report.figures import comparison_figure, permutation_figure
 from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
+from minimaxrisk.app.report.first_screen import key_numbers
 from minimaxrisk.app.report.gathering import Wanted
 from minimaxrisk.app.report.gene_figures import volcano_figure
 from minimaxrisk.app.report.page import Provenance, json_island, render_report, vega_bundle
@@ -259,20 +260,13 @@ def test_names_must_be_as_many_as_what_they_name(study, argument, expected):
 def test_signal_and_score(findings):
     assert claims.noise_verdict(findings) == "signal"
     assert claims.standing(findings) == "score"
-    assert claims.headline(findings).startswith("There is signal (p = 0.05); ")
-    wrong = findings.cross_validation.n_wrong
-    assert wrong == 0
-    assert claims.headline(findings).endswith(
-        "cross-validation none of 60 left-out samples was misclassified."
-    )
-    assert "bound" not in claims.headline(findings)
+    assert claims.headline(findings).startswith("Yes, as a classifier to try on new samples")
     assert "a score, not a bound on the error" in entry(findings, "Worst-case error R*").text
     outside = findings.radius.expected_outside
     assert 0.25 * 300 < outside < 0.4 * 300  # a third of the means lie beyond one standard error
     means = f"about {outside:.0f} of the 300 true means (one per feature) are expected to lie outside"
     assert means in entry(findings, "Worst-case error R*").text
-    noise = entry(findings, "Noise floor and p-value")
-    assert "probability at most 0.05" in noise.text
+    noise = entry(findings, "Noise floor")
     assert "shows a relation and nothing more" in noise.text
     assert "smallest p-value that 19 permutations can give" in noise.text
     assert "--radius bootstrap" in entry(findings, "Radius").text
@@ -281,35 +275,30 @@ def test_signal_and_score(findings):
 def test_noise(noise_findings):
     found = noise_findings
     assert claims.noise_verdict(found) == "noise"
-    assert claims.headline(found).startswith("No signal was found (p = ")
+    assert claims.headline(found) == "No: shuffled labels give much the same result."
     warning = "shuffled labels would give much the same picture"
     assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
-    assert "Do not rely on" in entry(found, "Noise floor and p-value").text
-    assert "does not prove that there is no relation" in entry(found, "Noise floor and p-value").text
+    assert "Do not rely on" in entry(found, "Noise floor").text
+    assert "does not prove that there is no relation" in entry(found, "Noise floor").text
 
 
 @pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
 def test_bound(study, radius):
     found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
     assert claims.standing(found) == "bound"
-    limit = "bounds the error of labels drawn from predict_proba with 90% confidence, for samples like"
-    assert limit in claims.headline(found)
-    assert limit in text_of(render_report(found, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0])
     assert "Here it is a bound: with 90% confidence" in entry(found, "Worst-case error R*").text
     assert "minimaxrisk predict bounds the error for new samples" in entry(found, "Worst-case error R*").text
     assert "with 90% confidence" in entry(found, "Radius").text
-    assert "score" not in " ".join(claims.summary(found))
+    assert "score" not in entry(found, "Worst-case error R*").text
 
 
 def test_a_bound_in_doubt_says_so(study):
     found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study, n_radii=0)
     doubted = replace(found, radius=replace(found.radius, remarks=("the tails are heavy",)))
-    assert "cast doubt" in claims.headline(doubted)
+    assert "cast doubt" in claims.r_star_claim(doubted)
     assert "in doubt" in entry(doubted, "Radius").text
     assert "The tails are heavy." in entry(doubted, "Radius").text
-    assert "cast doubt" in " ".join(claims.summary(doubted))
-    assert "cast doubt" in claims.r_star_note(doubted)
-    assert "doubt" not in claims.headline(found) + claims.r_star_note(found) + entry(found, "Radius").text
+    assert "doubt" not in claims.r_star_claim(found) + entry(found, "Radius").text
 
 
 @pytest.mark.parametrize(
@@ -322,11 +311,10 @@ def test_weights_of_classes_make_r_star_another_error(study, weights, name):
     X, y = X[uneven][:, :40], (y[uneven] == "ill").astype(int)
     found = gather(MinimaxRiskClassifier(radius="bonferroni", class_weight=weights), X, y)
     page = text_of(render_report(found, PROVENANCE))
-    assert f"the {name} of labels drawn from predict_proba" in page
     assert "count every sample alike" in page
     assert "not comparable with R*" in page
-    assert "is not below" not in page
-    assert "bounds the error of labels" not in page
+    assert "R* is not below that" not in page
+    assert f"The largest {name} of labels drawn from predict_proba" in page
 
 
 def test_known_instances_are_told_of_wherever_the_set_is(study):
@@ -334,8 +322,8 @@ def test_known_instances_are_told_of_wherever_the_set_is(study):
     model = MinimaxRiskClassifier(marginal="empirical", radius="bootstrap")
     found = gather(model, X, y)
     page = text_of(render_report(found, PROVENANCE))
-    assert page.count("(only labels may change)") == 2
-    assert page.count("for instances distributed as in the training data, where only labels may change") == 4
+    assert page.count("(only labels may change)") == 1
+    assert page.count("for instances distributed as in the training data, where only labels may change") == 1
     assert "samples like the training data" not in page
     assert "difference between a sample’s two weights" not in page
     assert "Every sample keeps its share of the whole here" in page
@@ -345,16 +333,15 @@ def test_known_instances_are_told_of_wherever_the_set_is(study):
     assert found.path.upper[at] == pytest.approx(found.fit.upper, abs=1e-6)
 
 
-def test_the_best_guarantee_is_near_the_top_and_the_others_in_a_table(study, findings):
+def test_the_best_bound_is_a_card_and_the_others_in_a_table(study, findings):
     X, y = study
     model = MinimaxRiskClassifier().fit(X, y)
     own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
     page = text_of(render_report(findings, PROVENANCE))
-    said = (
-        f"For new samples: with 95% confidence, the error of predict for the same method trained on "
-        f"{own.n_train} samples is at most {own.value:.3f}: {own.evidence}."
-    )
-    assert page.index(said) < page.index("What the numbers mean Worst-case")
+    card = key_numbers(findings)[2]
+    assert card.value == f"{own.value:.1%}"
+    assert card.text == f"with 95% confidence, for the same method trained on {own.n_train} samples"
+    assert f"The smallest: {own.assumption}" in page
     rows = guarantee_table(findings).rows
     assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.side_by_side]
     assert [row[2] for row in rows] == ["95%"] * 2
@@ -374,14 +361,20 @@ def test_a_guarantee_that_says_nothing_says_so(noise_findings):
     found = noise_findings
     assert found.guarantee.says_nothing
     said = "the most common class, is wrong for 50.0% of these samples, so this bound says nothing."
-    assert said in claims.guaranteed(found)[0] or "No smaller bound was found" in claims.guaranteed(found)[0]
+    (why,) = claims.says_little(found)
+    assert said in why or "No smaller bound was found" in why
+    assert why in text_of(render_report(found, PROVENANCE))
+    assert (
+        "which says nothing about" in key_numbers(found)[2].text or "no better" in key_numbers(found)[2].text
+    )
 
 
 def test_without_a_guarantee(study):
     X, y = study
     found = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=False)
     assert found.guarantee is None
-    assert "For new samples:" not in (page := text_of(render_report(found, PROVENANCE)))
+    assert key_numbers(found)[2].text == "not computed"
+    page = text_of(render_report(found, PROVENANCE))
     assert "Not computed: leave out --no-guarantee to add it." in page
     no_bound = ErrorBound(1.0, NONE, "constant", 0.95, None, 2, left_out={"holdout": "too few samples."})
     none = replace(found, guarantee=no_bound)
@@ -395,14 +388,6 @@ def test_a_confidence_keeps_its_digits(study):
     page = text_of(render_report(found, PROVENANCE))
     assert "99.5% confidence" in page
     assert "100% confidence" not in page
-
-
-def test_all_features_leave_no_others():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 2)) + np.repeat([[0.0], [1.5]], 30, axis=0), np.repeat([0, 1], 30)
-    page = text_of(render_report(gather(MinimaxRiskClassifier(radius=0.1), X, y), PROVENANCE))
-    assert "It uses all features." in page
-    assert "ignores the others" not in page
 
 
 def test_a_plain_number_that_covers_is_a_bound(study):
@@ -433,8 +418,7 @@ def test_given_radii(study):
 def test_nothing_learned(noise_data):
     found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
     assert found.fit.n_selected == 0
-    assert claims.headline(found).startswith("Nothing was learned")
-    assert "the error of guessing" in claims.headline(found)
+    assert claims.headline(found).startswith("No: with these settings no feature can be told from chance")
     assert "guarantees nothing" in entry(found, "Worst-case error R*").text
     page = render_report(found, PROVENANCE)
     assert "What to try" in page
@@ -449,20 +433,17 @@ def test_only_class_sizes_learned():
     found = gather(MinimaxRiskClassifier(radius=4.0), X, y)
     assert found.fit.n_selected == 0
     assert found.fit.upper < 0.5
-    assert "only the sizes of the classes" in claims.headline(found)
+    assert claims.headline(found).startswith("No: with these settings no feature can be told from chance")
     assert "R* is not below that" in entry(found, "To compare with").text
-    assert "Always naming" not in " ".join(claims.summary(found))
 
 
-def test_an_r_star_above_the_share_of_the_small_classes_is_said_near_the_top(findings):
-    assert findings.fit.upper < findings.data.majority_error
-    assert "Always naming" not in " ".join(claims.summary(findings))
+def test_an_r_star_above_the_share_of_the_small_classes_is_told(findings):
+    assert "R* is not below" not in entry(findings, "To compare with").text
     lopsided = replace(findings, data=replace(findings.data, class_sizes=(4, 56)))
     assert findings.fit.upper > 4 / 60
-    r = f"R* = {findings.fit.upper:.3f}"
-    said = f"“ill”, the most common class, is wrong for 6.7% of these samples, and {r} is not below that"
-    assert said in claims.summary(lopsided)[-1]
-    assert said in text_of(render_report(lopsided, PROVENANCE)).split("Signal or noise")[0]
+    said = entry(lopsided, "To compare with").text
+    assert "“ill”, the most common class, is wrong for 6.7% of these samples" in said
+    assert "R* is not below that" in said
 
 
 def test_three_classes(wide):
@@ -552,7 +533,6 @@ def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     )
     assert explanations.suspects_caption(few).startswith(first)
     assert "all samples whose own label weighs more have" in explanations.about_suspects(few)[-1]
-    assert "<details>" not in samples_section(few)
     one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
     assert explanations.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
     several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
@@ -579,8 +559,9 @@ def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
 def test_the_two_rules_are_introduced_once_and_have_one_name_each(findings):
     page = text_of(render_report(findings, PROVENANCE))
     assert not re.search(r"adversar|arg-max|randomized rule|named class|names the", page)
-    assert page.count("Its rule “predict” returns the most probable class") == 1
+    assert page.count("predict, which returns the most probable class") == 1
     assert page.count("labels drawn from predict_proba, that is, at random with these probabilities") == 1
+    assert page.split("R*")[0].endswith("The worst-case error ")
 
 
 OPTIONS = re.compile(r"--[a-z]|minimaxrisk (?:fit|predict|report)")
@@ -624,31 +605,21 @@ def test_nothing_learned_advises_in_the_words_of_the_place(noise_data):
     assert not OPTIONS.search(page)
 
 
-def test_cards_come_in_the_order_of_what_people_ask(findings):
-    page = render_report(findings, PROVENANCE).split('class="tiles"')[1].split("</dl>")[0]
-    names = re.findall("<dt>(.*?)</dt>", page)
-    assert names == ["Signal or noise", "Cross-validated error", "Worst-case error R*", "Selected features"]
-    assert "is a score, not a bound on the error of labels drawn from predict_proba; checked without" in page
-    assert "none of 60 left-out samples was misclassified" in page
-
-
 def test_one_r_star_everywhere(findings):
     """The permutation test computes R* roughly; what is shown is that of the model."""
     rough = replace(findings, permutation=replace(findings.permutation, statistic=findings.fit.upper + 1e-3))
     r, other = f"{findings.fit.upper:.3f}", f"{findings.fit.upper + 1e-3:.3f}"
     drawn = permutation_figure(rough)
-    assert drawn.caption.startswith(f"R* of the observed labels is {r} (p = ")
     assert drawn.legend[0].text == f"observed labels, {r}"
     assert drawn.specs[0]["layer"][-1]["data"]["values"][0]["v"] == findings.fit.upper
-    assert f"R* is {r} with {findings.fit.n_selected} features" in radius_figure(rough).caption
-    assert other not in entry(rough, "Noise floor and p-value").text + drawn.caption
+    assert other not in entry(rough, "Noise floor").text + drawn.caption
     assert comparison_figure(rough).legend[0].text == "R*, worst case over the set"
 
 
 def test_p_value_is_that_of_the_test(findings):
     """Counted as the test counts, and not from the R* that were computed."""
     test = replace(findings.permutation, n_permutations=199, n_no_larger=2, pvalue=0.015)
-    text = entry(replace(findings, permutation=test), "Noise floor and p-value").text
+    text = explanations.of_permutations(replace(findings, permutation=test))
     assert "2 of 199 permutations gave one no larger than the observed labels do" in text
 
 
@@ -664,7 +635,7 @@ def test_a_certificate_that_fails_is_said_loudly(study):
     found = gather_findings(model, X, y, **NOTHING)
     assert not found.fit.certificate_valid
     page = text_of(render_report(found, PROVENANCE))
-    assert "NOT confirmed" in page
+    assert "No: the check of the model against these data failed" in page
     assert "did NOT confirm the model: worst_case_error_ is" in page
 
 
@@ -673,7 +644,7 @@ def test_parts_left_out_say_so(study):
     assert found.permutation is found.cross_validation is found.path is None
     tested = gather(MinimaxRiskClassifier(), *study, n_folds=0, n_radii=0)
     assert claims.headline(tested).endswith("how often the classifier errs was not tested.")
-    assert "cannot be judged yet" in claims.headline(found)
+    assert claims.headline(found).startswith("Not known yet")
     page = text_of(render_report(found, PROVENANCE))
     for option in ("--permutations 199", "--folds 10", "--radii 12"):
         assert f"Not computed: {option}" in page
@@ -692,9 +663,9 @@ def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
     low, high = findings.cross_validation.approximate_interval()
-    text = " ".join(explanations.about_cross_validation(findings, COMMAND_LINE))
-    assert f"would be {low:.3f} to {high:.3f}" in text
-    assert "not independent" in text
+    assert (low, wrong) == (0.0, 0)
+    assert f"none of 60 wrong, roughly up to {high:.1%};" in key_numbers(findings)[1].text
+    assert "not independent" in explanations.about_cross_validation(findings, COMMAND_LINE)
 
 
 @pytest.mark.parametrize(("n_samples", "n_wrong", "rough"), [(72, 3, True), (72, 0, False), (600, 30, False)])
@@ -707,12 +678,8 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own_probability=np.ones(n_samples),
         stated=np.ones(n_samples),
     )
-    text = " ".join(
-        explanations.about_cross_validation(replace(findings, cross_validation=folds), COMMAND_LINE)
-    )
+    text = explanations.about_cross_validation(replace(findings, cross_validation=folds), COMMAND_LINE)
     assert ("rough guide" in text) == rough
-    counted = {3: "3 of 72 left-out samples were", 0: "none of 72 left-out samples was", 30: "30 of 600 left"}
-    assert counted[n_wrong] in text
 
 
 @pytest.mark.parametrize(
@@ -1012,7 +979,7 @@ def test_provenance_is_shown(findings):
 )
 def test_notes_are_linked_at_the_top_and_read_at_the_end(findings, n, link):
     page = render_report(findings, replace(PROVENANCE, remarks=[f"remark {k}" for k in range(n)]))
-    top, end = page.split('<section id="meaning">')
+    top, end = page.split('<section id="validation">')
     assert "remark 0" not in top
     if link is None:
         assert "#notes" not in top
@@ -1051,23 +1018,19 @@ def test_missing_packages_are_named(findings, monkeypatch):
         render_report(findings, PROVENANCE)
 
 
-# ---- the demo, which ends with a report
+# ---- the demo
 
 
 @pytest.mark.parametrize(
-    ("radius", "kind", "labels"),
-    [
-        (1.0, "score", ["R*, score, randomized rule", "worst case, predict"]),
-        ("bonferroni", "bound", ["R*, bound, randomized rule", "bound, predict"]),
-    ],
+    ("radius", "labels"), [(1.0, ["R*, score", "worst case"]), ("bonferroni", ["R*, bound", "bound"])]
 )
-def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, kind, labels):
+def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
     X, y = study
     model = MinimaxRiskClassifier(radius=radius).fit(X, y)
-    demo._print_worst_case(model, X, y)
-    demo._print_predict(model, X, y)
+    demo._print_errors(model, X, y, drawn=0.25, predict=0.125)
     said = capsys.readouterr().out
-    assert demo._kind(model) == kind
     for label in labels:
         assert label in said
     assert ("bound" in said) == (model.coverage_ is not None)
+    assert "0.2500" in said
+    assert "0.1250" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,7 @@ ARGUMENTS = [
 # Milliseconds after which something is not slow but absent, also on a machine with much else to do.
 PATIENCE = 240_000
 PLOTS = {
+    "plot-scores-0",
     "plot-permutations-0",
     "plot-roc-0",
     "plot-reliability-0",
@@ -89,7 +91,7 @@ def _note_request(url, address, troubles):
 @pytest.fixture(scope="module")
 def study():
     """A fitted model with names that try to break the page."""
-    data = make_expression(60, 300, n_informative=10, effect=1.5, random_state=0)
+    data = make_expression(60, 300, n_informative=10, effect=0.9, random_state=0)
     X, y = data.data, np.array(["healthy", "<b>ill</b>"])[data.target]
     model = MinimaxRiskClassifier().fit(X, y)
     names = [f"gene {j}" for j in range(300)]
@@ -117,7 +119,7 @@ def address(study, tmp_path_factory):
     return path.as_uri()
 
 
-DESKTOP = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+DESKTOP = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 TABLET = {"viewport": {"width": 820, "height": 844}, "color_scheme": "dark"}
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"}
 WITHOUT_SCRIPTS = DESKTOP | {"java_script_enabled": False}
@@ -184,7 +186,7 @@ def test_every_figure_is_drawn(visit):
         assert marks > 0, key
         axis_titles = page.locator(f"#{key} svg .role-axis-title text").all_text_contents()
         assert axis_titles or key == "plot-heatmap-0", key
-    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 9
+    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 10
     # Colours that the style sheet does not know would be drawn black, or not at all.
     unknown = page.evaluate(
         """(() => {
@@ -196,6 +198,49 @@ def test_every_figure_is_drawn(visit):
         })()"""
     )
     assert unknown == []
+
+
+SEEN = """(() => {
+    const copy = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const node = walker.currentNode, range = document.createRange();
+        // Names come from the data, cells of tables are numbers of their own, and so are ticks of axes.
+        if (node.parentElement.closest('bdi, svg, tbody, script, style, noscript')) continue;
+        range.selectNodeContents(node);
+        const box = range.getBoundingClientRect();
+        if (box.height && box.bottom > 0 && box.top < innerHeight) copy.push(node.textContent);
+    }
+    return copy.join(' ');
+})()"""
+
+
+def test_no_number_is_seen_twice_without_scrolling(visit):
+    page = visit()
+    seen = page.evaluate(SEEN)
+    numbers = re.findall(r"\d[\d,.]*\d%?|\d%?", seen)
+    assert len(numbers) > 8
+    assert sorted(numbers) == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("window", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_first_screen_answers(visit, study, window):
+    """Is there signal, how often will it err, which features, which samples."""
+    page = visit(window)
+    parts = [
+        ".headline",
+        "#figure-scores svg",
+        "#top-features tbody tr:nth-child(3)",
+        "#look-at p, #look-at tr",
+    ]
+    parts += [f".tiles div:nth-child({k}) .value" for k in range(1, 5)]
+    for part in parts:
+        box = page.locator(part).first.bounding_box()
+        assert box["y"] >= 0, part
+        assert box["y"] + box["height"] <= window["viewport"]["height"], part
+    assert study.features.names[0] in page.locator("#top-features").inner_text()
+    dots = page.locator("#plot-scores-0 svg .mark-symbol path").count()
+    assert dots == study.data.n_samples
 
 
 def test_labels_are_inside_their_figures(visit):
@@ -452,7 +497,16 @@ def test_dark_follows_the_system_and_the_button(visit):
 @pytest.mark.parametrize("window", [DESKTOP, TABLET], ids=["light", "dark"])
 def test_text_has_contrast(visit, window):
     page = visit(window)
-    for selector in ("p.lead", "figcaption", ".tiles dt", "nav a", "summary", ".legend", "button.name"):
+    for selector in (
+        ".headline",
+        "td.wrong",
+        "figcaption",
+        ".tiles dt",
+        "nav a",
+        "summary",
+        ".legend",
+        "button.name",
+    ):
         back = page.locator(selector).first.evaluate(
             """element => {
                 const back = () => getComputedStyle(element).backgroundColor;
@@ -552,5 +606,5 @@ def test_without_scripts_the_text_and_tables_are_there(visit):
     page = visit(WITHOUT_SCRIPTS)
     assert "The figures need JavaScript" in page.locator("noscript").inner_text()
     assert len(names_in_table(page)) > 10
-    assert page.get_by_text("What the numbers mean").first.is_visible()
+    assert page.get_by_role("heading", name="The worst-case error R*").is_visible()
     assert not page.locator("#feature-search").is_visible()

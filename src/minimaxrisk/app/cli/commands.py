@@ -410,9 +410,9 @@ def demo_command(
         Path, typer.Option(metavar="FOLDER", help="For table, model and report: --out tour")
     ] = Path("minimaxrisk-demo"),
 ) -> None:
-    """Show the library at work; ends with a report to look at.
+    """Make a report from a table, and show on four studies what its numbers are worth.
 
-    A tour on simulated and on real data, then the command fit on a file.
+    First the command fit on a file, then simulated and real data.
 
     \b
     Example:
@@ -423,12 +423,13 @@ def demo_command(
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; --out must name a folder.")
     out.mkdir(parents=True, exist_ok=True)
-    demo.main()
     table, model, report = out / "expression.csv", out / "model.skops", out / "report.html"
     demo.write_study(table)
     command = ["minimaxrisk", "fit", str(table), "--target", "diagnosis"]
     command += ["--out", str(model), "--report", str(report)]
-    typer.echo(f"\nFROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
+    typer.echo(f"FROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
     context.ensure_object(options.Invocation).command = shlex.join(command)
     fit_command(context=context, data=table, target="diagnosis", out=model, report=report)
+    typer.echo("")
+    demo.main()
     typer.echo(f"\nOpen the report in a browser: {report.resolve()}")

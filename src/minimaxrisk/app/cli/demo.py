@@ -1,4 +1,4 @@
-"""A short tour: a simulated expression study whose truth is known, and real data with a test set."""
+"""A table to make a report of, and studies whose truth is known or that have a test set."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case
 
 
 def main() -> None:
-    """Explain the terms, then show simulated studies and real data."""
-    print("R* is the smallest worst-case error over all distributions whose feature means lie within the")
-    print("radii (s standard errors) of the observed ones. The randomized rule draws its answer from")
-    print("predict_proba, and R* is about it: a bound on its error if the true means lie within the radii, a")
-    print("score if that is not known. The rule of predict has a worst case of its own.")
+    """What the numbers are worth, on simulated studies and on real data."""
+    print("WHAT THE NUMBERS ARE WORTH, beside errors that are known. R* is the worst-case error of labels")
+    print("drawn from predict_proba, if feature means are at most s standard errors off: a bound if s covers")
+    print("all means, else a score.")
     # A plain number as radius is used on purpose here.
     with without_radius_warnings():
         simulated_study()
@@ -37,31 +35,18 @@ def main() -> None:
 
 
 def simulated_study() -> None:
-    """100 patients, 2000 genes, 20 of which matter: scores and bounds beside the true errors."""
+    """100 patients, 2000 genes, 20 of which matter: a score and a bound beside the true errors."""
     study = make_expression(100, 2000, n_informative=20, effect=1.0, random_state=0)
     X_new, y_new = study.law.sample(20_000, random_state=1)
-    print("\nSIMULATED STUDY: 100 patients, 2000 genes in correlated modules, 20 of them informative.")
-    print(f"The best possible rule, which knows the distribution, errs in {study.bayes_error:.2%} of cases.")
+    print("\nSIMULATED STUDY: 100 patients, 2000 genes, 20 of them informative; the errors are true ones.")
+    _print("best possible error", f"{study.bayes_error:.4f}")
     for radius in (1.0, "bootstrap"):
         model = MinimaxRiskClassifier(radius=radius).fit(study.data, study.target)
         found = np.intersect1d(model.selected_features_, study.informative)
-        top = np.argsort(-model.feature_importances_)[:6]
-        print(f"\n  {_name_of_radius(model)}")
-        _print_worst_case(model, study.data, study.target)
-        _print(
-            "true error, randomized rule",
-            f"{_randomized_error(model, X_new, y_new):.4f}  (20,000 new patients)",
-        )
-        beyond = error_bound(model, method="radii", rule="randomized", X_new=X_new[:1000])
-        _print(
-            f"{_kind(model)}, also for new patients", f"{beyond.value:.4f}  (1,000 of them, no labels needed)"
-        )
-        _print_predict(model, study.data, study.target)
-        _print("true error, predict", f"{study.law.error(model.coef_, model.intercept_):.4f}  (exact)")
-        _print("genes selected", f"{model.n_features_selected_}, {len(found)} of them informative")
-        _print("most important", ", ".join(study.feature_names[top]))
-    print("\n  With s = 1 and far more genes than patients, some true means lie outside the radii: R* is a")
-    print("  score, and the true error may exceed it. The larger s covers all with about 95% probability.")
+        print(f"  {_name_of_radius(model)}: {model.n_features_selected_} genes, {len(found)} informative")
+        predict = study.law.error(model.coef_, model.intercept_)
+        drawn = _error_of_drawn_labels(model, X_new, y_new)
+        _print_errors(model, study.data, study.target, drawn=drawn, predict=predict)
     _print_noise_floor(study)
 
 
@@ -72,8 +57,7 @@ def pure_noise() -> None:
     for radius in (1.0, "bootstrap"):
         model = MinimaxRiskClassifier(radius=radius).fit(study.data, study.target)
         _print(
-            f"R* at {_name_of_radius(model)}",
-            f"{model.worst_case_error_:.4f}, {model.n_features_selected_} genes selected",
+            _name_of_radius(model), f"R* {model.worst_case_error_:.4f}, {model.n_features_selected_} genes"
         )
     _print_noise_floor(study)
 
@@ -86,17 +70,13 @@ def real_data() -> None:
     features = make_pipeline(StandardScaler(), sampler).fit(X)
     Z, Z_test = features.transform(X), features.transform(X_test)
     model = MinimaxRiskClassifier().fit(Z, y)
-    print(f"\nREAL DATA: breast cancer, {len(X)} patients to learn from, {len(X_test)} held out,")
-    print("1000 random Fourier features, radius s = 1.")
-    _print_worst_case(model, Z, y)
-    _print("held-out error, randomized", f"{_randomized_error(model, Z_test, y_test):.4f}")
-    _print_predict(model, Z, y)
-    _print("held-out error, predict", f"{1 - model.score(Z_test, y_test):.4f}")
-    selected = ", ".join(map(str, model.selected_features_[:8]))
-    _print("features selected", f"{model.n_features_selected_} of 1000: columns {selected}, ...")
-    path = [record["worst_case_error"] for record in model.history_[:5]]
-    steps = ", ".join(f"{value:.3f}" for value in path)
-    _print("R* so far, by iteration", f"{steps}, ... ({model.n_iter_} iterations)")
+    print(
+        f"\nREAL DATA: breast cancer, {len(X)} patients to learn from; the errors are those of {len(X_test)}"
+    )
+    print("others. 1000 random Fourier features.")
+    print(f"  {_name_of_radius(model)}: {model.n_features_selected_} features")
+    drawn = _error_of_drawn_labels(model, Z_test, y_test)
+    _print_errors(model, Z, y, drawn=drawn, predict=1 - model.score(Z_test, y_test))
 
 
 def _name_of_radius(model: MinimaxRiskClassifier) -> str:
@@ -104,34 +84,30 @@ def _name_of_radius(model: MinimaxRiskClassifier) -> str:
     return f"radius s = {model.radius_:.2f}{rule}"
 
 
-def _kind(model: MinimaxRiskClassifier) -> str:
-    return "score" if model.coverage_ is None else "bound"
-
-
 def _print_noise_floor(study: Bunch) -> None:
     """How R* at s = 1 compares with that of permuted labels."""
     test = permutation_test(MinimaxRiskClassifier(), study.data, study.target, 99, random_state=0)
-    _print("noise floor of R* at s = 1", f"{test.noise_floor[0.05]:.4f}  (5% quantile, permuted labels)")
-    _print("p-value of R* at s = 1", f"{test.pvalue:.2f}")
+    _print("p-value of R* at s = 1", f"{test.pvalue:.2f}  (noise floor {test.noise_floor[0.05]:.4f})")
 
 
-def _print_worst_case(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
+def _print_errors(
+    model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray, *, drawn: float, predict: float
+) -> None:
+    """The worst cases of both rules beside their errors, and whether the certificate holds."""
+    kind, of_predict = ("score", "worst case") if model.coverage_ is None else ("bound", "bound")
     verdict = "confirmed without the solver" if verify(model, X, y).valid else "NOT CONFIRMED"
-    _print(f"R*, {_kind(model)}, randomized rule", f"{model.worst_case_error_:.4f}")
-    _print("certified gap to the optimum", f"{model.optimality_gap_:.1e}  ({verdict})")
-
-
-def _print_predict(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> None:
-    kind = _kind(model).replace("score", "worst case")
-    _print(f"{kind}, predict", f"{worst_case(model, X, y, rule='predict').upper:.4f}")
+    worst = worst_case(model, X, y, rule="predict").upper
+    _print(f"  drawn labels: R*, {kind}", f"{model.worst_case_error_:.4f}   error {drawn:.4f}")
+    _print(f"  predict: {of_predict}", f"{worst:.4f}   error {predict:.4f}")
+    _print("  certified gap", f"{model.optimality_gap_:.1e}  ({verdict})")
 
 
 def _print(what: str, value: str) -> None:
     print(f"  {what:30s} {value}")
 
 
-def _randomized_error(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> float:
-    """Error probability of the randomized rule on labelled instances."""
+def _error_of_drawn_labels(model: MinimaxRiskClassifier, X: np.ndarray, y: np.ndarray) -> float:
+    """Error probability of labels drawn from ``predict_proba``."""
     right = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return float(1.0 - right.mean())
 

@@ -74,7 +74,8 @@ def fit_as_text(
         lines += _lines(
             "permutation test",
             f"p = {p_value(test.pvalue)}, from {test.n_permutations} permutations of the labels",
-            f"R* of {n_null} of these{_tested(findings)}: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
+            f"R* of {n_null} of these{_tested(findings)}: median {floor[0.5]:.4f}, "
+            f"below {floor[0.05]:.4f} in 5% of them",
         )
     if folds is not None:
         sure = folds.by_stated_probability()[0]

@@ -14,14 +14,8 @@ from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import (
     capital,
     count,
-    isolate,
-    listed,
-    misclassified,
-    none_or,
-    p_value,
     percent,
     quoted,
-    share,
 )
 from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 
@@ -129,69 +123,33 @@ ANSWERS = {
 }
 
 
-def plain_verdict(findings: Findings) -> str:
-    """Two sentences without a term that would have to be looked up: whether to use it, and how far."""
-    return f"{_can_it_be_used(findings)} {_how_far(findings)}"
-
-
-def _can_it_be_used(findings: Findings) -> str:
-    folds, kind = findings.cross_validation, evidence(findings)
+def headline(findings: Findings) -> str:
+    """The one sentence that most people will read, without a number or a term to be looked up."""
     if not findings.fit.certificate_valid:
         return "No: the check of the model against these data failed, so nothing on this page should be used."
     if says_nothing(findings):
         return "No: with these settings no feature can be told from chance, so there is nothing to use."
-    if kind != "signal":
-        return ANSWERS[kind]
+    kind = evidence(findings)
+    return _how_far(findings) if kind == "signal" else ANSWERS[kind]
+
+
+def _how_far(findings: Findings) -> str:
+    """For what a classifier is good that found signal."""
+    folds = findings.cross_validation
     if folds is None:
         return "There is signal, but how often the classifier errs was not tested."
     if folds.errors[1] > MANY_ERRORS:
         return "As a lead, not as a test: there is signal, but single samples are often misclassified."
-    return "Yes, as a classifier to try on new samples: it does clearly better than chance."
+    weak = [one.name for one in findings.classes if one.recall is not None and 1.0 - one.recall > WEAK_CLASS]
+    if not weak:
+        return "Yes, as a classifier to try on new samples: it does clearly better than chance."
+    but = f"but not for {quoted(weak[0])}: most of its samples were misclassified."
+    if len(weak) > 1:
+        but = "but not for every class: of some, most samples were misclassified."
+    return f"Yes, as a classifier to try on new samples, {but}"
 
 
-def _how_far(findings: Findings) -> str:
-    folds, best = findings.cross_validation, bound_with_confidence(findings)
-    if folds is None:
-        return "Before anyone relies on it, test it on samples that it has not seen."
-    text = (
-        f"It misclassified {none_or(folds.n_wrong)} of {count(len(folds.own), 'sample')} not seen in training"
-    )
-    weak = [one for one in findings.classes if one.recall is not None and 1.0 - one.recall > WEAK_CLASS]
-    if weak and not says_nothing(findings):
-        text += f", among them most of {listed([quoted(one.name) for one in weak[:3]])}"
-    if best is not None and best.rule != "constant" and not is_guarantee_empty(findings):
-        return (
-            f"{text}; trained on {_samples_trained_on(best)}, it errs on at most {best.value:.0%} of new "
-            f"samples like these, with {_confidence_of(best)} confidence."
-        )
-    return f"{text}; samples from elsewhere, measured in another way, can be misclassified far more often."
-
-
-# ---- the finding and the paragraphs under it
-
-
-def headline(findings: Findings) -> str:
-    """The one sentence that most people will read."""
-    r, test = share(findings.fit.upper), findings.permutation
-    if learned_nothing(findings):
-        return f"Nothing was learned: R* = {r} is the error of guessing."
-    if selected_nothing(findings):
-        return "No feature was selected: only the sizes of the classes were learned."
-    p = "" if test is None else f" (p = {p_value(test.pvalue)})"
-    is_bound = standing(findings) == "bound"
-    return {
-        "noise": f"No signal was found{p}: shuffled labels give an R* as small.",
-        "doubtful": f"The evidence is divided, which is no finding: R* is smaller than with shuffled "
-        f"labels{p}, but {_how_often_wrong(findings)}, and {MOST_COMMON} may do as well.",
-        "hidden": f"R* shows no signal{p}, yet {_how_often_wrong(findings)}, fewer than by {MOST_COMMON}: "
-        "another radius may show more.",
-        "too few": f"R* is {r}, but there were too few permutations to tell it from noise.",
-        "signal": f"There is signal{p}"
-        + (f", and R* = {r} {r_star_claim(findings)}." if is_bound else f"; {_how_often_wrong(findings)}."),
-        "untested": f"R* = {r} {r_star_claim(findings)}."
-        if is_bound
-        else f"R* is {r}; it cannot be judged yet, because R* of shuffled labels was not computed.",
-    }[evidence(findings)]
+# ---- what R* says
 
 
 def r_star_claim(findings: Findings) -> str:
@@ -203,13 +161,6 @@ def r_star_claim(findings: Findings) -> str:
         "score": f"is a score, not a bound on {whose}",
         "given": f"bounds {whose} {for_whom(findings)}, if the given radii hold",
     }[standing(findings)]
-
-
-def r_star_note(findings: Findings) -> str:
-    """What R* is worth, for the card with the number."""
-    note = "is the same as guessing" if learned_nothing(findings) else r_star_claim(findings)
-    checked = "checked without the solver" if findings.fit.certificate_valid else "NOT confirmed by the check"
-    return f"{note}; {checked}"
 
 
 def for_whom(findings: Findings) -> str:
@@ -240,13 +191,6 @@ def stated_confidence(findings: Findings) -> str:
     return percent(findings.radius.confidence if level is None else level)
 
 
-def _how_often_wrong(findings: Findings) -> str:
-    folds = findings.cross_validation
-    if folds is None:
-        return "how often the classifier errs was not tested"
-    return f"in cross-validation {misclassified(folds.n_wrong, len(folds.own))}"
-
-
 def majority_claim(findings: Findings) -> str:
     """What any classifier has to beat."""
     data = findings.data
@@ -254,6 +198,7 @@ def majority_claim(findings: Findings) -> str:
     return f"{named} is wrong for {data.majority_error:.1%} of these samples"
 
 
+# What R* is about where classes have weights.
 WEIGHTED = {
     "balanced": "All classes have the same weight, whatever their sizes, so R* is about the class-balanced "
     "error: the mean of the errors within the classes.",
@@ -261,66 +206,7 @@ WEIGHTED = {
 }
 
 
-def summary(findings: Findings) -> list[str]:
-    """The short paragraphs under the headline."""
-    data, fit = findings.data, findings.fit
-    sizes = [f"{isolate(name)} ({size:,})" for name, size in zip(data.classes, data.class_sizes, strict=True)]
-    what = "a linear classifier"
-    if fit.n_members is not None:
-        what = f"an average of {fit.n_members} linear classifiers, each of a part of the samples,"
-    learned = (
-        f"From {count(data.n_samples, 'sample')} with {count(data.n_features, 'feature')} each, {what} "
-        f"{'was to learn' if selected_nothing(findings) else 'learned'} to tell apart "
-        f"{listed(sizes)}."
-    )
-    rules = (
-        "It gives every class a probability. Its rule “predict” returns the most probable class; R* is about "
-        f"{DRAWN}, that is, at random with these probabilities."
-    )
-    if selected_nothing(findings):
-        return [f"{learned} It uses no feature and predicts the same class for every sample. {rules}"]
-    uses = "It uses all features."
-    if fit.n_selected < data.n_features:
-        uses = f"It uses {count(fit.n_selected, 'feature')} and ignores the others."
-    r = share(fit.upper)
-    worst = (
-        f"R* = {r} is the worst-case error of {DRAWN} over {the_set(findings)}. It {r_star_claim(findings)}."
-    )
-    more = []
-    if fit.n_members is not None:
-        more.append(
-            "R* is here the worst-case error of this average; a single classifier fitted to make it small "
-            "has a smaller one. Coefficients are means over the members. The permutation test is that of a "
-            "single classifier with the same settings."
-        )
-    # With weights of classes the two are errors of different kinds.
-    if fit.class_weight is None and fit.upper >= data.majority_error and not learned_nothing(findings):
-        more.append(
-            f"{capital(majority_claim(findings))}, and R* = {r} is not below that: R* alone does not show "
-            "that the classifier does any better."
-        )
-    if fit.class_weight:
-        more.append(
-            f"{WEIGHTED[fit.class_weight]} With classes as common as here the error can be larger. The "
-            "cross-validated error and the shares of classes on this page count every sample alike and "
-            "cannot be compared with R*."
-        )
-    return [f"{learned} {uses} {rules}", *guaranteed(findings), worst, *more]
-
-
 # ---- bounds on the error for new samples
-
-
-def guaranteed(findings: Findings) -> list[str]:
-    """The tightest bound for new samples with what it assumes, if bounds were computed."""
-    best = bound_with_confidence(findings)
-    if findings.guarantee is None:
-        return []
-    return [
-        capital(best_bound(findings))
-        if best is None
-        else f"For new samples: {best_bound(findings)} {best.assumption}"
-    ]
 
 
 def best_bound(findings: Findings, digits: int = 3) -> str:
@@ -332,11 +218,17 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
         f"with {_confidence_of(best)} confidence, the error of {whose_error(findings, best)} is at most "
         f"{best.value:.{digits}f}: {shown_by(findings, best)}."
     )
-    if not is_guarantee_empty(findings):
-        return text
+    return " ".join([text, *says_little(findings)])
+
+
+def says_little(findings: Findings) -> list[str]:
+    """Why the tightest bound says nothing, where it does."""
+    best = bound_with_confidence(findings)
+    if best is None or not is_guarantee_empty(findings):
+        return []
     if best.rule == "constant":
-        return f"{text} No smaller bound was found for a classifier, so this says nothing about the features."
-    return f"{text} {capital(majority_claim(findings))}, so this bound says nothing."
+        return ["No smaller bound was found for a classifier, so this says nothing about the features."]
+    return [f"{capital(majority_claim(findings))}, so this bound says nothing."]
 
 
 def whose_error(findings: Findings, one: ErrorBound) -> str:

@@ -18,10 +18,8 @@ from minimaxrisk.app.report.phrases import (
     certain,
     count,
     listed,
-    misclassified,
     none_or,
     outward,
-    p_value,
     percent,
     quoted,
     rounded,
@@ -55,19 +53,18 @@ PYTHON = Advice()
 # ---- what the numbers mean
 
 NOISE_WORDS = {
-    "signal": "If labels and features were unrelated, an R* as small as this would occur with probability at "
-    "most {p}. This shows a relation and nothing more: not how large the error is, which features carry the "
-    "relation, or what causes it. A batch effect can be the cause.",
-    "noise": "This R* is what noise gives (p = {p}): the data show no relation between features and labels. "
+    "signal": "The p-value is the probability of an R* as small as this if labels and features were "
+    "unrelated. A small one shows a relation and nothing more: not how large the error is, which features "
+    "carry the relation, or what causes it. A batch effect can be the cause.",
+    "noise": "This R* is what noise gives: the data show no relation between features and labels. "
     "Do not rely on the selected features or the predictions. That does not prove that there is no relation: "
     "a weak one needs more samples to show.",
     "nothing": "No feature was selected, so R* is the same for any labels with classes of these sizes, and "
     "the test says nothing.",
-    "doubtful": "If labels and features were unrelated, an R* as small as this would occur with probability "
-    f"at most {{p}}; yet left-out samples were misclassified about as often as by {MOST_COMMON}. The small "
-    "p-value may be luck, or the relation too weak for predictions: take it as no finding until more samples "
-    "confirm it.",
-    "hidden": "This R* is what noise gives (p = {p}), but left-out samples were predicted better than by "
+    "doubtful": "If labels and features were unrelated, an R* as small as this would be rare; yet left-out "
+    f"samples were misclassified about as often as by {MOST_COMMON}. The small p-value may be luck, or the "
+    "relation too weak for predictions: take it as no finding until more samples confirm it.",
+    "hidden": "This R* is what noise gives, but left-out samples were predicted better than by "
     f"{MOST_COMMON}. At this radius R* does not show the relation.",
     "too few": "{n} permutations are too few for a p-value of 0.05; take 19 or more, better 199.",
 }
@@ -106,7 +103,22 @@ def _about_r_star(findings: Findings, advice: Advice) -> Entry:
     }[claims.standing(findings)]
     if claims.learned_nothing(findings):
         kind = "At this value it guarantees nothing: over this set no rule does better than guessing."
-    text = f"The worst-case error of {DRAWN} over {claims.the_set(findings)}. {kind}"
+    text = (
+        f"The largest {claims.error_name(findings)} of {DRAWN}, that is, at random with these probabilities, "
+        f"over {claims.the_set(findings)}. The probabilities were chosen to make it small. {kind}"
+    )
+    if findings.fit.class_weight:
+        text += (
+            f" {claims.WEIGHTED[findings.fit.class_weight]} With classes as common as here the error can be "
+            "larger. Errors of left-out samples count every sample alike and are not comparable with R*."
+        )
+    if findings.fit.n_members is not None:
+        text += (
+            f" Here it is that of an average of {findings.fit.n_members} linear classifiers, each fitted to a "
+            "part of the samples; a single classifier fitted to make it small has a smaller one. Coefficients "
+            "are means over the members. The permutation test is that of a single classifier with the same "
+            "settings."
+        )
     return Entry("Worst-case error R*", share(findings.fit.upper), text)
 
 
@@ -186,14 +198,14 @@ def _assumption(findings: Findings) -> str:
 
 def _about_noise(findings: Findings, advice: Advice) -> Entry:
     """The noise floor and the p-value."""
-    name, test = "Noise floor and p-value", findings.permutation
+    name, test = "Noise floor", findings.permutation
     if test is None:
         text = f"Not computed: {advice.permutations} shows what R* is with shuffled labels."
         return Entry(name, "not computed", text)
-    n, p = test.n_permutations, p_value(test.pvalue)
-    value = f"p = {p}" if test.noise_floor is None else f"{share(test.noise_floor)}, p = {p}"
+    n = test.n_permutations
+    value = "none" if test.noise_floor is None else share(test.noise_floor)
     kind = "nothing" if claims.says_nothing(findings) else claims.evidence(findings)
-    text = f"{of_permutations(findings)} {NOISE_WORDS[kind].format(p=p, n=n)}"
+    text = NOISE_WORDS[kind].format(n=n)
     if kind in ("signal", "doubtful") and test.n_no_larger == 0:
         text += f" It is the smallest p-value that {n} permutations can give."
     return Entry(name, value, text)
@@ -262,8 +274,8 @@ def what_to_try(findings: Findings, advice: Advice) -> list[str]:
     radius = findings.radius
     if radius.rule in NAMED_RULES:
         smaller = (
-            f"A smaller radius, such as {advice.small_radius}, selects features. R* is then {SCORE}; compare "
-            "it with its noise floor by the permutation test."
+            f"A smaller radius, such as {advice.small_radius}, selects features. The worst-case error is "
+            f"then {SCORE}; compare it with that of shuffled labels by the permutation test."
         )
     elif radius.factor is not None:
         smaller = f"A radius smaller than {radius.factor:g} selects more features."
@@ -285,76 +297,71 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     found = findings.guarantee
     if found is None:
         return [f"Not computed: {advice.guarantee} to add it."]
+    best = claims.bound_with_confidence(findings)
+    if best is None:
+        left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
+        return ["No bound on the error for new samples comes with a confidence.", *left_out]
     level = findings.radius.confidence if found.confidence is None else found.confidence
     texts = [
         "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
         f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
         "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
-        "one trained on the samples that were not held out."
+        "one trained on the samples that were not held out.",
+        " ".join([f"The smallest: {best.assumption}", *claims.says_little(findings)]),
     ]
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
     texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-    if claims.bound_with_confidence(findings) is not None and findings.fit.class_weight:
+    if findings.fit.class_weight:
         texts.append("These errors count every sample alike, without the weights of classes.")
     return texts
 
 
-def about_cross_validation(findings: Findings, advice: Advice) -> list[str]:
-    """What the cross-validated error says beside R*, and why to distrust it."""
+def about_cross_validation(findings: Findings, advice: Advice) -> str:
+    """How the cross-validated error came about, and why to distrust it."""
     result = findings.cross_validation
     if result is None:
-        return [f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"]
-    n, upper = len(result.own), share(findings.fit.upper)
+        return f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"
     low, high = result.approximate_interval()
-    beside = "below" if result.errors[0] < findings.fit.upper else "not below"
-    to_r_star = f", {beside} R* = {upper}; the two answer different questions"
-    if findings.fit.class_weight:
-        to_r_star = f", which is not comparable with R* = {upper}, because R* weights the classes"
-    rough = f"With {n:,} samples this is a rough guide. " if high - low > WIDE else ""
-    return [
-        f"In {result.n_folds}-fold cross-validation {misclassified(result.n_wrong, n)} by {PREDICT}. The "
-        f"mean error of {DRAWN} was {share(float(result.errors[0]))}{to_r_star}. R* is a worst case over a "
-        "set of distributions, for this model. Cross-validation is an average over models trained on parts "
-        "of these samples.",
-        f"{rough}If the {n:,} outcomes were independent, a 95% interval for the error of {PREDICT} would be "
-        f"{share(low)} to {share(high)}. They are not independent, because the folds share their training "
-        "samples, and no unbiased estimate of the variance exists. Choosing a radius, features or samples to "
-        "leave out by looking at this number makes it too small.",
-    ]
+    rough = "With so few samples this is a rough guide. " if high - low > WIDE else ""
+    return (
+        f"Every sample was predicted by a model that was fitted without it, in {result.n_folds} folds. "
+        f"{rough}The interval would hold with 95% confidence if the outcomes were independent. They are not "
+        "independent, because the folds share their training samples, and no unbiased estimate of the "
+        "variance exists. Choosing a radius, features or samples to leave out by looking at this error makes "
+        "it too small. Samples from elsewhere, measured in another way, can be misclassified far more often."
+    )
 
 
-def about_left_out(findings: Findings, advice: Advice) -> list[str]:
-    """Which classes are taken for which, and which samples are wrong again and again."""
-    found = findings.left_out
-    if found is None:
-        return []
-    if not found.errors:
-        return ["No left-out sample was misclassified."]
-    if found.n_repeats == 1:
-        repeats = f"To see which samples are misclassified again and again, use {advice.repeats}."
-    else:
-        always = sum(one.n_times == found.n_repeats for one in found.errors)
-        once = sum(one.n_times == 1 for one in found.errors)
-        repeats = (
-            f"The folds were drawn {found.n_repeats} times. {capital(none_or(always))} of the samples below "
-            f"{'was' if always < 2 else 'were'} misclassified every time"
-            f"{' (check their labels)' if always else ''}, and {none_or(once)} once."
-        )
-    return [_most_common_mistake(findings), repeats]
-
-
-def _most_common_mistake(findings: Findings) -> str:
-    assert findings.left_out is not None
+def about_confusion(findings: Findings) -> str:
+    """Which class is most often taken for which."""
+    if findings.left_out is None:
+        return ""
     counts = findings.left_out.confusion.copy()
     np.fill_diagonal(counts, 0)
     if not counts.any():
-        return "In the first draw of the folds no left-out sample was misclassified."
+        return "No left-out sample was misclassified."
     own, named = (int(k) for k in np.unravel_index(int(np.argmax(counts)), counts.shape))
     data = findings.data
     return (
-        f"The most common mistake: {counts[own, named]:,} of {data.class_sizes[own]:,} samples of "
-        f"{quoted(data.classes[own])} were taken for {quoted(data.classes[named])}."
+        f"The most common mistake: samples of {quoted(data.classes[own])} were taken for "
+        f"{quoted(data.classes[named])}."
+    )
+
+
+def about_left_out(findings: Findings, advice: Advice) -> str:
+    """Which samples are misclassified again and again; empty without any."""
+    found = findings.left_out
+    if found is None or not found.errors:
+        return ""
+    if found.n_repeats == 1:
+        return f"To see which samples are misclassified again and again, use {advice.repeats}."
+    always = sum(one.n_times == found.n_repeats for one in found.errors)
+    once = sum(one.n_times == 1 for one in found.errors)
+    return (
+        f"The folds were drawn {found.n_repeats} times. {capital(none_or(always))} of the samples below "
+        f"{'was' if always < 2 else 'were'} misclassified every time"
+        f"{' (check their labels)' if always else ''}, and {none_or(once)} once."
     )
 
 
@@ -407,8 +414,8 @@ def about_probabilities(findings: Findings) -> str:
     return (
         f"{capital(certain(first.n_samples, first.n_right))}. Over all {n:,} the predicted class had a "
         f"probability of {share(float(result.stated.mean()))} on average, and {n_right:,} of them, "
-        f"{n_right / n:.1%}, were right. The probabilities are chosen to make the worst case small. They do "
-        "not estimate how often a class is right, not even where they are 1; for that, calibrate them on "
+        f"{n_right / n:.1%}, were right. The probabilities were chosen to make the worst case small, so they "
+        "need not match how often a class is right, not even where they are 1; for that, calibrate them on "
         "left-out samples."
     )
 
@@ -420,7 +427,7 @@ def caution(findings: Findings) -> list[str]:
     """For those who read a section on its own."""
     if claims.noise_verdict(findings) != "noise":
         return []
-    return ["R* is what noise gives: shuffled labels would give much the same picture as the following."]
+    return ["No signal was found: shuffled labels would give much the same picture as the following."]
 
 
 def about_features(findings: Findings) -> str:
@@ -516,10 +523,9 @@ def about_suspects(findings: Findings) -> list[str]:
         return ["The worst case leaves every sample its own label: none stands out."]
     reading = (
         "The worst case is a distribution over the training samples and their possible labels, within the "
-        "radii, on which every rule errs at least as often as the lower bound on R* says. Where it puts "
-        "weight on another label than a sample’s own, changing the label would hardly contradict the data. "
-        "Mislabelled samples often show up in this way, and so do unusual and borderline ones: this is a "
-        "list of samples to check, not proof of a mistake."
+        "radii, that is hardest to classify. Where it puts weight on another label than a sample’s own, "
+        "changing the label would hardly contradict the data. Mislabelled samples often show up in this way, "
+        "and so do unusual and borderline ones: this is a list of samples to check, not proof of a mistake."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
     if claims.knows_instances(findings):

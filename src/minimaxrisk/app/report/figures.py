@@ -20,7 +20,7 @@ from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT
 from minimaxrisk.app.report.explanations import of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import count, isolate, outward, p_value, share, shortened
+from minimaxrisk.app.report.phrases import count, isolate, outward, share, shortened
 from minimaxrisk.inspection import BoundPathDisplay, ErrorComparisonDisplay
 
 N_CHOSEN = 10
@@ -180,10 +180,9 @@ def radius_figure(findings: Findings) -> Figure | None:
         key="radius",
         title="R* and the number of features over the radius",
         caption=(
-            f"At the radius used, s = {used:.3g}, R* is {share(findings.fit.upper)} with "
-            f"{count(findings.fit.n_selected, 'feature')}. From s = {path.x[0]:.3g} to {path.x[-1]:.3g} "
-            f"it rises from {share(path.upper[0])} to {share(path.upper[-1])}, and the number of selected "
-            f"features goes from {path.n_features[0]:,} to {path.n_features[-1]:,}."
+            f"From s = {path.x[0]:.3g} to {path.x[-1]:.3g} R* rises from {share(path.upper[0])} to "
+            f"{share(path.upper[-1])}, and the number of selected features goes from "
+            f"{path.n_features[0]:,} to {path.n_features[-1]:,}."
         ),
         specs=[plot(190, bounds), plot(100, features)],
         headers=["radius s", "lower bound", "upper bound", "selected features"],
@@ -326,7 +325,7 @@ ROWS = ["R*, worst case", "drawn labels, cross-val.", f"{PREDICT}, cross-val."]
 
 
 def permutation_figure(findings: Findings) -> Figure | None:
-    """Histogram of R* with shuffled labels, and that of the model, which is the more exact one."""
+    """Histogram of R* with shuffled labels, and R* of the observed ones as the test computed it."""
     test = findings.permutation
     if test is None:
         return None
@@ -335,7 +334,7 @@ def permutation_figure(findings: Findings) -> Figure | None:
         {"a": float(a), "b": float(b), "n": int(n), "w": f"{share(a)} to {share(b)}"}
         for n, a, b in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
-    observed, floor = share(findings.fit.upper), test.noise_floor
+    observed, floor = share(test.statistic), test.noise_floor
     layers = [
         layer(
             bins,
@@ -360,14 +359,11 @@ def permutation_figure(findings: Findings) -> Figure | None:
         dashed = {"color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
         layers.append(_rule("5% quantile of the noise", floor, dashed))
         legend.append(Legend("ink", "dash", f"noise floor, their 5% quantile, {share(floor)}"))
-    layers.append(_rule("observed labels", findings.fit.upper, {"color": SECOND, "strokeWidth": 3}))
+    layers.append(_rule("observed labels", test.statistic, {"color": SECOND, "strokeWidth": 3}))
     return Figure(
         key="permutations",
         title="R* of the observed labels and of shuffled labels",
-        caption=(
-            f"R* of the observed labels is {observed} (p = {p_value(test.pvalue)}). "
-            f"{of_permutations(findings)}"
-        ),
+        caption=of_permutations(findings),
         specs=[plot(190, layers)],
         headers=["R*", "permutations"],
         rows=[[str(one["w"]), str(one["n"])] for one in bins],
@@ -395,10 +391,11 @@ def comparison_figure(findings: Findings) -> Figure | None:
         key="comparison",
         title="R* and the cross-validated error",
         caption=(
-            f"R* is {share(shown.worst_case_error)}. In {shown.fold_errors.shape[1]}-fold cross-validation "
-            f"the error of {DRAWN} is {share(shown.errors[0])} ± {share(shown.fold_deviations[0])} and that "
-            f"of {PREDICT} {share(shown.errors[1])} ± {share(shown.fold_deviations[1])}, with the standard "
-            f"deviation over folds. The error of {MOST_COMMON} is {share(shown.majority_error)}."
+            f"In {shown.fold_errors.shape[1]}-fold cross-validation the error of {DRAWN} is "
+            f"{share(shown.errors[0])} ± {share(shown.fold_deviations[0])}, with the standard deviation over "
+            f"folds; below it stands that of {PREDICT}. R* answers another question: it is a worst case over "
+            "a set of distributions, for this model. Cross-validation is an average over models trained on "
+            "parts of these samples."
         ),
         specs=[plot(130, _comparison_layers(shown))],
         headers=["error", "value", "standard deviation of folds", "folds"],

@@ -139,6 +139,7 @@ class SuspectSample:
     own_mass: float
     own_probability: float
     predicted_when_left_out: str | None
+    own_probability_when_left_out: float | None
 
 
 def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
@@ -270,6 +271,9 @@ def list_suspects(
             own_mass=float(display.own_mass[place]),
             own_probability=float(own_probability[i]),
             predicted_when_left_out=None if predicted is None else names[predicted[i]],
+            own_probability_when_left_out=(
+                None if cross_validation is None else float(cross_validation.own_probability[i])
+            ),
         )
         for place, i in enumerate(display.samples)
     )
@@ -301,9 +305,14 @@ class RocCurve:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """``confusion`` counts samples by their own class (rows) and the class named (columns)."""
+    """``confusion`` counts samples by their own class (rows) and the class named (columns).
+
+    ``margins`` say how far the score of a sample's own class is above the best of the others.
+    """
 
     confusion: IntArray
+    names: tuple[str, ...]
+    margins: FloatArray | None  # None where the model has no scores
     n_repeats: int
     errors: tuple[WronglyNamed, ...]
     curves: tuple[RocCurve, ...]
@@ -312,10 +321,14 @@ class LeftOut:
 def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: list[str]) -> LeftOut:
     """Errors come with those first that were wrong most often, and then the most surely."""
     classes = [str(label) for label in model.classes_]
-    times = found.times_wrong
-    order = np.lexsort((found.own_probability, -times))
+    times, margins = found.times_wrong, None if found.scores is None else _margins(found.scores, found.own)
+    # Probabilities of zero are common.
+    ties = np.zeros(len(times)) if margins is None else margins
+    order = np.lexsort((ties, found.own_probability, -times))
     return LeftOut(
         confusion=found.confusion(len(classes)),
+        names=tuple(sample_names),
+        margins=margins,
         n_repeats=found.n_repeats,
         errors=tuple(
             WronglyNamed(
@@ -330,6 +343,15 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
         ),
         curves=() if found.scores is None else _curves(found.scores, found.own, classes),
     )
+
+
+def _margins(scores: FloatArray, own: IntArray) -> FloatArray:
+    if scores.ndim == 1:
+        return np.where(own == 1, scores, -scores)
+    others = scores.copy()
+    others[np.arange(len(own)), own] = -np.inf
+    margins: FloatArray = scores[np.arange(len(own)), own] - others.max(axis=1)
+    return margins
 
 
 def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocCurve, ...]:

@@ -66,6 +66,7 @@ from minimaxrisk.inspection import (
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
 )
+from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.inspection.canvas import (
     check_fitted,
     check_number_of_names,
@@ -125,8 +126,9 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     wrong, own_probability = training_predictions(classifier, seen, own)
     samples, features = subject.sample_names, subject.feature_names
     worst = WorstCaseDistributionDisplay.from_estimator(
-        classifier, y, max_samples=MOST_SUSPECTS, sample_names=samples
+        classifier, y, max_samples=len(own), sample_names=samples
     )
+    worst = _most_suspect(worst, folds)
     contrasts = class_contrasts(seen, own, len(classifier.classes_))
     frequency = None if folds is None else folds.selection_frequency
     return Findings(
@@ -156,6 +158,27 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         rivals_skipped=no_folds if wanted.has_rivals else None,
         guarantee=guarantee,
         seconds=clock.end(),
+    )
+
+
+def _most_suspect(
+    shown: WorstCaseDistributionDisplay, folds: CrossValidatedError | None
+) -> WorstCaseDistributionDisplay:
+    """The first samples; of those with the same weights the ones that did worst when left out."""
+    keys = [
+        np.rint(shown.own_mass / TIE),
+        -np.rint(shown.other_mass / TIE),
+        shown.other_mass < shown.own_mass - TIE,
+    ]
+    if folds is not None:
+        keys.insert(0, folds.own_probability[shown.samples])
+    order = np.lexsort(keys)[:MOST_SUSPECTS]
+    return replace(
+        shown,
+        samples=shown.samples[order],
+        own_mass=shown.own_mass[order],
+        other_mass=shown.other_mass[order],
+        names=None if shown.names is None else [shown.names[i] for i in order],
     )
 
 

@@ -26,8 +26,8 @@ import numpy as np
 
 from minimaxrisk._utils import environment
 from minimaxrisk.app.atomic import checked_destination, write_whole
-from minimaxrisk.app.report import claims, explanations, tables
-from minimaxrisk.app.report.explanations import PYTHON, Advice, Entry
+from minimaxrisk.app.report import claims, explanations, first_screen, tables
+from minimaxrisk.app.report.explanations import PYTHON, Advice
 from minimaxrisk.app.report.figures import (
     CONFIG,
     Figure,
@@ -44,7 +44,7 @@ from minimaxrisk.app.report.figures import (
 from minimaxrisk.app.report.findings import Findings, json_ready
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.gene_figures import N_STEPS, cells_of, heat_map_figure, volcano_figure
-from minimaxrisk.app.report.phrases import count, misclassified, p_value, share, unbroken
+from minimaxrisk.app.report.phrases import count, unbroken
 from minimaxrisk.app.report.tables import check_links, gene_links, gene_table
 from minimaxrisk.app.storage import current_versions, fingerprint
 
@@ -226,6 +226,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
     figures = {
         figure.key: figure
         for figure in (
+            first_screen.scores_figure(findings),
             permutation_figure(findings),
             roc_figure(findings),
             reliability_figure(findings),
@@ -246,7 +247,9 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         findings=findings,
         provenance=provenance,
         words=_words(findings, provenance),
-        tiles=_tiles(findings),
+        tiles=first_screen.key_numbers(findings),
+        top_features=first_screen.top_features(findings),
+        to_look_at=first_screen.samples_to_look_at(findings),
         figures=figures,
         feature_headers=tables.feature_headers(findings),
         feature_rows=rows[:MOST_ROWS],
@@ -260,7 +263,6 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         probability_table=tables.probability_table(findings),
         rival_table=None if findings.rivals is None else tables.rival_table(findings.rivals),
         suspect_table=tables.suspect_table(findings),
-        is_suspect_table_folded=explanations.in_doubt(findings) != "few",
         data_facts=tables.data_facts(findings, provenance.imputed),
         n_steps=N_STEPS,
         policy=content_policy(list(scripts.values())),
@@ -288,13 +290,14 @@ def _template() -> Any:
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     advice, is_imputed = provenance.advice, provenance.imputed is not None
     return {
-        "verdict": claims.plain_verdict(findings),
         "headline": claims.headline(findings),
-        "summary": claims.summary(findings),
         "try": explanations.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
+        "top_features": first_screen.about_top_features(findings),
+        "to_look_at": first_screen.about_samples(findings, advice),
         "meaning": explanations.meaning(findings, advice),
         "features": [*explanations.caution(findings), explanations.about_features(findings)],
         "cross_validation": explanations.about_cross_validation(findings, advice),
+        "confused": explanations.about_confusion(findings),
         "left_out": explanations.about_left_out(findings, advice),
         "probabilities": explanations.about_probabilities(findings),
         "guarantee": explanations.about_guarantee(findings, advice),
@@ -304,24 +307,6 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "short_list": explanations.about_short_list(findings, advice),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
-
-
-def _tiles(findings: Findings) -> list[Entry]:
-    fit, test, folds = findings.fit, findings.permutation, findings.cross_validation
-    noise, validated = "–", "–"
-    floor, wrong = "not computed", "not computed"
-    if test is not None:
-        noise = f"p = {p_value(test.pvalue)}"
-        floor = "" if test.noise_floor is None else f"noise floor of R*: {share(test.noise_floor)}"
-    if folds is not None:
-        validated = share(float(folds.errors[1]))
-        wrong = misclassified(folds.n_wrong, len(folds.own))
-    return [
-        Entry("Signal or noise", noise, floor),
-        Entry("Cross-validated error", validated, wrong),
-        Entry("Worst-case error R*", share(fit.upper), claims.r_star_note(findings)),
-        Entry("Selected features", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
-    ]
 
 
 def _drawings(
@@ -340,7 +325,10 @@ def _drawings(
     return {
         "plots": plots,
         "cells": cells_of(findings.values) if "heatmap" in figures else None,
-        "more": [[row.name, row.supports, *row.cells] for row in rows[MOST_ROWS:]],
+        "more": [
+            {"cells": [row.name, row.supports, *row.cells], "is_rare": row.is_rare}
+            for row in rows[MOST_ROWS:]
+        ],
         "genes": {"headers": genes.headers, "rows": [[_short(cell) for cell in row] for row in genes.rows]},
     }
 

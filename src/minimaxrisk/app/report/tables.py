@@ -168,6 +168,10 @@ PARTS = {
 }
 
 
+# Features that fewer of the folds selected are greyed.
+FEW_FOLDS = 0.5
+
+
 @dataclass(frozen=True)
 class FeatureRow:
     """One selected feature. ``cells`` are numbers; ``place`` is its row in the heat map, if it is there."""
@@ -176,6 +180,7 @@ class FeatureRow:
     place: int | None
     supports: str
     bar: float  # importance as a share of the largest
+    is_rare: bool  # selected in few folds
     cells: tuple[str, ...]
 
 
@@ -227,6 +232,7 @@ def feature_rows(findings: Findings) -> list[FeatureRow]:
                 place=j if j < n_drawn else None,
                 supports=table.directions[j].in_words,
                 bar=float(table.importance[j]) / largest,
+                is_rare=table.frequency is not None and bool(table.frequency[j] < FEW_FOLDS),
                 cells=(
                     *(number(float(cell)) for cell in cells),
                     *frequency,

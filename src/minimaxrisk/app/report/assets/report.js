@@ -141,8 +141,9 @@
   /* ---- rows beyond those that the page begins with, and a file of all of them ---- */
   const addAll = () => {
     const last = rows.length ? rows[0].cells.length : 0;
-    for (const cells of data.more.splice(0)) {
+    for (const { cells, is_rare: isRare } of data.more.splice(0)) {
       const row = document.createElement("tr");
+      row.classList.toggle("rare", isRare);
       cells.forEach((text, i) => {
         const cell = document.createElement(i === 0 ? "th" : "td");
         if (i === 0) cell.scope = "row";

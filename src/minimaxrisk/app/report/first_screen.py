@@ -1,0 +1,383 @@
+"""What a reader sees without scrolling: four numbers, a picture, the top features, the samples to look at.
+
+They answer: is there signal, how often will it err, which features, which samples. Each number stands here
+once; the sections below explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.app.report import claims
+from minimaxrisk.app.report.explanations import Advice, Entry, in_doubt
+from minimaxrisk.app.report.figures import (
+    DASHED,
+    INK,
+    POINT,
+    Figure,
+    Legend,
+    class_colour,
+    layer,
+    name_axis,
+    nominal,
+    plot,
+    quantitative,
+    tip,
+)
+from minimaxrisk.app.report.findings import Findings, LeftOut
+from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
+from minimaxrisk.app.report.tables import FEW_FOLDS
+
+N_FEATURES, N_SAMPLES = 8, 5
+LONGEST = 28  # letters of a name
+NOT_COMPUTED = "not computed"
+
+# ---- four numbers
+
+SIGNAL = {
+    "signal": "yes",
+    "noise": "no: shuffled labels do as well",
+    "doubtful": "unclear: left-out samples do not show it",
+    "hidden": "not by this test, but left-out samples show it",
+    "too few": "too few permutations to tell",
+}
+
+
+def key_numbers(findings: Findings) -> list[Entry]:
+    """In the order of what people ask."""
+    fit = findings.fit
+    return [
+        _signal(findings),
+        _left_out_error(findings),
+        _bound(findings),
+        Entry("Features used", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
+    ]
+
+
+def _signal(findings: Findings) -> Entry:
+    name, test = "Is there signal?", findings.permutation
+    if test is None:
+        return Entry(name, "–", NOT_COMPUTED)
+    n = count(len(test.null_distribution), "permutation")
+    says = SIGNAL[claims.evidence(findings)]
+    if claims.says_nothing(findings):
+        says = "cannot tell: no feature was selected"
+    return Entry(name, f"p = {p_value(test.pvalue)}", f"{says}; from {n} of the labels")
+
+
+def _left_out_error(findings: Findings) -> Entry:
+    name, folds = "Error on left-out samples", findings.cross_validation
+    if folds is None:
+        return Entry(name, "–", NOT_COMPUTED)
+    low, high = folds.approximate_interval()
+    interval = f"{low:.1%} to {high:.1%}" if folds.n_wrong else f"up to {high:.1%}"
+    return Entry(
+        name,
+        f"{folds.errors[1]:.1%}",
+        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; always predicting "
+        f"{quoted(findings.data.largest_class)}: {folds.majority_error:.1%}",
+    )
+
+
+def _bound(findings: Findings) -> Entry:
+    name, best = "At most, for new samples", claims.bound_with_confidence(findings)
+    if best is None:
+        is_missing = findings.guarantee is None
+        return Entry(name, "–", NOT_COMPUTED if is_missing else "no bound comes with a confidence")
+    assert best.confidence is not None
+    whose = claims.whose_error(findings, best).removeprefix(f"{claims.PREDICT} for ")
+    if best.rule == "constant":
+        whose += ", which says nothing about the features"
+    elif claims.is_guarantee_empty(findings):
+        whose += ", which is no better than predicting one class for all"
+    return Entry(name, f"{best.value:.1%}", f"with {percent(best.confidence)} confidence, for {whose}")
+
+
+# ---- the features and the samples
+
+
+@dataclass(frozen=True)
+class TopFeature:
+    """``colour`` is that of the class that higher values point to, if there is one."""
+
+    name: str
+    points: str
+    colour: str | None
+    frequency: str | None
+    is_rare: bool  # selected in few folds
+
+
+def top_features(findings: Findings) -> list[TopFeature]:
+    """The most important ones; none where they are what noise gives."""
+    table, classes = findings.features, findings.data.classes
+    if claims.evidence(findings) == "noise":
+        return []
+    rows = []
+    for j in range(min(N_FEATURES, table.n_selected)):
+        one = table.directions[j]
+        lead = one.speaks_for[0] if one.speaks_for else None
+        share_of_folds = None if table.frequency is None else float(table.frequency[j])
+        rows.append(
+            TopFeature(
+                name=shortened(table.names[j], LONGEST),
+                points=f"not {isolate(one.speaks_against[0])}" if lead is None else lead,
+                colour=None if lead is None else class_colour(classes.index(lead)),
+                frequency=None if share_of_folds is None else f"{share_of_folds:.0%}",
+                is_rare=share_of_folds is not None and share_of_folds < FEW_FOLDS,
+            )
+        )
+    return rows
+
+
+def about_top_features(findings: Findings) -> str:
+    """What stands in place of the list, or under it."""
+    if claims.selected_nothing(findings):
+        return "None was selected."
+    if claims.evidence(findings) == "noise":
+        return "None to rely on: with shuffled labels others would be selected as readily."
+    return ""
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """A sample to look at."""
+
+    name: str
+    own: str
+    predicted: str  # when it was left out
+    is_wrong: bool
+    own_probability: str
+
+
+def samples_to_look_at(findings: Findings) -> list[LookedAt]:
+    """Misclassified ones first, those first whose own class had the least probability; then doubtful ones."""
+    if findings.left_out is None or claims.evidence(findings) == "noise":
+        return []
+    rows = [
+        LookedAt(shortened(one.name, LONGEST), one.own, one.named, True, share(one.own_probability))
+        for one in findings.left_out.errors[:N_SAMPLES]
+    ]
+    if in_doubt(findings) == "few" and not claims.learned_nothing(findings):
+        shown, wrong = findings.worst_case, {one.name for one in findings.left_out.errors}
+        for one in findings.suspects[: shown.n_ambiguous]:
+            if len(rows) < N_SAMPLES and one.name not in wrong:
+                assert one.own_probability_when_left_out is not None
+                own = share(one.own_probability_when_left_out)
+                rows.append(
+                    LookedAt(shortened(one.name, LONGEST), one.own, "rightly; label in doubt", False, own)
+                )
+    return rows
+
+
+def about_samples(findings: Findings, advice: Advice) -> str:
+    """What stands in place of the list."""
+    if findings.left_out is None:
+        return f"Not known: {findings.cross_validation_skipped or f'{advice.folds} shows them.'}"
+    if claims.evidence(findings) == "noise":
+        return "None stands out: too many are misclassified."
+    return "" if samples_to_look_at(findings) else "None was misclassified when it was left out."
+
+
+# ---- the picture
+
+# Samples drawn: of those that were misclassified, and of the others of each class.
+MOST_WRONG, MOST_RIGHT = 400, 300
+N_BINS = 72  # of the axis, in which dots are stacked
+MOST_NAMED = 12
+# A letter of a name as a share of the figure's width.
+LETTER = 0.016
+# With more classes rows have no room for names above and below their dots.
+ROOMY = 6
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a name stands beside its dot."""
+
+    align: str
+    dx: int  # pixels
+    dy: int
+    left: float  # how much of the name is left of the dot
+    gap: float  # between dot and name, as a share of the width
+    down: float  # heights of a name
+
+
+SPOTS = (
+    Spot("left", 7, 0, 0.0, LETTER / 2, 0.0),
+    Spot("right", -7, 0, 1.0, -LETTER / 2, 0.0),
+    Spot("center", 0, -13, 0.5, 0.0, -1.3),
+    Spot("center", 0, 14, 0.5, 0.0, 1.3),
+)
+
+
+def scores_figure(findings: Findings) -> Figure | None:
+    """The left-out score of every sample, a row for each class.
+
+    Of two classes it is the score of the second one, of more that of the own class less the best other.
+    """
+    found, folds = findings.left_out, findings.cross_validation
+    if found is None or folds is None or found.margins is None or claims.selected_nothing(findings):
+        return None
+    classes, own, is_wrong = findings.data.classes, folds.own, folds.predicted != folds.own
+    is_pair = len(classes) == 2
+    x = np.where(own == 0, -1.0, 1.0) * found.margins if is_pair else found.margins
+    drawn = _drawn(own, is_wrong)
+    low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
+    pad = 0.11 * (high - low) or 1.0  # room for half a name
+    domain = [low - pad, high + pad]
+    lift = _stacked(x[drawn], own[drawn], domain)
+    dots = [
+        {
+            "x": float(f"{x[i]:.5g}"),
+            "y": round(int(own[i]) + float(up), 3),
+            "k": f"var(--{class_colour(int(own[i]))})",
+            "s": found.names[i],
+            "c": classes[own[i]],
+            "o": classes[folds.predicted[i]],
+            "p": share(float(folds.own_probability[i])),
+            "w": bool(is_wrong[i]),
+        }
+        for i, up in zip(drawn, lift, strict=True)
+    ]
+    title = _axis_title(classes) if is_pair else "← wrong · score less the best other · right →"
+    sides = [domain[1], *[domain[0]] * (len(classes) - 1)] if is_pair else [domain[0]] * len(classes)
+    return Figure(
+        key="scores",
+        title="Left-out scores of all samples",
+        caption=_caption(findings, len(dots)),
+        specs=[_spec(findings, dots, sides, domain, title)],
+        legend=[Legend("ink", "ring", "misclassified"), Legend("wrong-side", "box", "wrong side")],
+    )
+
+
+def _axis_title(classes: Sequence[str]) -> str:
+    first, second = (shortened(name, 14) for name in classes)
+    return f"← predicted {first} · score · predicted {second} →"
+
+
+def _caption(findings: Findings, n_drawn: int) -> str:
+    some = "" if n_drawn == findings.data.n_samples else " Of large classes some samples are drawn."
+    return (
+        "A dot is a sample, scored by a model that was fitted without it. At the right: misclassified, by "
+        f"class.{some}"
+    )
+
+
+def _drawn(own: IntArray, is_wrong: Any) -> IntArray:
+    """Places of the samples that are drawn, those of a class evenly taken."""
+    parts = [np.flatnonzero(is_wrong)[:MOST_WRONG]]
+    for k in range(int(own.max()) + 1):
+        right = np.flatnonzero((own == k) & ~is_wrong)
+        parts.append(
+            right[np.unique(np.linspace(0, len(right) - 1, MOST_RIGHT).astype(int))] if len(right) else right
+        )
+    return np.concatenate(parts)
+
+
+def _stacked(x: FloatArray, own: IntArray, domain: list[float]) -> FloatArray:
+    """How far from the middle of its row each dot stands, so that dots of a class do not hide each other."""
+    cells = ((x - domain[0]) / (domain[1] - domain[0]) * N_BINS).astype(int)
+    lift = np.zeros(len(x))
+    apart = min(0.16, 0.035 * (int(own.max()) + 1))
+    for key in np.unique(own * (N_BINS + 1) + cells):
+        those = np.flatnonzero(own * (N_BINS + 1) + cells == key)
+        step = min(apart, 0.84 / len(those))
+        ranks = np.arange(1, len(those) + 1) // 2 * np.where(np.arange(len(those)) % 2, 1.0, -1.0)
+        lift[those] = step * ranks
+    return lift
+
+
+def _spec(
+    findings: Findings,
+    dots: list[dict[str, Any]],
+    sides: Sequence[float],
+    domain: list[float],
+    title: str,
+) -> dict[str, Any]:
+    classes, n_rows = findings.data.classes, len(findings.data.classes)
+    rows = {"domain": [n_rows - 0.5, -0.5], "nice": False, "zero": False}
+    axis = {**name_axis(120), "values": list(range(n_rows)), "grid": False, "labelOverlap": False}
+    counts = {**axis, "orient": "right", "labelExpr": "counts[datum.value]"}
+    x_axis = {"grid": False, "tickCount": 5}
+    x = quantitative("x", title, scale={"domain": domain, "nice": False}, axis=x_axis)
+    y, by_name, by_count = (quantitative("y", None, scale=rows, axis=each) for each in (None, axis, counts))
+    shades = [{"y": k - 0.47, "z": k + 0.47, "x": 0.0, "e": side} for k, side in enumerate(sides)]
+    border = [{"x": 0.0, "y": -0.5, "z": n_rows - 0.5}]
+    right, wrong = [one for one in dots if not one["w"]], [one for one in dots if one["w"]]
+    size = 42 if n_rows <= 5 else 24
+    fill = nominal("k", scale=None, legend=None)
+    tips = [
+        tip("s", "sample"),
+        tip("c", "class"),
+        tip("o", "predicted"),
+        tip("p", "probability of its class"),
+    ]
+    ring = {**POINT, "size": 1.7 * size, "stroke": INK, "strokeWidth": 1.6}
+    name = {"type": "text", "color": INK, "fontSize": 11, "baseline": "middle"}
+    named = {} if claims.evidence(findings) == "noise" else _named(findings, dots, domain)
+    at = {"x": x, "y": y}
+    layers: list[Any] = [
+        layer(
+            shades,
+            {"type": "rect", "color": "var(--wrong-side)"},
+            x=x,
+            x2={"field": "e"},
+            y=by_name,
+            y2={"field": "z"},
+        ),
+        layer(border, {"type": "rule", **DASHED}, x=x, y=by_count, y2={"field": "z"}),
+        layer(right, {**POINT, "size": size, "opacity": 0.8}, **at, color=fill, tooltip=tips),
+        layer(wrong, ring, **at, color=fill, tooltip=tips),
+        *(
+            layer(some, {**name, "align": spot.align, "dx": spot.dx, "dy": spot.dy}, **at, text=nominal("n"))
+            for spot, some in named.items()
+        ),
+    ]
+    params = [
+        {"name": "names", "value": [shortened(one, 18) for one in classes]},
+        {"name": "counts", "value": _counts(findings.left_out)},
+    ]
+    spec = plot(0, layers, params=params, resolve={"axis": {"y": "independent"}})
+    # As high as the style sheet says, which knows how high the screen is.
+    return spec | {"height": "container", "autosize": {"type": "fit", "contains": "padding"}}
+
+
+def _counts(found: LeftOut | None) -> list[str]:
+    """By class, how many of its samples were misclassified."""
+    assert found is not None
+    return [f"{int(row.sum() - row[k])} of {int(row.sum())}" for k, row in enumerate(found.confusion)]
+
+
+def _named(
+    findings: Findings, dots: list[dict[str, Any]], domain: list[float]
+) -> dict[Spot, list[dict[str, Any]]]:
+    """Names beside the dots of misclassified samples, the worst first, where nothing is in the way."""
+    assert findings.left_out is not None
+    places = {one["s"]: one for one in dots if one["w"]}
+    high = 0.03 * findings.data.n_classes  # of a name, in rows
+    scale = domain[1] - domain[0]
+    # What is in the way, from where to where, and in which row.
+    taken = [((one["x"] - domain[0]) / scale, (one["x"] - domain[0]) / scale, one["y"]) for one in dots]
+    named: dict[Spot, list[dict[str, Any]]] = {}
+    for error in findings.left_out.errors[:MOST_NAMED]:
+        one = places.get(error.name)
+        if one is None:
+            continue
+        text, place = shortened(one["s"], 14), (one["x"] - domain[0]) / scale
+        width = LETTER * (len(text) + 1)
+        for spot in SPOTS if findings.data.n_classes <= ROOMY else SPOTS[:2]:
+            start, up = place - spot.left * width + spot.gap, one["y"] + spot.down * high
+            end = start + width
+            is_free = all(
+                abs(up - y) >= high or end <= a - LETTER / 2 or b + LETTER / 2 <= start for a, b, y in taken
+            )
+            if start >= 0.0 and end <= 1.0 and is_free:
+                taken.append((start, end, up))
+                named.setdefault(spot, []).append({"x": one["x"], "y": one["y"], "n": text})
+                break
+    return named
