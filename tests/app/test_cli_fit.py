@@ -346,7 +346,7 @@ def test_write_back(files, fitted, tmp_path, capsys):
     np.testing.assert_allclose(data.var["minimaxrisk_coefficient_well"], fitted.coef_[0], atol=1e-9)
     assert data.obs["minimaxrisk_prediction"].tolist() == fitted.predict(values()).tolist()
     np.testing.assert_allclose(
-        data.obs["minimaxrisk_probability_ill"], fitted.predict_proba(values())[:, 0], atol=1e-9
+        data.obs["minimaxrisk_draw_probability_ill"], fitted.predict_proba(values())[:, 0], atol=1e-9
     )
     mass = data.obs["minimaxrisk_worst_case_own_label"] + data.obs["minimaxrisk_worst_case_other_labels"]
     assert mass.sum() == pytest.approx(1.0)
@@ -374,9 +374,9 @@ def test_write_back_replaces_what_another_model_wrote(files, tmp_path, capsys):
     fit_json(capsys, path, "--target", "diagnosis", "--write-back")
     fit_json(capsys, path, "--target", "other", "--write-back")
     found = anndata.read_h5ad(path).obs
-    assert {name for name in found if name.startswith("minimaxrisk_probability")} == {
-        "minimaxrisk_probability_HR+_HER2-",
-        "minimaxrisk_probability_no",
+    assert {name for name in found if name.startswith("minimaxrisk_draw_probability")} == {
+        "minimaxrisk_draw_probability_HR+_HER2-",
+        "minimaxrisk_draw_probability_no",
     }
 
 
@@ -490,7 +490,13 @@ class TestPredict:
         status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
         assert status == 0, err
         header, samples, found = probabilities(out)
-        assert header == ["sample", "prediction", "probability_ill", "probability_well", "on_training_scale"]
+        assert header == [
+            "sample",
+            "prediction",
+            "draw_probability_ill",
+            "draw_probability_well",
+            "on_training_scale",
+        ]
         assert samples == SAMPLES
         np.testing.assert_array_equal(found, fitted.predict_proba(values()))
         assert "unknown" in err
@@ -513,7 +519,8 @@ class TestPredict:
             "says little about new samples" in run(capsys, "predict", model, bare)[2]
         )  # known without labels too
         assert "says little about new samples" in run(capsys, "predict", model, bare, "--only-used")[2]
-        other = write_rows(tmp_path / "new.csv", [*sample_rows()[:6], [*sample_rows()[6][:-1], "unheard of"]])
+        new = sample_rows(values() + 0.25)
+        other = write_rows(tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"]])
         _, _, err = run(capsys, "predict", model, other)
         assert "that the model does not know: unheard of" in err
         assert "says little about new samples" not in err
@@ -593,7 +600,7 @@ class TestPredict:
         _, out, _ = run(capsys, "predict", model, table, "--json")
         first = json.loads(out)["predictions"][0]
         assert first["sample"] == SAMPLES[0]
-        assert first["probabilities"] == dict(
+        assert first["draw_probabilities"] == dict(
             zip(["ill", "well"], fitted.predict_proba(values())[0].tolist(), strict=True)
         )
 
@@ -967,6 +974,14 @@ def test_every_option_is_documented_with_an_example(name, command):
             assert option.help or option.name == "help"
         else:
             assert option.opts[0] in option.help, option.name
+
+
+@pytest.mark.parametrize("command", ["", "fit", "predict", "verify", "report", "demo"])
+def test_flags_of_the_help_take_no_value(command, capsys):
+    status, out, _ = run(capsys, *command.split(), "--help")
+    assert status == 0
+    assert "--help" in out
+    assert "bool" not in out.lower()
 
 
 def test_help_does_not_wait_for_numerical_packages():

@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.io import savemat
+from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.files import ReadOptions, read_study_for_model, read_training_study
+from minimaxrisk.app.files.labels import find_target
 from minimaxrisk.app.files.messages import COMMAND_LINE, parsing
+from minimaxrisk.app.files.raw_table import arrange
 from minimaxrisk.app.files.read_study import read_raw_table
+from minimaxrisk.app.files.study import ReadRequest
 
 TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
 NUMBERS = "\n".join(["g,score", *(f"{i % 7},{i * 0.8:.0f}" for i in range(100))])
@@ -141,7 +145,8 @@ def test_wrong_names(tmp_path, options, message):
             "id,class\nP-1,x\nP-2,y\nP-3,x\nP-4,y\n",
             None,
             r"^The first column of t\.csv has 'p1', but labels\.csv has 'P-1': these look like the same "
-            r"names, spelt differently\. Make them equal\.$",
+            r"names, spelt differently\. 4 of 4 match but for case, blanks and punctuation: make them equal, "
+            r"or pass --match-names loose$",
         ),
         ("id,class\np1,x\np2,y\n", None, "a label for every sample, got none for 2 of 4: 'p3', 'p4'; "),
         ("id,class\np1,x\np2,y\np1,y\np3,x\np4,x\n", None, "one line per sample, got several for 'p1'"),
@@ -240,7 +245,8 @@ class TestNamesOfGenesInRows:
             with pytest.raises(
                 ValueError,
                 match=r"^The header of genes\.csv has 'PT-001', but clinical\.csv has 'pt_001': these look "
-                r"like the same names, spelt differently\. Make them equal\.$",
+                r"like the same names, spelt differently\. 3 of 4 match but for case, .*, or pass "
+                r"ReadOptions\(match_names='loose'\)$",
             ):
                 read(data, target="class", labels=labels)
 
@@ -564,3 +570,102 @@ def test_a_package_that_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r'needs the package .pyarrow.*pip install "minimaxrisk\[app\]"'):
         read_raw_table(tmp_path / "t.parquet", ReadOptions())
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_values_whose_squares_are_infinite(is_sparse, tmp_path):
+    X = np.arange(40.0).reshape(10, 4)
+    X[3, 2] = -1e300
+    y = np.arange(10) % 2
+    if is_sparse:
+        path = tmp_path / "t.svm"
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+    else:
+        path = tmp_path / "t.npz"
+        np.savez(path, X=X, y=y)
+    message = r"got 1 beyond it, the first -1e\+300 at sample '4', column 'column_3'; .* value: correct"
+    check_refusal(message, path, target=None)
+
+
+def test_suggested_targets_leave_out_genes(tmp_path):
+    rng = np.random.default_rng(0)
+    header = ["id", "class", "batch", "ratio", *(f"g{j}" for j in range(5))]
+    lines = [
+        [f"p{i}", "xy"[i % 2], i % 3, [0.5, 1.5][i % 2], *rng.choice([0.25, 1.75], 5)] for i in range(20)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(",".join(map(str, line)) for line in [header, *lines]))
+    check_refusal(r"It could be 'class' \(x, y\), 'batch' \(0, 1, 2\); for example", path, target=None)
+    counts = np.hstack([np.arange(20)[:, None] % 2, rng.integers(0, 4, (20, 30))])
+    lines = [[f"p{i}", "xy"[i % 2], *row] for i, row in enumerate(counts.tolist())]
+    header = ["id", "class", *(f"g{j}" for j in range(31))]
+    path.write_text("\n".join(",".join(map(str, line)) for line in [header, *lines]))
+    check_refusal(r"It could be 'class' \(x, y\); for example", path, target=None)
+
+
+class TestMissingTargetIsToldBeforeTheValuesAreRead:
+    NAMES = ("a", "b", "klass2", "d")
+
+    @pytest.fixture
+    def frame(self):
+        pandas = pytest.importorskip("pandas", reason="comes with the extra 'app'")
+        values = np.arange(400.0).reshape(100, 4) / 7.0
+        index = pandas.Index([f"p{i}" for i in range(100)], name="id")
+        return pandas.DataFrame(values, columns=self.NAMES, index=index).assign(other="x")
+
+    def late_message(self, path, options):
+        """What is said after all of the file was read."""
+        request = ReadRequest(path, "klass", (), options)
+        with pytest.raises(ValueError, match="no such column") as refused:
+            find_target(arrange(read_raw_table(path, options), request).raw, request)
+        return str(refused.value)
+
+    @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather", "h5ad"])
+    @pytest.mark.parametrize("options", [ReadOptions(), COMMAND])
+    def test_the_same_words(self, frame, ending, options, tmp_path):
+        path = tmp_path / f"t.{ending}"
+        if ending == "h5ad":
+            anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+            anndata.AnnData(frame[list(self.NAMES)], obs=frame[["other"]]).write_h5ad(path)
+        elif ending.startswith("csv"):
+            frame.to_csv(path)
+        elif ending == "parquet":
+            frame.to_parquet(path)
+        else:
+            frame.reset_index().to_feather(path)
+        with pytest.raises(ValueError, match="did you mean 'klass2'") as refused:
+            read_training_study(path, target="klass", options=options)
+        assert str(refused.value) == self.late_message(path, options)
+
+    def test_text(self, tmp_path):
+        """The last line is broken, and is not what is complained of."""
+        path = tmp_path / "t.csv"
+        lines = [f"p{i},x,1.5,2.5" for i in range(500)]
+        path.write_text("\n".join(["id,class,a,b", *lines, "p,x,1"]))
+        check_refusal("no such column; did you mean 'class'", path, target="klass")
+        check_refusal("line 502 must have 4 cells", path, target="class")
+        # A target in rows is found there.
+        genes = ["gene,p1,p2,p3,p4,p5,p6", "g1,1,2,3,4,5,6", "g2,2,3,4,5,6,8", "kind,x,y,x,y,x,y"]
+        path.write_text("\n".join(genes))
+        assert read_training_study(path, target="kind").y.tolist() == ["x", "y"] * 3
+
+    def test_parquet(self, frame, tmp_path):
+        parquet = pytest.importorskip("pyarrow.parquet", reason="comes with the extra 'app'")
+        path = tmp_path / "t.parquet"
+        frame.to_parquet(path)
+        at = parquet.ParquetFile(path).metadata.row_group(0).column(1).data_page_offset
+        content = bytearray(path.read_bytes())
+        content[at : at + 60] = b"\xff" * 60
+        path.write_bytes(content)
+        check_refusal("no such column; did you mean 'klass2'", path, target="klass")
+        check_refusal("cannot be read as a Parquet file", path, target="other")
+
+    def test_h5ad(self, frame, tmp_path):
+        anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+        h5py = pytest.importorskip("h5py", reason="comes with the extra 'app'")
+        path = tmp_path / "t.h5ad"
+        anndata.AnnData(frame[list(self.NAMES)], obs=frame[["other"]]).write_h5ad(path)
+        with h5py.File(path, "r+") as file:
+            file["X"].attrs["encoding-type"] = "unheard of"
+        check_refusal("no such column; did you mean 'klass2'", path, target="klass")
+        check_refusal("cannot be read as an AnnData file", path, target="other")

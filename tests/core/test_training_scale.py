@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from minimaxrisk import MinimaxRiskClassifier, training_scale
@@ -41,6 +42,73 @@ def test_logarithms_to_another_base(factor, expected):
     X_new, _ = study.law.sample(40, random_state=1)
     assert scale.compare(X_new).looks_like is None
     assert scale.compare(factor * X_new).looks_like == expected
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """The scale of a study in base-2 logarithms, and new samples of the same law."""
+    study = make_expression(100, 200, effect=1.5, random_state=0)
+    model = MinimaxRiskClassifier().fit(study.data, study.target)
+    return training_scale(model, study.data, study.target), study.law.sample(40, random_state=1)[0]
+
+
+def test_exchanged_names_of_columns(simulated):
+    scale, X_new = simulated
+    exchanged = X_new[:, np.random.default_rng(0).permutation(X_new.shape[1])]
+    assert scale.compare(X_new).agrees
+    found = scale.compare(exchanged)
+    assert found.whole
+    assert "columns may have been exchanged" in found.statement
+    assert "columns may have been exchanged" in scale.compare(sparse.csr_matrix(exchanged)).statement
+
+
+def test_exchanged_names_cannot_be_told_by_used_columns_alone(simulated):
+    """The others are zero then, and are no sign of anything."""
+    scale, X_new = simulated
+    only_used = np.zeros_like(X_new)
+    only_used[:, scale.columns] = X_new[:, scale.columns]
+    assert scale.compare(only_used).agrees
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"), [(3.0, "3 more in every column"), (5.0, "5 more"), (-3.0, "3 less")]
+)
+def test_shifted_logarithms(simulated, shift, words):
+    scale, X_new = simulated
+    assert words in scale.compare(X_new + shift).statement
+    assert words.split()[1] in scale.compare(X_new[:2] + shift).statement
+
+
+def test_a_shift_that_no_single_sample_shows():
+    """Noise between samples hides it in each, and not in many columns together."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    levels = rng.uniform(2.0, 14.0, 300)
+    X, X_new = (levels + rng.normal(0.0, 1.0, (60, 300)) for _ in range(2))
+    X[y == 1, :40] += np.where(np.arange(40) % 2, 2.0, -2.0)
+    scale = training_scale(MinimaxRiskClassifier().fit(X, y), X, y)
+    assert scale.compare(X_new).agrees
+    assert not scale.compare(X_new[:1] + 1.5).whole
+    assert "1.5 more in every column" in scale.compare(X_new + 1.5).statement
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_of_several_samples_together(real_data, name):
+    """Parts of five of the other half, at random and of one class, and the half with names exchanged."""
+    X, y = real_data(name)
+    rng = np.random.default_rng(0)
+    for train, test in StratifiedShuffleSplit(4, test_size=0.5, random_state=0).split(X, y):
+        scale = training_scale(MinimaxRiskClassifier().fit(X[train], y[train]), X[train], y[train])
+        parts = [rng.choice(test, 5, replace=False) for _ in range(20)]
+        for label in np.unique(y):
+            own = test[y[test] == label]
+            parts += [rng.choice(own, 5, replace=False) for _ in range(10) if len(own) >= 5]
+        assert not any(scale.compare(X[part]).whole for part in [test, *parts])
+        for _ in range(5):
+            exchanged = X[np.ix_(test, rng.permutation(X.shape[1]))]
+            assert "columns may have been exchanged" in scale.compare(exchanged).statement
 
 
 @pytest.mark.slow

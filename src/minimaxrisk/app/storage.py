@@ -55,7 +55,7 @@ DEEPEST = 100  # objects within objects: a few levels each for ensemble, classif
 MANIFEST, FORMAT = "minimaxrisk.json", 1
 # What the description and a ``SavedModel`` call by the same name.
 DESCRIBED = (
-    *("versions", "target", "fingerprint", "fingerprint_of_used"),
+    *("versions", "target", "fingerprint"),
     *("groups", "batch", "reading", "command"),
 )
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
@@ -87,8 +87,10 @@ class SavedModel:
         What the labels are called in the training data.
     fingerprint : str
         Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
-    fingerprint_of_used : str, default=""
-        Digest of the selected columns without labels.
+    rows, used_rows : ndarray of uint64 of shape (n_samples,) or None, default=None
+        Digests of the training samples, in the order of training, as ``row_digests`` computes them: of all
+        columns with the label, and of the selected columns alone. They recognize training samples without
+        their names, which do not belong in a file that is passed on.
     imputer : SimpleImputer or None, default=None
         Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
@@ -133,7 +135,8 @@ class SavedModel:
     feature_names: np.ndarray
     target: str
     fingerprint: str
-    fingerprint_of_used: str = ""
+    rows: np.ndarray | None = None
+    used_rows: np.ndarray | None = None
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
     training_scale: TrainingScale | None = None
@@ -223,6 +226,8 @@ def load_model(path: str | Path) -> SavedModel:
             imputer=parts["imputer"],
             scaler=parts["scaler"],
             training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
+            rows=parts["rows"],
+            used_rows=parts["used_rows"],
             **{name: manifest[name] for name in DESCRIBED},
         )
     except (KeyError, TypeError) as error:
@@ -230,7 +235,7 @@ def load_model(path: str | Path) -> SavedModel:
 
 
 def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
-    """SHA-256 of the numbers, the labels and the names of the columns, in this order of rows and columns.
+    """SHA-256 of the numbers, the labels and the names of the columns, in any order of the rows.
 
     Dense and sparse matrices with the same numbers have the same fingerprint.
 
@@ -257,19 +262,39 @@ def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) 
     >>> fingerprint(X, y, names) == fingerprint(sparse.csr_array(X), y, names)
     True
     """
-    described = [X.shape, None if y is None else np.asarray(y).tolist(), list(map(str, feature_names))]
+    described = [X.shape, y is not None, list(map(str, feature_names))]
     digest = hashlib.sha256(json.dumps(described).encode())
-    for columns, values in _nonzeros(X):
-        digest.update(np.int64(len(columns)).tobytes())
-        digest.update(columns.astype(np.int64).tobytes())
-        digest.update(values.astype(np.float64).tobytes())
+    for row in sorted(_row_digests(X, y)):
+        digest.update(row)
     return digest.hexdigest()
 
 
-def fingerprint_of_used(classifier: Any, X: DataMatrix, feature_names: np.ndarray) -> str:
-    """Fingerprint of the selected columns without labels: it recognizes training data among new samples."""
-    used = classifier.selected_features_
-    return fingerprint(X[:, used], None, feature_names[used])
+def row_digests(X: DataMatrix, y: np.ndarray | None = None) -> np.ndarray:
+    """The first 64 bits of a SHA-256 of each row with its label: equal rows have equal ones.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The numbers.
+    y : ndarray of shape (n_samples,) or None, default=None
+        The labels, if they count.
+
+    Returns
+    -------
+    ndarray of uint64 of shape (n_samples,)
+        A digest per row.
+    """
+    return np.array([int.from_bytes(row[:8], "little") for row in _row_digests(X, y)], dtype=np.uint64)
+
+
+def _row_digests(X: DataMatrix, y: np.ndarray | None) -> Iterator[bytes]:
+    labels = [None] * X.shape[0] if y is None else np.asarray(y).tolist()
+    for (columns, values), label in zip(_nonzeros(X), labels, strict=True):
+        digest = hashlib.sha256(json.dumps(label).encode())
+        digest.update(np.int64(len(columns)).tobytes())
+        digest.update(columns.astype(np.int64).tobytes())
+        digest.update(values.astype(np.float64).tobytes())
+        yield digest.digest()
 
 
 def current_versions() -> dict[str, str]:
@@ -285,6 +310,8 @@ def _packed(model: SavedModel) -> bytes:
         "imputer": model.imputer,
         "scaler": model.scaler,
         "training_scale": model.training_scale and vars(model.training_scale),
+        "rows": model.rows,
+        "used_rows": model.used_rows,
     }
     content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
     manifest = {

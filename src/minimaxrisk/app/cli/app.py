@@ -16,7 +16,7 @@ from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from minimaxrisk import __version__
@@ -37,7 +37,26 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 LEFT_OVER = "unexpected extra argument"
 
 
-class ForgivingCommand(TyperCommand):
+class FlagsTakeNoValue:
+    """Help that shows flags as flags, without the ``<bool>`` of a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in found:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return found
+
+
+class PlainGroup(FlagsTakeNoValue, TyperGroup):
+    """The program with its commands."""
+
+
+class PlainCommand(FlagsTakeNoValue, TyperCommand):
+    """A command."""
+
+
+class ForgivingCommand(PlainCommand):
     """Takes ``--transpose`` without a value, and explains words that are left over."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -69,12 +88,14 @@ def with_transpose_value(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True)
+app = typer.Typer(
+    cls=PlainGroup, rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True
+)
 app.command("fit", cls=ForgivingCommand)(fit_command)
 app.command("predict", cls=ForgivingCommand)(predict_command)
 app.command("verify", cls=ForgivingCommand)(verify_command)
 app.command("report", cls=ForgivingCommand)(report_command)
-app.command("demo")(demo_command)
+app.command("demo", cls=PlainCommand)(demo_command)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -290,13 +290,11 @@ def predict_command(
 ) -> None:
     """Predict the classes of new samples, as CSV.
 
-    A line per sample: its name, the prediction, one probability per class, and
+    A line per sample: its name, the prediction, the probability with which the
+    randomized rule draws each class (not that of the class being right), and
     whether its values are on the scale of the training data.
 
     Columns are matched by name, in any order.
-
-    A probability is that with which the randomized rule draws the label,
-    not that of the label being right.
 
     \b
     Examples:

@@ -12,6 +12,7 @@ import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Kind, Outputs, SampleColumns, Source
+from minimaxrisk.app.cli.predicting import DRAW
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
@@ -139,7 +140,7 @@ def write_back_fit(path: Path, trained: Trained) -> None:
         path,
         obs={
             "prediction": model.predict(features).astype(str).astype(object),
-            **{f"probability_{c}": column for c, column in zip(model.classes_, probabilities.T, strict=True)},
+            **{f"{DRAW}_{c}": column for c, column in zip(model.classes_, probabilities.T, strict=True)},
             "worst_case_own_label": own,
             "worst_case_other_labels": distribution.sum(axis=1) - own,
         },

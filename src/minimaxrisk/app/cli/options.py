@@ -314,6 +314,13 @@ READING_OPTIONS: dict[str, Any] = {
             "maximum, or numbered; refused by default: --duplicates mean"
         ),
     ],
+    "match_names": Annotated[
+        Literal["exact", "loose"] | None,
+        reading_option(
+            help="Whether names must be equal; loose lets columns differ in case and version from those of "
+            "a model, and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose"
+        ),
+    ],
     "layer": Annotated[
         str | None,
         reading_option(

@@ -16,7 +16,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import filled, has_training_values, load_first, read_for_model, scaled
+from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.messages import listed
@@ -27,6 +27,7 @@ from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import ScaleComparison
 
 ON_SCALE = "on_training_scale"
+DRAW = "draw_probability"  # with which the randomized rule draws a label
 MOST_NAMED = 5  # samples in a message
 
 
@@ -45,7 +46,7 @@ class Predictions:
         """Probabilities in full, so that reading them gives the same numbers."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        header = ["sample", "prediction", *(f"probability_{c}" for c in self.classes)]
+        header = ["sample", "prediction", *(f"{DRAW}_{c}" for c in self.classes)]
         writer.writerow([*header, ON_SCALE] if self.scale is not None else header)
         agreed: list[list[str]] = [[]] * len(self.labels)
         if self.scale is not None:
@@ -63,7 +64,7 @@ class Predictions:
                 {
                     "sample": name,
                     "prediction": label,
-                    "probabilities": dict(zip(names, row, strict=True)),
+                    "draw_probabilities": dict(zip(names, row, strict=True)),
                     ON_SCALE: agrees,
                 }
                 for name, label, row, agrees in rows
@@ -90,9 +91,9 @@ def predict_and_write(
         study = _with_all_columns(saved, study, columns)
     X = filled(saved.imputer, study, console)
     scale = _compared(saved, study, X, console, strict=strict)
-    is_training = has_training_values(saved, X)
-    if is_training:
-        console.note("These are the training data: the result says little about new samples.")
+    known = known_samples(saved, X)
+    if known.any():
+        console.warn(_already_known(study, known))
     classifier, features = saved.classifier, scaled(saved, X)
     found = Predictions(
         samples=study.sample_names,
@@ -100,8 +101,7 @@ def predict_and_write(
         probabilities=classifier.predict_proba(features),
         classes=classifier.classes_,
         scale=scale,
-        # The training data do not exceed their own bounds: a bound for new samples needs new samples.
-        bound=None if is_training else _bound(classifier, features, scale, console),
+        bound=_bound(classifier, features, scale, known, console),
     )
     if study.y is not None:
         console.note(_comparison(saved, study, found.labels))
@@ -156,17 +156,39 @@ def _compared(
     return scale
 
 
+def _already_known(study: Study, known: np.ndarray) -> str:
+    """Training samples among those that are to be predicted."""
+    n, n_known = len(known), int(known.sum())
+    if n_known == n:
+        which = "All samples are samples of the training data"
+    else:
+        are = "is a sample" if n_known == 1 else "are samples"
+        named = listed(study.sample_names[known], MOST_NAMED)
+        which = f"{n_known} of {n} samples {are} of the training data ({named})"
+    return (
+        f"{study.source}: {which}: what is predicted for them says little about new samples. "
+        "Leave them out before errors are counted"
+    )
+
+
 def _bound(
-    classifier: Any, features: DataMatrix, scale: ScaleComparison | None, console: Console
+    classifier: Any, features: DataMatrix, scale: ScaleComparison | None, known: np.ndarray, console: Console
 ) -> ErrorBound | None:
-    """A bound on the error for samples like these, where the radii allow one and the scale agrees."""
+    """A bound on the error for samples like these, where the radii allow one and the scale agrees.
+
+    Training samples do not exceed their own bounds: a bound for new samples needs new samples.
+    """
     if not isinstance(classifier, MinimaxRiskClassifier) or classifier.coverage_ is None:
         return None
+    taken = ~known
     if scale is not None and not scale.agrees:
         if scale.whole:
             return None
-        features = features[np.flatnonzero(~scale.differs)]
+        taken &= ~scale.differs
         console.note("The bound on the error is about the samples on the scale of the training data alone.")
+    if not taken.any():
+        return None
+    features = features[np.flatnonzero(taken)]
     if features.shape[0] < 2:
         console.note(
             "No bound on the error is given: a single new sample does not show how much new samples differ "

@@ -23,11 +23,10 @@ from minimaxrisk.app.cli.console import Console, printable
 from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.cli.stored import (
+    as_trained,
     filled,
     filled_gaps,
-    is_training_data,
     load_first,
-    not_training_data,
     read_for_model,
 )
 from minimaxrisk.app.cli.training import Together, refuse_too_many, together_of
@@ -219,8 +218,9 @@ def report_and_write(
     study = read_for_model(saved, source, console)
     refuse_too_many(wanted.n_permutations, len(study.sample_names))
     X = filled(saved.imputer, study, console)
-    if not is_training_data(saved, study, X):
-        message = f"{not_training_data(study)} A report is about a model and its training data."
+    study, X, difference = as_trained(saved, study, X)
+    if difference is not None:
+        message = f"{difference} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
     together = together_of(study, SampleColumns(saved.groups, saved.batch), console)

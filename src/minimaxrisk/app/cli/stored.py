@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
+from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
-from minimaxrisk.app.storage import SavedModel, fingerprint, fingerprint_of_used, load_model
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, row_digests
 from minimaxrisk.guarantees.posed_fit import is_ensemble
 from minimaxrisk.guarantees.verification import verify
 
@@ -124,23 +126,59 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
     return [] if agree else ["the stored medians and scales of the columns are not those of the data"]
 
 
-def is_training_data(saved: SavedModel, study: Study, X: DataMatrix) -> bool:
-    """Whether these are the data that the model was trained on, in the same order."""
-    return study.y is not None and fingerprint(X, study.y, study.feature_names) == saved.fingerprint
+def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> tuple[Study, DataMatrix, str | None]:
+    """The study and its filled values in the order of training, or as they are and why they are not those."""
+    y = np.asarray(study.y)
+    rows, trained = row_digests(X, y), saved.rows
+    if fingerprint(X, y, study.feature_names) == saved.fingerprint:
+        if trained is None or np.array_equal(rows, trained):
+            return study, X, None
+        order = np.empty(len(rows), dtype=np.intp)
+        order[np.argsort(trained, kind="stable")] = np.argsort(rows, kind="stable")
+        columns = {name: column[order] for name, column in study.sample_columns.items()}
+        names = study.sample_names[order]
+        ordered = replace(study, X=study.X[order], y=y[order], sample_names=names, sample_columns=columns)
+        return ordered, X[order], None
+    return study, X, _not_trained(study, rows, trained)
 
 
-def has_training_values(saved: SavedModel, X: DataMatrix) -> bool:
-    """Whether the selected columns hold the values of the training data."""
-    found = fingerprint_of_used(saved.classifier, X, saved.feature_names)
-    return len(saved.classifier.selected_features_) > 0 and found == saved.fingerprint_of_used
+def known_samples(saved: SavedModel, X: DataMatrix) -> np.ndarray:
+    """Which samples have the values of a training sample in the selected columns.
+
+    None do where training samples that differ agree in these columns: new samples may then do so by chance.
+    """
+    used, rows = saved.used_rows, saved.rows
+    if used is None or rows is None or not len(saved.classifier.selected_features_):
+        return np.zeros(X.shape[0], dtype=bool)
+    found = row_digests(X[:, saved.classifier.selected_features_])
+    if np.array_equal(np.sort(found), np.sort(used)):
+        return np.ones(len(found), dtype=bool)
+    if len(set(used.tolist())) < len(set(rows.tolist())):
+        return np.zeros(len(found), dtype=bool)
+    return np.isin(found, used)
 
 
-def not_training_data(study: Study) -> str:
-    """The message where a command needs the training data."""
-    return (
-        f"{study.source} does not hold the training data of the model, or not in the same order: "
-        "values, labels or names differ."
-    )
+def _not_trained(study: Study, rows: np.ndarray, trained: np.ndarray | None) -> str:
+    """The message where a command needs the training data, with the samples that are not among them."""
+    message = f"{study.source} does not hold the training data of the model: "
+    if trained is None:
+        return f"{message}values, labels or names differ."
+    left = Counter(trained.tolist())
+    strange = []
+    for name, row in zip(study.sample_names, rows.tolist(), strict=True):
+        if left[row]:
+            left[row] -= 1
+        else:
+            strange.append(name)
+    told = []
+    if strange:
+        told.append(
+            f"{len(strange)} of its {counted(len(rows), 'sample')} are not among them, or have other values "
+            f"or labels there ({listed(strange)})"
+        )
+    if n_missing := left.total():
+        told.append(f"{n_missing} of {counted(len(trained), 'training sample')} are missing")
+    return f"{message}{'; '.join(told)}."
 
 
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
@@ -148,18 +186,18 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
     saved = load_first(model)
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
-    is_training = is_training_data(saved, study, X)
+    study, X, difference = as_trained(saved, study, X)
     groups = None if saved.groups is None else study.sample_columns[saved.groups]
     certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)
     problems = [*certificate.problems, *scaler_problems(saved, X)]
-    holds = not problems and is_training
+    holds = not problems and difference is None
     if json:
         verdict = {
             "valid": holds,
             "lower": certificate.lower,
             "upper": certificate.upper,
             "problems": problems,
-            "training_data": is_training,
+            "training_data": difference is None,
             "notes": console.notes,
         }
         typer.echo(as_json(verdict))
@@ -172,7 +210,7 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
             typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
     else:
         typer.echo("the certificate does NOT hold for these data:")
-        for problem in [*problems, *([] if is_training else [not_training_data(study)])]:
+        for problem in [*problems, *([] if difference is None else [difference])]:
             typer.echo(f"  {problem}")
     if not holds:
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
 from minimaxrisk.app.files.quality import columns_like_labels, line_counters
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples, tested_classifier
-from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, fingerprint_of_used
+from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -185,7 +185,8 @@ def saved_model(
         feature_names=study.feature_names,
         target=study.target or "class",
         fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),
-        fingerprint_of_used=fingerprint_of_used(trained.fit.model, trained.fit.X, study.feature_names),
+        rows=row_digests(trained.fit.X, trained.fit.y),
+        used_rows=row_digests(trained.fit.X[:, trained.fit.model.selected_features_]),
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
         training_scale=training_scale(

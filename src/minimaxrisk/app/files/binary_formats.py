@@ -9,7 +9,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
 from minimaxrisk.app.files.layout import find_layout, head, lines_of_title
 from minimaxrisk.app.files.messages import brief, listed, nearest, needed, parsing, require_unique
-from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
+from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, check_names
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
 from minimaxrisk.app.files.text_tables import table_of_records
 
@@ -50,9 +50,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             place = "X" if options.layer in {None, "X"} else f"layers/{options.layer}"
             found = place in file
             if found:
-                X, obs, var = (read_elem(file[key]) for key in (place, "obs", "var"))
-                is_sparse = sparse.issparse(X)
-                numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
+                obs, var = (read_elem(file[key]) for key in ("obs", "var"))
                 annotations = {str(name).strip(): text_array(obs[name]) for name in obs.columns}
     if not found:
         advice = f"; pass one of them as {spell(options, 'layer')}."
@@ -60,6 +58,12 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             f"{path} must hold {place}, got the layers {listed(layers) or 'none'}"
             f"{nearest(options.layer or '', layers) or advice}"
         )
+    names, samples = list(text_array(var.index)), text_array(obs.index)
+    check_names(names, (), options, annotations=annotations, samples=samples, settled=True)
+    with parsing(path, "an AnnData file"), h5py.File(path, "r") as file:
+        X = read_elem(file[place])
+        is_sparse = sparse.issparse(X)
+        numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
     if 0 in numbers.shape or numbers.shape != (len(obs), len(var)):
         raise ValueError(
             f"{path}: {place} must be a matrix of {len(obs)} observations and {len(var)} variables, "
@@ -67,9 +71,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
         )
     return RawTable(
         numbers.astype(np.float64, copy=False),
-        list(text_array(var.index)),
+        names,
         annotations=annotations,
-        samples=text_array(obs.index),
+        samples=samples,
         settled=True,
     )
 
@@ -253,15 +257,47 @@ def read_parquet(path: Path, options: ReadOptions) -> RawTable:
     parquet = needed("pyarrow.parquet", "Reading Parquet")
     with parsing(path, "a Parquet file"):
         # As a data set, names of folders would become columns.
-        table = parquet.ParquetFile(path).read()
+        file = parquet.ParquetFile(path)
+        words = _columns_of_words(file.schema_arrow, options)
+        part = None if words is None else file.read(columns=words)
+    if part is not None:
+        _check_schema(file.schema_arrow, part, path, options)
+    with parsing(path, "a Parquet file"):
+        table = file.read()
     return _table_of_columns(table, path, options.as_text)
 
 
 def read_feather(path: Path, options: ReadOptions) -> RawTable:
-    feather = needed("pyarrow.feather", "Reading Feather")
+    feather, ipc = needed("pyarrow.feather", "Reading Feather"), needed("pyarrow.ipc", "Reading Feather")
+    part = None
+    with suppress(Exception):  # the first version of the format, or a damaged file: told below
+        schema = ipc.open_file(path).schema
+        words = _columns_of_words(schema, options)
+        part = None if words is None else feather.read_table(path, columns=words, memory_map=False)
+    if part is not None:
+        _check_schema(schema, part, path, options)
     with parsing(path, "a Feather file"):
         table = feather.read_table(path, memory_map=False)
     return _table_of_columns(table, path, options.as_text)
+
+
+def _columns_of_words(schema: Any, options: ReadOptions) -> list[str] | None:
+    """The columns that may name the rows, where the target is none of the columns; else None."""
+    check = options.early_check
+    if check is None or check.target in {name.strip() for name in schema.names}:
+        return None
+    return [name for name in schema.names if name == schema.names[0] or not _is_number(schema, name)]
+
+
+def _check_schema(schema: Any, part: Any, where: Path, options: ReadOptions) -> None:
+    """Refuse a table without the target before its numbers are read."""
+    if not part.num_rows:
+        return
+    raw = _table_of_columns(part, where, options.as_text)
+    names = [name.strip() for name in schema.names]
+    index = {name for name in names if name not in raw.columns() and not _is_number(schema, name)}
+    known = {"samples": raw.samples, "first": raw.first, "remarks": raw.remarks}
+    check_names([name for name in names if name not in index], raw.texts, options, **known)
 
 
 def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTable:
@@ -291,7 +327,11 @@ def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTa
 def _holds_numbers(table: Any, name: str, as_text: frozenset[str]) -> bool:
     if EVERY in as_text or name in as_text:
         return False
-    types, kind = needed("pyarrow.types", "Reading columns"), table.schema.field(name).type
+    return _is_number(table.schema, name)
+
+
+def _is_number(schema: Any, name: str) -> bool:
+    types, kind = needed("pyarrow.types", "Reading columns"), schema.field(name).type
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 

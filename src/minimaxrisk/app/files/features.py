@@ -12,6 +12,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
+from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, nearest, repeated, require_unique
 from minimaxrisk.app.files.quality import (
     clinical_names,
@@ -21,7 +22,7 @@ from minimaxrisk.app.files.quality import (
     remark_on_counters,
 )
 from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
-from minimaxrisk.app.files.study import ERROR, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
+from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
 
 HOW = {
     MEAN: "averaged",
@@ -261,6 +262,14 @@ def are_generated(features: Sequence[str]) -> bool:
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
+def _spelt_differently(missing: Sequence[str], raw: RawTable) -> LooseMatch | None:
+    """How the file spells features that it lacks by name, in its columns or its rows."""
+    rows = raw.row_names()
+    found = (match_features(missing, names) for names in (raw.columns(), () if rows is None else rows))
+    match = max(found, key=lambda found: len(found.pairs))
+    return match if match.pairs else None
+
+
 def _refuse_missing_features(
     missing: Sequence[str],
     features: Sequence[str],
@@ -274,6 +283,11 @@ def _refuse_missing_features(
         advice = (
             "; columns without names are matched by position, counting those of names and labels: "
             "give the file the same columns as the training data."
+        )
+    elif (match := _spelt_differently(missing, raw)) is not None:
+        loosely = spell(options, "match_names", LOOSE)
+        advice = (
+            f"; {len(match.pairs)} of {len(missing)} match {match.how} ({match.example()}): pass {loosely}"
         )
     elif is_enough:
         is_command = options.spelling == COMMAND_LINE

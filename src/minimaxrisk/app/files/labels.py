@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.app.files.cells import TextArray, is_identifier, is_missing, is_word, number, text_of
+from minimaxrisk.app.files.cells import (
+    TextArray,
+    is_identifier,
+    is_missing,
+    is_word,
+    number,
+    text_array,
+    text_of,
+)
+from minimaxrisk.app.files.matching import match_samples
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, folded, listed, nearest, repeated
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
-from minimaxrisk.app.files.study import LabelTable, ReadRequest, spell
+from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
 MOST_LIKELY, SHOWN_VALUES = 8, 3
@@ -51,18 +61,26 @@ def _suggestion(raw: RawTable, request: ReadRequest) -> str:
     likely = [
         name
         for name, column in {**raw.texts, **raw.annotations}.items()
-        if 2 <= len(set(column)) <= max(2, n // 2)
+        if 2 <= len(set(column)) <= max(2, n // 2) and not any(map(_is_decimal, column))
     ]
     ends = [*range(min(SEARCHED, len(raw.names)))]
     ends += [*range(max(len(ends), len(raw.names) - SEARCHED), len(raw.names))]
+    codes = []
     for j in ends if isinstance(raw.numbers, np.ndarray) else ():
         values = np.unique(raw.numbers[:, j])
-        if 2 <= len(values) <= min(10, max(2, n // 3)):
-            likely.append(raw.names[j])
+        if 2 <= len(values) <= min(10, max(2, n // 3)) and np.array_equal(values, np.trunc(values)):
+            codes.append(raw.names[j])
+    # Many columns of few whole numbers are counts of genes, not classes.
+    likely += codes if len(codes) <= MOST_LIKELY else []
     if not likely:
         return "No column looks like classes."
     found = ", ".join(_with_values(name, raw) for name in likely[:MOST_LIKELY])
     return f"It could be {found}; for example {spell(request.options, 'target', likely[0])}."
+
+
+def _is_decimal(cell: str) -> bool:
+    value = number(cell)
+    return value is not None and value != np.trunc(value) and not np.isnan(value)
 
 
 def _with_values(name: str, raw: RawTable) -> str:
@@ -165,6 +183,9 @@ def join_by_name(
 ) -> JoinedLabels:
     """Labels in the order of the samples, whose names are in ``names_column`` of the data."""
     known = set(samples)
+    remarks: tuple[str, ...] = ()
+    if table.is_loose:
+        table, remarks = _respelled(table, samples)
     key = _key(table, known, names_column)
     target = _target(table, request, {key})
     names = table.columns[key]
@@ -175,18 +196,34 @@ def join_by_name(
     without = [name for name in samples if name not in line_of]
     if without:
         ignore = f" ({spell(request.options, 'ignore')} leaves them out if samples are in columns)"
+        match = match_samples(without, [name for name in names if name not in known])
+        loosely = ""
+        if match.pairs:
+            option = spell(request.options, "match_names", LOOSE)
+            loosely = f" {len(match.pairs)} of them match {match.how} ({match.example()}): pass {option}"
         raise ValueError(
             f"{table} must hold a label for every sample, got none for {len(without)} of "
             f"{len(samples)}: {listed(without)}; add them, or remove these samples from the "
-            f"data{'' if request.for_model else ignore}."
+            f"data{'' if request.for_model else ignore}.{loosely}"
         )
     unused = [name for name in names if name not in known]
-    remarks: tuple[str, ...] = (f"Labels were joined by the column {key!r} of {table.name}.",)
+    remarks = (f"Labels were joined by the column {key!r} of {table.name}.", *remarks)
     if unused:
         n_unused = counted(len(unused), "sample")
         remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
     lines = np.array([line_of[name] for name in samples], dtype=np.intp)
     return JoinedLabels(table.columns[target][lines], _shown(table, target), remarks, lines)
+
+
+def _respelled(table: LabelTable, samples: TextArray) -> tuple[LabelTable, tuple[str, ...]]:
+    """The labels file with the names of the data where it spells them differently."""
+    key, match = table.loose_match(list(samples))
+    if not match.pairs and (not match.ambiguous or not set(samples).isdisjoint(table.columns[key])):
+        return table, ()
+    match.refuse_ambiguous(table)
+    names = text_array(match.pairs.get(name, name) for name in table.columns[key])
+    remark = f"{counted(len(match.pairs), 'sample')} matched {match.how}, such as {match.example()}."
+    return replace(table, columns={**table.columns, key: names}), (remark,)
 
 
 def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:

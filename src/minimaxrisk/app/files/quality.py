@@ -13,6 +13,7 @@ from minimaxrisk.app.files.study import ReadOptions, Study, spell_ignored
 
 FILL = "fill them, for example with sklearn.impute.SimpleImputer"
 LARGE_COUNT = 50
+LARGEST = 1e150  # sums of squares of such values are still numbers
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED, SHOWN = 5, 3  # columns, and places of values
@@ -76,12 +77,23 @@ def refuse_missing(study: Study, *, advice: str | None = None) -> None:
 
 
 def refuse_infinite(study: Study, *, advice: str) -> None:
-    rows, _, shown = _places(study, np.isinf(study.values))
-    if len(rows):
+    """Refuse infinite values, and those whose squares are."""
+    values = study.values
+    rows, columns, shown = _places(study, np.abs(values) > LARGEST)
+    if not len(rows):
+        return
+    if not np.isfinite(values).all() and (infinite := _places(study, np.isinf(values)))[0].size:
+        rows, columns, shown = infinite
         raise ValueError(
             f"{study.source}: values must be finite, got {len(rows)} infinite, the first at {shown}; "
             f"logarithms of 0 are a common cause: {advice}."
         )
+    value = study.X[int(rows[0]), int(columns[0])]
+    raise ValueError(
+        f"{study.source}: values must be below {LARGEST:g}, so that their squares can be computed, got "
+        f"{len(rows)} beyond it, the first {value:g} at {shown}; no measurement is as large, and it may "
+        f"stand for a missing value: {advice}."
+    )
 
 
 def looks_like_counts(study: Study) -> str | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from minimaxrisk.app.files.cells import (
     is_word,
     text_array,
 )
+from minimaxrisk.app.files.matching import match_features
 from minimaxrisk.app.files.messages import listed, nearest, require_unique
 from minimaxrisk.app.files.study import (
     AUTO,
     ERROR,
+    LOOSE,
     MEAN,
     LabelTable,
     ReadOptions,
@@ -133,6 +135,22 @@ class RawTable:
         return all(map(is_word, cells)) or (not self.named and len(cells) >= 5 and counts_lines(cells))
 
 
+def check_names(names: Sequence[str], texts: Collection[str], options: ReadOptions, **known: Any) -> None:
+    """Let ``options.early_check`` see a table without its values, if no column or row is the target.
+
+    ``known`` are the other attributes of the ``RawTable``, ``first`` or ``samples`` among them.
+    """
+    if options.early_check is None:
+        return
+    raw = RawTable(np.empty((0, 0)), [name for name in names if name not in texts], **known)
+    rows = raw.row_names()
+    assert rows is not None
+    if options.early_check.target in {*names, *texts, *raw.annotations, *rows}:
+        return
+    numbers = np.broadcast_to(0.0, (len(rows), len(raw.names)))
+    options.early_check.refuse(replace(raw, numbers=numbers, texts=dict.fromkeys(texts, rows)))
+
+
 def could_name_rows(name: str, cells: TextArray | None) -> bool:
     """Whether a column holds unique words, or unique values under the name of an identifier."""
     if cells is None or len(set(cells)) < len(cells) or any(map(is_missing, cells)):
@@ -168,6 +186,35 @@ def transposed(raw: RawTable) -> RawTable:
         elsewhere=raw.elsewhere,
         remarks=raw.remarks,
     )
+
+
+def with_names_of(raw: RawTable, features: Sequence[str], where: object) -> RawTable:
+    """The table with the spelling of these features, which may be its columns or its rows."""
+    names = raw.row_names()
+    columns, rows = (
+        match_features(features, found) for found in (raw.columns(), () if names is None else names)
+    )
+    match = max(columns, rows, key=lambda found: len(found.pairs))
+    match.refuse_ambiguous(where)
+    if not match.pairs:
+        return raw
+    pairs = match.pairs
+    raw = raw.with_remarks(f"{len(pairs)} features were matched {match.how}, such as {match.example()}.")
+    if match is rows:
+        cells = text_array(_renamed([] if names is None else names, pairs))
+        if raw.samples is not None:
+            return replace(raw, samples=cells)
+        return replace(raw, first=raw.first and raw.first._replace(cells=cells))
+    return replace(
+        raw,
+        names=_renamed(raw.names, pairs),
+        texts={pairs.get(name, name): column for name, column in raw.texts.items()},
+        first=raw.first and raw.first._replace(name=pairs.get(raw.first.name, raw.first.name)),
+    )
+
+
+def _renamed(names: Iterable[str], pairs: dict[str, str]) -> list[str]:
+    return [pairs.get(name, name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -385,11 +432,14 @@ def _refuse_unmatched(
         first = None if raw.first is None else raw.first.name
         places[f"The header of {request.where.name}"] = [name for name in raw.columns() if name != first]
     for where, candidates in places.items():
-        pair = labels.spelt_differently(candidates)
-        if pair is not None:
+        _, match = labels.loose_match(candidates)
+        if 2 * len(match.pairs) >= min(len(candidates), labels.n_lines):
+            theirs, ours = next(iter(match.pairs.items()))
+            loosely = spell(request.options, "match_names", LOOSE)
             raise ValueError(
-                f"{where} has {pair[0]!r}, but {labels.name} has {pair[1]!r}: these look like the same "
-                "names, spelt differently. Make them equal."
+                f"{where} has {ours!r}, but {labels.name} has {theirs!r}: these look like the same names, "
+                f"spelt differently. {len(match.pairs)} of {len(candidates)} match {match.how}: make them "
+                f"equal, or pass {loosely}"
             )
     if names is not None:
         places[f"The first column of {labels.name}"] = list(next(iter(labels.columns.values())))

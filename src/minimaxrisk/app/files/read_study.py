@@ -28,8 +28,17 @@ from minimaxrisk.app.files.labels import (
 from minimaxrisk.app.files.layout import TextFile, head, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
 from minimaxrisk.app.files.quality import looks_like_codes, looks_like_counts, refuse_infinite
-from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, could_name_rows
-from minimaxrisk.app.files.study import EVERY, LabelTable, ReadOptions, ReadRequest, Study, spell
+from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, could_name_rows, with_names_of
+from minimaxrisk.app.files.study import (
+    EVERY,
+    LOOSE,
+    EarlyCheck,
+    LabelTable,
+    ReadOptions,
+    ReadRequest,
+    Study,
+    spell,
+)
 from minimaxrisk.app.files.text_tables import read_gct, read_series_matrix, read_text_table
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
@@ -178,8 +187,15 @@ def read_training_study(
     """
     path = Path(path)
     label_table = _label_table(path, labels, options)
-    raw = read_raw_table(path, _as_written(options, target, *sample_columns))
     request = ReadRequest(path, target, ignore, options, label_table, sample_columns=sample_columns)
+    reading = _as_written(options, target, *sample_columns)
+    if target is not None and label_table is None:
+
+        def refuse(outline: RawTable) -> None:
+            find_target(arrange(outline, request).raw, request)
+
+        reading = replace(reading, early_check=EarlyCheck(target, refuse))
+    raw = read_raw_table(path, reading)
     arranged = arrange(raw, request)
     column, target, aside, remarks, lines = _labels(arranged, request)
     about = columns_about_samples(arranged, request, lines)
@@ -310,6 +326,8 @@ def read_study_for_model(
     label_table = _label_table(path, labels, options)
     known = frozenset(features)
     raw = read_raw_table(path, _as_written(options, None if target in known else target, *sample_columns))
+    if options.match_names == LOOSE:
+        raw = with_names_of(raw, features, path)
     is_feature = target in known and target not in raw.annotations
     asked = None if is_feature else target
     request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
@@ -391,4 +409,4 @@ def _read_labels(path: Path, options: ReadOptions) -> LabelTable:
             f"{path} must hold columns of sample names and labels, got rows of text among rows of numbers; "
             "put each sample on a line of its own."
         )
-    return LabelTable(path, columns, raw.named, sheet)
+    return LabelTable(path, columns, raw.named, sheet, is_loose=options.match_names == LOOSE)

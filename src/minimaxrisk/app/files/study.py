@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files.cells import TextArray
-from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, folded, listed, spelled
+from minimaxrisk.app.files.matching import LooseMatch, match_samples
+from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, listed, spelled
 
 DELIMITER_WORDS = {
     "tab": "\t",
@@ -24,7 +26,16 @@ DELIMITER_WORDS = {
 }
 EVERY = "*"
 AUTO = "auto"
+EXACT, LOOSE = "exact", "loose"  # values of ``match_names``
 ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # values of ``duplicates``
+
+
+@dataclass(frozen=True)
+class EarlyCheck:
+    """Refuses a table without the target by its names alone, as if all of it had been read."""
+
+    target: str
+    refuse: Callable[[Any], None]  # given a ``RawTable`` of names
 
 
 @dataclass(frozen=True)
@@ -54,8 +65,14 @@ class ReadOptions:
         Lines above the table to skip, in text files and workbooks.
     duplicates : {"error", "mean", "max", "suffix"}, default="error"
         What to do with features of the same name.
+    match_names : {"exact", "loose"}, default="exact"
+        Whether columns are those of a model, and lines of a labels file those of a sample, if their names are
+        equal, or also without case and version (columns), or without punctuation, leading zeros or suffix
+        (samples). Names that could be several are refused.
     as_text : frozenset of str, default=frozenset()
         Columns to keep as they are written, so that 01 and 1 are two values; ``"*"`` means all.
+    early_check : EarlyCheck or None, default=None
+        What to look at before the numbers of a large table are read.
     spelling : {"python", "command line"}, default="python"
         How messages write options: ``target="x"`` or ``--target x``.
 
@@ -80,7 +97,9 @@ class ReadOptions:
     layer: str | None = None
     skip_lines: int = 0
     duplicates: str = ERROR
+    match_names: str = EXACT
     as_text: frozenset[str] = frozenset()
+    early_check: EarlyCheck | None = None
     spelling: str = PYTHON
 
     def __post_init__(self) -> None:
@@ -130,6 +149,7 @@ class LabelTable:
     columns: dict[str, TextArray]
     named: bool = True  # whether the columns have names of their own
     sheet: str | None = None  # that they are on, where it was named
+    is_loose: bool = False  # whether names of samples may be spelt differently
 
     def __str__(self) -> str:
         return str(self.path) if self.sheet is None else f"{self.path}, sheet {self.sheet!r}"
@@ -139,20 +159,22 @@ class LabelTable:
         """Without the folder."""
         return self.path.name if self.sheet is None else f"the sheet {self.sheet!r}"
 
+    @property
+    def n_lines(self) -> int:
+        """How many samples it may be about."""
+        return len(next(iter(self.columns.values())))
+
     def matches(self, names: Collection[str]) -> int:
         """How many of the names the best column has."""
         asked = set(names)
-        return max(len(asked.intersection(column)) for column in self.columns.values())
+        exact = max(len(asked.intersection(column)) for column in self.columns.values())
+        return exact or (self.loose_match(list(names))[1].n_matching if self.is_loose else 0)
 
-    def spelt_differently(self, names: Iterable[str]) -> tuple[str, str] | None:
-        """One of the names and how this file spells it, if a column has most names in another spelling."""
-        theirs = {folded(name): name for name in names}
-        for column in self.columns.values():
-            ours = {folded(name): name for name in column}
-            common = [key for key in theirs if key and key in ours]
-            if 2 * len(common) >= min(len(theirs), len(ours)):
-                return theirs[common[0]], ours[common[0]]
-        return None
+    def loose_match(self, names: Sequence[str]) -> tuple[str, LooseMatch]:
+        """The column that has most of the names in another spelling, and how."""
+        found = {name: match_samples(names, column) for name, column in self.columns.items()}
+        best = max(found, key=lambda name: found[name].n_matching)
+        return best, found[best]
 
 
 @dataclass(frozen=True)

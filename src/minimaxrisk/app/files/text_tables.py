@@ -30,7 +30,7 @@ from minimaxrisk.app.files.layout import (
     split_records,
 )
 from minimaxrisk.app.files.messages import brief, counted, listed, require_unique
-from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, transposed
+from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, check_names, transposed
 from minimaxrisk.app.files.study import ReadOptions, spell
 
 Lines = Callable[[], Iterator[str]]
@@ -102,6 +102,10 @@ def table_of_lines(lines: Lines, where: object, *, delimiter: str, options: Read
 
     splits_at_commas = delimiter == ","
     layout = find_layout(records, where, options=options, splits_at_commas=splits_at_commas)
+    if options.early_check is not None and layout.named and options.early_check.target not in layout.names:
+        rows = text_array(islice(_first_cells(lines(), delimiter), 1, None))
+        first = FirstColumn(layout.names[0], rows)
+        check_names(layout.names, [layout.names[j] for j in layout.texts], options, first=first)
     is_quick = layout.style.is_plain or not splits_at_commas
     if is_quick and not layout.text_rows and layout.number_columns():
         try:
@@ -109,6 +113,14 @@ def table_of_lines(lines: Lines, where: object, *, delimiter: str, options: Read
         except _NeedsCellsError:
             pass
     return table_of_records(records, layout, where)
+
+
+def _first_cells(lines: Iterator[str], delimiter: str) -> Iterator[str]:
+    """The first cell of each line that is not blank, without splitting the rest."""
+    for line in lines:
+        if line.strip():
+            cell = line.lstrip().partition(delimiter)[0]
+            yield (next(csv.reader([line], delimiter=delimiter))[0] if '"' in cell else cell).strip()
 
 
 def _read_quickly(lines: Lines, layout: Layout, delimiter: str, where: object) -> Body:

@@ -114,8 +114,8 @@ def _about_r_star(findings: Findings, advice: Advice) -> Entry:
         )
     if findings.fit.n_members is not None:
         text += (
-            f" It is that of an average of {findings.fit.n_members} linear classifiers, each fitted to a part "
-            "of the samples; a single classifier fitted to make it small has a smaller one. Coefficients are "
+            f" It is that of an average of {findings.fit.n_members} linear classifiers, each of a part of "
+            "the samples; a single classifier fitted to make it small has a smaller one. Coefficients are "
             "means over the members. The permutation test is that of a single classifier with the same "
             "settings."
         )

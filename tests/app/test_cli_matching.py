@@ -1,0 +1,238 @@
+"""Files that hold the right things under other names, in another order, or among others."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.files import ReadOptions, read_study_for_model, read_training_study
+from minimaxrisk.app.storage import load_model
+from minimaxrisk.datasets import make_expression
+from tests.study_files import write_rows
+
+pytest.importorskip("skops", reason="comes with the extra 'app'")
+
+N = 40
+GENES = [f"ENSG{j:011d}" for j in range(60)]
+
+
+def run(capsys, *arguments):
+    status = main([str(argument) for argument in arguments])
+    return status, *capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def study():
+    return make_expression(N, len(GENES), n_informative=8, effect=2.0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def rows(study):
+    """A header, and a line per patient some ill ones measured again."""
+    lines = [["id", "patient", "class", *GENES]]
+    for i, (row, is_ill) in enumerate(zip(study.data.round(6).tolist(), study.target, strict=True)):
+        about = (f"u{i // 4}", "ill") if is_ill else (f"v{i}", "well")
+        lines.append([f"P{i:03d}", *about, *map(repr, row)])
+    return lines
+
+
+@pytest.fixture(scope="module")
+def table(rows, tmp_path_factory):
+    return write_rows(tmp_path_factory.mktemp("study") / "study.csv", rows)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    path = table.with_name("m.skops")
+    groups = ["--ignore", "patient", "--radius", "bonferroni", "--confidence", "0.2"]
+    assert main(["fit", str(table), "--target", "class", *groups, "--out", str(path), "--quiet"]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def new_values(study):
+    return study.law.sample(20, random_state=1)[0].round(6)
+
+
+def new_rows(values, header=GENES):
+    return [["id", *header], *([f"N{i}", *map(repr, row)] for i, row in enumerate(values.tolist()))]
+
+
+class TestTrainingDataInAnotherOrder:
+    def test_a_sorted_copy_verifies(self, model, table, rows, tmp_path, capsys):
+        ordered = write_rows(tmp_path / "sorted.csv", [rows[0], *sorted(rows[1:], key=lambda row: row[3])])
+        verdicts = []
+        for path in (table, ordered):
+            status, out, err = run(capsys, "verify", model, path, "--json")
+            assert status == 0, err
+            verdicts.append(json.loads(out))
+        assert verdicts[0] == verdicts[1] | {"notes": verdicts[0]["notes"]}
+
+    def test_groups_go_with_their_rows(self, table, rows, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        fit = ["fit", table, "--target", "class", "--groups", "patient", "--out", model, "--quiet"]
+        assert run(capsys, *fit)[0] == 0
+        ordered = write_rows(tmp_path / "sorted.csv", [rows[0], *sorted(rows[1:], key=lambda row: row[3])])
+        status, out, _ = run(capsys, "verify", model, ordered)
+        assert status == 0, out
+
+    def test_a_report_names_the_samples_as_before(self, table, rows, tmp_path, capsys):
+        pytest.importorskip("jinja2", reason="comes with the extra 'app'")
+        model, ordered = tmp_path / "m.skops", tmp_path / "sorted.csv"
+        fit = ["fit", table, "--target", "class", "--ignore", "patient", "--out", model, "--quiet"]
+        assert run(capsys, *fit)[0] == 0
+        write_rows(ordered, [rows[0], *reversed(rows[1:])])
+        effort = ["--permutations", "0", "--folds", "2", "--radii", "0", "--no-guarantee", "--quiet"]
+        genes = []
+        for path in (table, ordered):
+            page, list_of_genes = tmp_path / f"{path.stem}.html", tmp_path / f"{path.stem}-genes.csv"
+            status, _, err = run(
+                capsys, "report", model, path, "--out", page, "--genes", list_of_genes, *effort
+            )
+            assert status == 0, err
+            genes.append(list_of_genes.read_text(encoding="utf-8"))
+        assert genes[0] == genes[1]
+
+    def test_rows_that_are_missing_or_too_many(self, model, rows, tmp_path, capsys):
+        changed = [list(row) for row in rows]
+        changed[5][3] = "99.5"
+        changed[7][2] = "well" if changed[7][2] == "ill" else "ill"
+        other = write_rows(tmp_path / "other.csv", [*changed[:30], *changed[31:]])
+        status, out, _ = run(capsys, "verify", model, other)
+        assert status == 1
+        assert (
+            "2 of its 39 samples are not among them, or have other values or labels there ('P004', 'P006'); "
+            "3 of 40 training samples are missing."
+        ) in out
+        status, _, err = run(capsys, "report", model, other, "--out", tmp_path / "r.html")
+        assert status == 1
+        assert "'P004', 'P006'" in err
+
+    def test_names_of_samples_are_not_in_the_model_file(self, model, rows):
+        assert b"P004" not in model.read_bytes()
+        assert len(load_model(model).rows) == N
+
+
+class TestTrainingSamplesAmongNewOnes:
+    def test_some(self, model, rows, new_values, tmp_path, capsys):
+        mixed = [*new_rows(new_values), *([row[0], *row[3:]] for row in rows[1:4])]
+        path = write_rows(tmp_path / "mixed.csv", mixed)
+        status, out, err = run(capsys, "predict", model, path, "--json")
+        assert status == 0
+        assert "3 of 23 samples are samples of the training data ('P000', 'P001', 'P002')" in err
+        # The bound is about the others.
+        alone = write_rows(tmp_path / "new.csv", mixed[:-3])
+        _, without, err = run(capsys, "predict", model, alone, "--json")
+        assert "training data (" not in err
+        assert json.loads(out)["error_bound"] == json.loads(without)["error_bound"] is not None
+
+    def test_not_where_few_whole_numbers_agree_by_chance(self, tmp_path, capsys):
+        rng = np.random.default_rng(0)
+        y = np.arange(40) % 2
+        X = rng.integers(0, 2, (80, 30))
+        X[:40, 0] = np.where(rng.random(40) < 0.9, y, 1 - y)
+        lines = [["id", "class", *(f"g{j}" for j in range(30))]]
+        lines += [[f"s{i}", "ab"[y[i % 40]], *row] for i, row in enumerate(X.tolist())]
+        path, model = write_rows(tmp_path / "t.csv", lines[:41]), tmp_path / "m.skops"
+        assert run(capsys, "fit", path, "--target", "class", "--radius", "2", "--out", model)[0] == 0
+        new = write_rows(tmp_path / "new.csv", [lines[0], *lines[41:]])
+        assert "of the training data" not in run(capsys, "predict", model, new)[2]
+
+
+def test_exchanged_names_of_genes(model, new_values, tmp_path, capsys):
+    honest = write_rows(tmp_path / "honest.csv", new_rows(new_values))
+    assert "WARNING" not in run(capsys, "predict", model, honest)[2]
+    exchanged = np.random.default_rng(0).permutation(GENES)
+    path = write_rows(tmp_path / "new.csv", new_rows(new_values, exchanged))
+    status, out, err = run(capsys, "predict", model, path)
+    assert status == 0
+    assert "columns may have been exchanged" in err
+    assert {row["on_training_scale"] for row in csv.DictReader(out.splitlines())} == {"no"}
+    assert run(capsys, "predict", model, path, "--strict")[0] == 2
+
+
+class TestNamesOfFeatures:
+    def test_versions(self, model, table, new_values, tmp_path, capsys):
+        expected = run(capsys, "predict", model, write_rows(tmp_path / "a.csv", new_rows(new_values)))[1]
+        versions = [f"{name.lower()}.{j % 7 + 1}" for j, name in enumerate(GENES)]
+        path = write_rows(tmp_path / "b.csv", new_rows(new_values, versions))
+        status, _, err = run(capsys, "predict", model, path)
+        assert status == 2
+        assert "60 of 60 match without the version" in err
+        assert "--match-names loose" in err
+        status, out, err = run(capsys, "predict", model, path, "--match-names", "loose")
+        assert status == 0
+        assert out == expected
+        assert "60 features were matched without the version, such as 'ensg00000000000.1' for" in err
+
+    def test_genes_in_rows(self, model, new_values, tmp_path, capsys):
+        expected = run(capsys, "predict", model, write_rows(tmp_path / "a.csv", new_rows(new_values)))[1]
+        turned = list(map(list, zip(*new_rows(new_values, [f"{name}.2" for name in GENES]), strict=True)))
+        path = write_rows(tmp_path / "b.csv", turned)
+        status, _, err = run(capsys, "predict", model, path)
+        assert status == 2
+        assert "--match-names loose" in err
+        assert run(capsys, "predict", model, path, "--match-names", "loose")[1] == expected
+
+    def test_verify(self, model, rows, tmp_path, capsys):
+        versions = [*rows[0][:3], *(f"{name}.3" for name in GENES)]
+        path = write_rows(tmp_path / "t.csv", [versions, *rows[1:]])
+        assert run(capsys, "verify", model, path)[0] == 2
+        assert run(capsys, "verify", model, path, "--match-names", "loose")[0] == 0
+
+    def test_several_candidates_are_refused_by_name(self, model, new_values, tmp_path, capsys):
+        header = [f"{name}.1" for name in GENES]
+        lines = new_rows(np.hstack([new_values, new_values[:, :1]]), [*header, f"{GENES[0]}.2"])
+        path = write_rows(tmp_path / "new.csv", lines)
+        status, _, err = run(capsys, "predict", model, path, "--match-names", "loose")
+        assert status == 2
+        assert f"several or the same: {GENES[0]!r}" in err
+
+    def test_an_exact_name_comes_first(self, tmp_path):
+        path = write_rows(tmp_path / "t.csv", [["id", "TP53", "tp53", "myc"], ["a", 1, 2, 3], ["b", 4, 5, 6]])
+        found = read_study_for_model(
+            path, feature_names=["TP53", "MYC"], options=ReadOptions(match_names="loose")
+        )
+        assert found.X.tolist() == [[1.0, 3.0], [4.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "how"),
+    [
+        ("S{:03d}", "{}", "by their number alone"),
+        ("S{:03d}", "S{}", "without leading zeros"),
+        ("TCGA-AB-{:04d}-01A", "TCGA-AB-{:04d}", "without the suffix"),
+        ("pt_{}", "PT {}", "but for case, blanks and punctuation"),
+    ],
+)
+def test_names_of_samples(data, labels, how, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    n = 24
+    lines = [[data.format(i), *row] for i, row in enumerate(rng.normal(size=(n, 4)).round(3).tolist())]
+    path = write_rows(tmp_path / "t.csv", [["id", *"abcd"], *lines])
+    order = rng.permutation(n)
+    classes = write_rows(
+        tmp_path / "classes.csv", [["id", "class"], *([labels.format(i), "xy"[i % 2]] for i in order)]
+    )
+    status, _, err = run(capsys, "fit", path, "--labels", classes, "--no-guarantee")
+    assert status == 2
+    assert f"24 of 24 match {how}" in err
+    assert "--match-names loose" in err
+    found = read_training_study(path, target=None, labels=classes, options=ReadOptions(match_names="loose"))
+    assert found.y.tolist() == ["xy"[i % 2] for i in range(n)]
+    assert any(how in remark for remark in found.remarks)
+
+
+def test_two_samples_of_one_patient_are_not_given_one_label(tmp_path):
+    """The tumour and the normal tissue of a patient differ in the suffix alone."""
+    names = [f"TCGA-{i}-{tissue}" for i in range(6) for tissue in ("01A", "11A")]
+    path = write_rows(tmp_path / "t.csv", [["id", "a"], *([name, i / 7] for i, name in enumerate(names))])
+    classes = write_rows(
+        tmp_path / "c.csv", [["id", "class"], *([f"TCGA-{i}", "xy"[i % 2]] for i in range(6))]
+    )
+    with pytest.raises(ValueError, match="several or the same: 'TCGA-0-01A', 'TCGA-0-11A'"):
+        read_training_study(path, target=None, labels=classes, options=ReadOptions(match_names="loose"))
