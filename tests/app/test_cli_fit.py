@@ -404,7 +404,7 @@ def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path,
     once, alone = rng.normal(size=(12, 20)), ("--ignore", "patient no")
     twice = np.vstack([once, once])
     (told,) = warnings_of(twice, *alone)
-    assert "12 samples identical to another sample, such as 'P12' to 'P0': " in told
+    assert "12 samples are identical to another sample, such as 'P12' to 'P0': " in told
     assert warnings_of(twice, "--groups", "patient no") == []
     assert warnings_of(once, *alone) == []
     assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
@@ -414,9 +414,9 @@ def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path,
     again = np.vstack([wide, wide + 0.1 * rng.normal(size=wide.shape)])
     assert warnings_of(again, "--groups", "patient no") == []
     (told,) = warnings_of(again, *alone)
-    assert told.startswith("WARNING: 12 pairs of samples far closer than is usual in their class, such as 'P")
+    assert told.startswith("WARNING: 12 pairs of samples are far closer than is usual in their class, such as 'P")
     assert told.count("%") == 3
-    assert "with --groups" in told
+    assert "as groups, or keep one of each pair (--groups COLUMN)." in told
 
 
 def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
@@ -431,8 +431,8 @@ def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
 
     def expected(which):
         return [
-            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing: "
-            "fit again with --ignore no"
+            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing. "
+            "Leave out 'no' and fit again (--ignore no)."
         ]
 
     assert warnings_of(range(101, 125)) == expected("only counts the lines; if these are sorted by class")

@@ -211,8 +211,7 @@ class BatchCheck:
         )
         if self.is_predictable:
             return (
-                f"The selected columns predict the batch: {errors}. Part of what they show is the batch; "
-                "correct for it, or check whether the result holds within each batch."
+                f"The selected columns predict the batch: {errors}. Part of what they show is the batch."
             )
         if self.is_confounded:
             return f"The class gives the batch away, and so do the selected columns: {errors}."

@@ -13,11 +13,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+
+if TYPE_CHECKING:
+    from minimaxrisk.analysis.doubts import Doubt
 
 STDIN = Path("-")
 # How files of binary formats begin.
@@ -61,11 +64,16 @@ def _duration(seconds: float) -> str:
 
 
 class Console:
-    """Notes, warnings and progress. Notes are kept, since reports and JSON hold them too."""
+    """Notes, warnings and progress.
+
+    A note is what was read, a warning what casts doubt on the result. Both are kept, since reports and JSON
+    hold them too.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         self.notes: list[str] = []
+        self.warnings: list[Doubt] = []
 
     @property
     def shows_progress(self) -> bool:
@@ -80,11 +88,14 @@ class Console:
             if not self.quiet:
                 typer.echo(f"note: {text}", err=True)
 
-    def warn(self, text: str) -> None:
-        """A result is likely to be wrong; shown with --quiet too."""
-        text = printable(text)
-        self.notes.append(text)
-        typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
+    def warn(self, doubt: Doubt) -> None:
+        """Something casts doubt on the result; shown with --quiet too."""
+        self.warnings.append(doubt)
+        typer.secho(printable(f"WARNING: {doubt}"), err=True, fg="red", bold=True)
+
+    def told(self) -> dict[str, Any]:
+        """Notes and warnings for JSON."""
+        return {"notes": self.notes, "warnings": self.warnings}
 
     def say(self, text: str) -> None:
         """A line for the user that is not kept."""

@@ -25,6 +25,7 @@ from minimaxrisk.app.report.claims import (
     majority_claim,
     r_star_claim,
     standing,
+    veto,
 )
 from minimaxrisk.app.report.explanations import Advice, about_rivals
 from minimaxrisk.app.report.findings import FeatureTable
@@ -62,7 +63,7 @@ def fit_as_text(
         f"{study.source}: {data.n_samples} samples, {data.n_features} features, {study.target!r}: {sizes}",
         "",
     ]
-    if outputs.report is not None:
+    if _has_verdict(findings, outputs):
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
     lines += _worst_case(trained, findings)
     if test is not None:
@@ -93,7 +94,6 @@ def fit_as_json(
     test: PermutationTestResult | None,
     findings: Findings,
     outputs: Outputs,
-    notes: Sequence[str],
 ) -> dict[str, Any]:
     """What a program reads; what was not computed is null."""
     model, study, data = trained.fit.model, trained.study, findings.data
@@ -104,7 +104,7 @@ def fit_as_json(
         "n_samples": data.n_samples,
         "n_features": data.n_features,
         "classes": dict(zip(data.classes, data.class_sizes, strict=True)),
-        "verdict": None if outputs.report is None else headline(findings),
+        "verdict": headline(findings) if _has_verdict(findings, outputs) else None,
         "worst_case_error": fit.upper,
         "worst_case_error_lower": fit.lower,
         "certificate": {"valid": fit.certificate_valid, "problems": list(fit.certificate_problems)},
@@ -138,8 +138,12 @@ def fit_as_json(
         "comparison": _comparison_as_json(trained, findings),
         "guarantee": findings.guarantee and _guarantee_as_json(findings.guarantee),
         "written": {what: str(path) for what, path in _written(outputs, study.source).items()},
-        "notes": list(notes),
     }
+
+
+def _has_verdict(findings: Findings, outputs: Outputs) -> bool:
+    """A verdict takes what only a report computes, unless a doubt settles it."""
+    return outputs.report is not None or veto(findings) is not None
 
 
 def _written(outputs: Outputs, data: Path) -> dict[str, Path]:

@@ -130,8 +130,20 @@ ANSWERS = {
 }
 
 
+UNTIL_THEN = "Until then errors and bounds may mean nothing."
+
+
+def veto(findings: Findings) -> str | None:
+    """What has to be settled before the result can mean anything; None if nothing has to."""
+    briefs = [one.brief for one in findings.doubts if one.is_about_validity]
+    return f"Not before this is settled: {'; '.join(dict.fromkeys(briefs))}." if briefs else None
+
+
 def plain_verdict(findings: Findings) -> str:
     """Two sentences without a term that would have to be looked up: whether to use it, and how far."""
+    stop = veto(findings)
+    if stop is not None and findings.fit.certificate_valid:
+        return f"{stop} {UNTIL_THEN}"
     return f"{_can_it_be_used(findings)} {_how_far(findings)}"
 
 
@@ -173,7 +185,9 @@ def _how_far(findings: Findings) -> str:
 
 def headline(findings: Findings) -> str:
     """The one sentence that most people will read."""
-    r, test = share(findings.fit.upper), findings.permutation
+    r, test, stop = share(findings.fit.upper), findings.permutation, veto(findings)
+    if stop is not None:
+        return f"{stop} {UNTIL_THEN}"
     if learned_nothing(findings):
         return f"Nothing was learned: R* = {r} is the error of guessing."
     if selected_nothing(findings):

@@ -286,7 +286,7 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     advice, is_imputed = provenance.advice, provenance.imputed is not None
     return {
         "verdict": claims.plain_verdict(findings),
-        "headline": claims.headline(findings),
+        "headline": claims.headline(findings) if claims.veto(findings) is None else "",
         "summary": claims.summary(findings),
         "try": explanations.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
         "meaning": explanations.meaning(findings, advice),
