@@ -1,13 +1,13 @@
 """What casts doubt on a result: one notion, and the function that looks for all of it.
 
 A doubt says what is wrong, why that matters and what to do. Some doubts are about validity: as long as they
-are not settled, errors and bounds may mean nothing. ``data_checks`` finds copies and batches, ``columns`` what
-names and values of columns give away, ``scales`` values that were not prepared alike.
+are not settled, errors and bounds may mean nothing. ``data_checks`` finds copies and batches, ``columns`` and
+``names`` what values and names give away, ``scales`` values that were not prepared, or not alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.analysis import columns as odd
+from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.analysis.data_checks import BatchCheck, check_batches, exact_copies, near_copies
+from minimaxrisk.samples.validation import check_labels, differences_within
 
 # Names and pairs of samples in a text.
 NAMED, PAIRS = 5, 3
@@ -31,8 +32,8 @@ class Doubt:
     Attributes
     ----------
     kind : str
-        What it concerns: ``"copies"``, ``"groups"``, ``"batch"``, ``"leak"``, ``"scale"``, ``"labels"`` or
-        ``"names"``.
+        What it concerns: ``"copies"``, ``"groups"``, ``"strata"``, ``"batch"``, ``"leak"``, ``"clinical"``,
+        ``"scale"``, ``"missing"``, ``"labels"`` or ``"names"``.
     brief : str
         What is wrong, in a few words.
     text : str
@@ -56,11 +57,11 @@ class Doubt:
         return f"{self.text} {self.remedy}"
 
 
-def listed(names: Iterable[Any], most: int = NAMED) -> str:
+def listed(things: Iterable[Any], most: int = NAMED) -> str:
     """The first few names, and how many more there are."""
-    names = list(names)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(str(name)) for name in names[:most]) + more
+    things = list(things)
+    more = f" and {len(things) - most} more" if len(things) > most else ""
+    return ", ".join(repr(str(thing)) for thing in things[:most]) + more
 
 
 def counted(n: int, thing: str) -> str:
@@ -75,18 +76,169 @@ def doubts_about_data(
     X: DataMatrix,
     y: np.ndarray,
     *,
-    feature_names: Sequence[str],
-    sample_names: Sequence[str],
+    feature_names: Any,
+    sample_names: Any,
     groups: np.ndarray | None = None,
+    batch: np.ndarray | None = None,
+    owners: Mapping[str, np.ndarray] | None = None,
 ) -> list[Doubt]:
-    """What can be found without a model."""
-    del feature_names
-    return _of_copies(X, y, sample_names, groups)
+    """What can be found without a model; ``owners`` are columns that say what samples were taken from."""
+    found = [*_of_scales(X, y, sample_names), *_of_copies(X, y, sample_names, groups)]
+    if groups is None:
+        found += _of_owners(owners or {}, sample_names, y, batch)
+    found += [*_of_labels(y), *_of_preparation(X), *_of_dates(feature_names)]
+    return found
 
 
-def _of_copies(
-    X: DataMatrix, y: np.ndarray, names: Sequence[str], groups: np.ndarray | None
+def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> list[Doubt]:
+    """Samples that were not measured or prepared like the others."""
+    differs = scales.on_another_scale(X)
+    if differs is None:
+        return []
+    n, n_differing = len(y), int(differs.sum())
+    what = f"{n_differing} of {n} samples {'is' if n_differing == 1 else 'are'} on another scale"
+    classes = [label for label in np.unique(y) if (differs[y == label] == differs[y == label][0]).all()]
+    whose = ""
+    if len(classes) == len(np.unique(y)):
+        own = [str(label) for label in classes if differs[y == label][0]]
+        whose = f" They are all samples of {listed(own)}, so the scale alone tells the class."
+    shown = listed(np.asarray(sample_names, dtype=str)[differs], PAIRS)
+    return [
+        Doubt(
+            kind="scale",
+            brief=what,
+            text=f"{what} than the others, over all columns, such as {shown}: raw beside logarithms, other "
+            f"logarithms, or another platform.{whose}",
+            remedy="Prepare all samples in the same way.",
+        )
+    ]
+
+
+def _of_preparation(X: DataMatrix) -> list[Doubt]:
+    """Values that are usually prepared first; results hold for the values as they are."""
+    found, count, code = [], scales.largest_count(X), scales.missing_code(X)
+    if count is not None:
+        found.append(
+            Doubt(
+                kind="scale",
+                brief="the values look like raw counts",
+                text=f"All values are whole numbers up to {count:g} and look like raw counts. Means of "
+                "counts depend mostly on the largest values and on the sequencing depth of each sample.",
+                remedy="It is usual to normalise the counts and take logarithms first.",
+                is_about_validity=False,
+            )
+        )
+    elif code is None and scales.are_intensities(X):
+        found.append(
+            Doubt(
+                kind="scale",
+                brief="the values look like raw intensities",
+                text="The values range widely, and a few are far larger than the rest: they look like raw "
+                "intensities. Means of such values depend mostly on the largest.",
+                remedy="It is usual to take logarithms first.",
+                is_about_validity=False,
+            )
+        )
+    if code is not None:
+        found.append(
+            Doubt(
+                kind="missing",
+                brief=f"{code[0]:g} is used as a number",
+                text=f"{code[0]:g} stands in {counted(code[1], 'cell')}, far below all other values, and is "
+                "used as a number.",
+                remedy="If it means that a value is missing, empty these cells and fill them with the median "
+                "of the column.",
+                is_about_validity=False,
+            )
+        )
+    return found
+
+
+def _of_labels(y: np.ndarray) -> list[Doubt]:
+    """Labels that are no classes."""
+    found, no_class = [], names.labels_of_no_class(y)
+    if no_class:
+        found.append(
+            Doubt(
+                kind="labels",
+                brief=f"{listed(no_class)} is taken as a class"
+                if len(no_class) == 1
+                else f"{listed(no_class)} are taken as classes",
+                text=f"{listed(no_class)} among the labels reads like an unknown class, or like no sample of "
+                "the study, and is predicted like any class.",
+                remedy="Remove these samples, or give them their classes.",
+            )
+        )
+    if names.are_measurements(y):
+        n = len(np.unique(y))
+        found.append(
+            Doubt(
+                kind="labels",
+                brief=f"the labels are {n} different numbers",
+                text=f"The labels are {n} different numbers, from {np.min(y):g} to {np.max(y):g}, and each "
+                "is taken as a class of its own: their order is lost, and few samples are left for each.",
+                remedy="If they measure something, such as an age, make classes first, such as low and high.",
+                is_about_validity=False,
+            )
+        )
+    return found
+
+
+def _of_dates(feature_names: Sequence[str]) -> list[Doubt]:
+    dates = names.dates_for_names(feature_names)
+    if not dates:
+        return []
+    return [
+        Doubt(
+            kind="names",
+            brief=f"{counted(len(dates), 'feature')} named like a date",
+            text=f"{counted(len(dates), 'feature')} named like a date, such as {listed(dates, 3)}: "
+            "spreadsheets make dates of genes such as SEPT2 and MARCH1, and then nobody knows which gene it "
+            "is.",
+            remedy="Take the names from the original file.",
+            is_about_validity=False,
+        )
+    ]
+
+
+def _of_owners(
+    owners: Mapping[str, np.ndarray], sample_names: Sequence[str], y: np.ndarray, batch: np.ndarray | None
 ) -> list[Doubt]:
+    """Samples of one owner, such as a patient, that nothing keeps together; told by columns, or by names.
+
+    Where samples of an owner have different classes, as tumour and normal tissue of a patient have, they
+    cannot be groups: labels may be exchanged within an owner instead, as they are within batches.
+    """
+    told: list[tuple[str, tuple[str, ...], np.ndarray]] = [
+        (f"the column {name!r}", (name,), owner) for name, owner in owners.items()
+    ]
+    by_name = None if told else names.owners_by_name(sample_names)
+    if by_name is not None:
+        told = [(f"their names, such as {str(sample_names[0])!r},", (), by_name)]
+    found = []
+    for told_by, columns_, owner in told:
+        codes = np.unique(owner, return_inverse=True)[1]
+        is_mixed = len(differences_within(codes, y)) > 0
+        if is_mixed and batch is not None and not len(differences_within(codes, batch)):
+            continue
+        n_owners = int(codes.max()) + 1
+        found.append(
+            Doubt(
+                kind="strata" if is_mixed else "groups",
+                brief=f"{len(y)} samples seem to come from {n_owners} sources",
+                text=f"By {told_by} {len(y)} samples come from {n_owners} sources, and nothing keeps those "
+                "of one source together: they are not independent, so errors, bounds and p-values look better "
+                "than they are.",
+                remedy="Name what the samples were taken from as "
+                f"{'strata of the permutation test' if is_mixed else 'groups'}.",
+                is_about_validity=not is_mixed,
+                columns=columns_,
+            )
+        )
+    return found
+
+
+def _of_copies(X: DataMatrix, y: np.ndarray, called: Sequence[str], groups: np.ndarray | None) -> list[Doubt]:
     """Samples that are copies of others, or look so, where nothing keeps them together."""
     exact, found = exact_copies(X), []
     pairs = [(i, j) for i, j in exact if groups is None or groups[i] != groups[j]]
@@ -97,7 +249,7 @@ def _of_copies(
             Doubt(
                 kind="copies",
                 brief=what,
-                text=f"{what}, such as {str(names[j])!r} to {str(names[i])!r}: {LOOKS_GOOD}.",
+                text=f"{what}, such as {str(called[j])!r} to {str(called[i])!r}: {LOOKS_GOOD}.",
                 remedy="Remove copies, or name the samples that are not independent as groups.",
             )
         )
@@ -109,7 +261,7 @@ def _of_copies(
     ]
     if near:
         shown = [
-            f"{str(names[pair.first])!r} and {str(names[pair.second])!r} at {pair.share:.0%}"
+            f"{str(called[pair.first])!r} and {str(called[pair.second])!r} at {pair.share:.0%}"
             for pair in near[:PAIRS]
         ]
         n = len(near)
@@ -130,19 +282,30 @@ def _of_copies(
 # ---- about a model
 
 
-def doubts_about_model(
-    model: Any, X: DataMatrix, y: np.ndarray, *, feature_names: Sequence[str]
-) -> list[Doubt]:
+def doubts_about_model(model: Any, X: DataMatrix, y: np.ndarray, *, feature_names: Any) -> list[Doubt]:
     """What the columns that the model uses give away."""
     selected = model.selected_features_
-    used, names = X[:, selected], [str(feature_names[j]) for j in selected]
+    used, of_used = X[:, selected], [str(feature_names[j]) for j in selected]
     values = used.toarray() if sparse.issparse(used) else np.asarray(used)
-    counters, codes = odd.line_counters(values, names), odd.columns_like_labels(values, names, y)
+    counters, codes = columns.line_counters(values, of_used), columns.columns_like_labels(values, of_used, y)
     found = []
     if counters:
         found.append(_leak(counters, "only counts the lines", "if these are sorted by class"))
     if codes:
         found.append(_leak(codes, "has one value in each class", "if that codes the class"))
+    # Words of a text are sparse features, and no names of columns about samples.
+    kinds = {} if sparse.issparse(X) else names.odd_names(feature_names)
+    for kind, tell in ABOUT_NAMES.items():
+        called = [name for name in of_used if kinds.get(name) == kind and name not in {*counters, *codes}]
+        found += [tell(called)] if called else []
+    known = {name for doubt in found for name in doubt.columns}
+    carrier = columns.carrying_column(model.feature_importances_[selected], values, of_used, y)
+    if carrier is not None and carrier not in known and X.shape[1] > names.FEW:
+        found.append(
+            _leak(
+                [carrier], "carries the model alone and tells a class almost alone", "if that codes the class"
+            )
+        )
     return found
 
 
@@ -154,6 +317,42 @@ def _leak(names: Sequence[str], what: str, when: str) -> Doubt:
         remedy=f"Leave out {listed(names)} and fit again.",
         columns=tuple(names),
     )
+
+
+def _batch_name(found: Sequence[str]) -> Doubt:
+    return Doubt(
+        kind="batch",
+        brief=f"the model uses {listed(found, 2)}, a batch by name",
+        text=f"The model uses {listed(found)}: by name that is where, when or how well samples were "
+        f"measured. If classes were measured apart, {MEANS_NOTHING}.",
+        remedy=f"Name {listed(found)} as batch in place of a feature, and fit again.",
+        columns=tuple(found),
+    )
+
+
+def _trait(found: Sequence[str]) -> Doubt:
+    return Doubt(
+        kind="clinical",
+        brief=f"the model uses {listed(found, 2)}, clinical data by name",
+        text=f"The model uses {listed(found)}: by name that is clinical data. If it is known only after the "
+        "diagnosis, or because of it, the result is of no use.",
+        remedy=f"If it is not meant to be a feature, leave out {listed(found)} and fit again.",
+        is_about_validity=False,
+        columns=tuple(found),
+    )
+
+
+# What to tell about columns that a model uses, by what their names say.
+ABOUT_NAMES: dict[str, Callable[[Sequence[str]], Doubt]] = {
+    names.OUTCOME: lambda found: _leak(
+        found, "is an outcome by name", "if it is known only after the diagnosis, or because of it"
+    ),
+    names.BATCH: _batch_name,
+    names.IDENTITY: lambda found: _leak(
+        found, "names or numbers patients", "if the samples of a class were numbered in a row"
+    ),
+    names.TRAIT: _trait,
+}
 
 
 def doubt_about_batches(found: BatchCheck) -> Doubt | None:
@@ -216,7 +415,8 @@ def check_data(
     Raises
     ------
     ValueError
-        If X and y have different numbers of samples, or ``batch`` comes without a model.
+        If X and y have different numbers of samples, or the same index in another order, or if ``batch``
+        comes without a model.
 
     See Also
     --------
@@ -236,14 +436,11 @@ def check_data(
     ('copies', '3 samples are identical to another sample')
     """
     if batch is not None and model is None:
-        raise ValueError("batch needs model, a fitted classifier, to look whether its columns tell the batch.")
-    values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
-    labels = np.asarray(y)
-    if values.ndim != 2 or labels.ndim != 1 or values.shape[0] != len(labels):
         raise ValueError(
-            f"X must have two dimensions and y an entry for each row of X, got shapes {values.shape} and "
-            f"{labels.shape}."
+            "batch needs model, a fitted classifier, to look whether its columns tell the batch."
         )
+    labels = check_labels(X, y)
+    values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
     if feature_names is None:
         feature_names = getattr(X, "columns", [f"column {j}" for j in range(values.shape[1])])
     if sample_names is None:

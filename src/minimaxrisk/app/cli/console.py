@@ -91,7 +91,8 @@ class Console:
     def warn(self, doubt: Doubt) -> None:
         """Something casts doubt on the result; shown with --quiet too."""
         self.warnings.append(doubt)
-        typer.secho(printable(f"WARNING: {doubt}"), err=True, fg="red", bold=True)
+        mark, colour = ("WARNING", "red") if doubt.is_about_validity else ("warning", "yellow")
+        typer.secho(printable(f"{mark}: {doubt}"), err=True, fg=colour, bold=doubt.is_about_validity)
 
     def told(self) -> dict[str, Any]:
         """Notes and warnings for JSON."""

@@ -19,7 +19,9 @@ from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.claims import (
+    NOT_BETTER,
     PREDICT,
+    beats_majority,
     best_bound,
     headline,
     majority_claim,
@@ -29,7 +31,15 @@ from minimaxrisk.app.report.claims import (
 )
 from minimaxrisk.app.report.explanations import Advice, about_rivals
 from minimaxrisk.app.report.findings import FeatureTable
-from minimaxrisk.app.report.phrases import certain, clipping, misclassified, outward, p_value, shortened
+from minimaxrisk.app.report.phrases import (
+    certain,
+    clipping,
+    misclassified,
+    outward,
+    p_value,
+    share,
+    shortened,
+)
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.guarantees.statement import ErrorBound
 
@@ -78,7 +88,8 @@ def fit_as_text(
         counted = misclassified(folds.n_wrong, len(folds.own))
         lines += _lines("cross-validation", f"{counted};", certain(sure.n_samples, sure.n_right))
     lines += _other_classifiers(trained, findings)
-    lines += _lines("to compare", majority_claim(findings))
+    better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
+    lines += _lines("to compare", f"{majority_claim(findings)}{better}")
     if findings.guarantee is not None:
         lines += _lines("new samples", best_bound(findings, digits=4))
     lines += _selection(findings.features, data.classes, data.n_features)
@@ -111,6 +122,7 @@ def fit_as_json(
         "is_bound": findings.radius.covers,
         "predict_error_bound": fit.predict_bound,
         "majority_error": data.majority_error,
+        "is_below_majority_error": fit.upper < data.majority_error,
         "radius": model.radius_,
         "coverage": model.coverage_,
         "marginal": model.marginal,

@@ -55,13 +55,27 @@ class Trained:
 
 
 # What a remedy is on the command line, by the kind of doubt.
-OPTIONS = {"copies": "--groups COLUMN", "groups": "--groups COLUMN"}
+OPTIONS = {
+    "copies": "--groups COLUMN",
+    "groups": "--groups COLUMN",
+    "strata": "--batch COLUMN",
+    "missing": "--impute median",
+}
+# The same, for doubts about columns.
+OPTIONS_OF_COLUMNS = {
+    "leak": "ignore",
+    "clinical": "ignore",
+    "batch": "batch",
+    "groups": "groups",
+    "strata": "batch",
+}
 
 
 def on_command_line(doubt: Doubt) -> Doubt:
     """The doubt, its remedy with the option that does it."""
-    option = spelled(COMMAND_LINE, "ignore", *doubt.columns) if doubt.kind == "leak" else None
-    option = OPTIONS.get(doubt.kind, option)
+    option = OPTIONS.get(doubt.kind)
+    if doubt.columns and doubt.kind in OPTIONS_OF_COLUMNS:
+        option = spelled(COMMAND_LINE, OPTIONS_OF_COLUMNS[doubt.kind], *doubt.columns)
     if option is None:
         return doubt
     return replace(doubt, remedy=f"{doubt.remedy.removesuffix('.')} ({option}).")
@@ -69,8 +83,11 @@ def on_command_line(doubt: Doubt) -> Doubt:
 
 def warn_about_data(study: Study, together: Together, console: Console) -> None:
     """Warn of what the data alone cast doubt on."""
+    y, groups = np.asarray(study.y), together.groups
     names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
-    for doubt in doubts_about_data(study.X, np.asarray(study.y), groups=together.groups, **names):
+    for doubt in doubts_about_data(
+        study.X, y, groups=groups, batch=together.batch, owners=study.owners, **names
+    ):
         console.warn(on_command_line(doubt))
 
 

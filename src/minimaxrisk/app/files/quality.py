@@ -1,4 +1,4 @@
-"""What the values of a study show: missing and infinite values, raw counts, columns that are not genes."""
+"""What the values of a study show: missing and infinite values, columns that are not genes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.files.study import ReadOptions, Study, spell_ignored
 
 FILL = "fill them, for example with sklearn.impute.SimpleImputer"
-LARGE_COUNT = 50
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED, SHOWN = 5, 3  # columns, and places of values
-# Codes for missing values; they are codes if all other values are above half of them.
-MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 
 
 def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
@@ -68,40 +65,6 @@ def refuse_infinite(study: Study, *, advice: str) -> None:
             f"{study.source}: values must be finite, got {len(rows)} infinite, the first at {shown}; "
             f"logarithms of 0 are a common cause: {advice}."
         )
-
-
-def looks_like_counts(study: Study) -> str | None:
-    """A remark if all values are whole numbers, none negative, and some large."""
-    values = study.values
-    if not values.size or not np.nanmax(values, initial=0.0) > LARGE_COUNT or np.nanmin(values) < 0:
-        return None
-    rows = (values,) if sparse.issparse(study.X) else values
-    for row in rows:
-        known = row[~np.isnan(row)]
-        if not np.array_equal(known, np.trunc(known)):
-            return None
-    return (
-        f"All values are whole numbers up to {np.nanmax(values):g} and look like raw counts. Means of counts "
-        "depend mostly on the largest values and on the sequencing depth of each sample; it is usual to "
-        "normalise the counts and take logarithms first."
-    )
-
-
-def looks_like_codes(study: Study, options: ReadOptions) -> str | None:
-    """A remark if the smallest value, far below all others, is a common code for missing values."""
-    values = study.values
-    smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
-    if smallest not in MISSING_CODES:
-        return None
-    others = values[values > smallest]
-    if not others.size or others.min() < FAR * smallest:
-        return None
-    n = int((values == smallest).sum())
-    fill = "pass --impute median" if options.spelling == COMMAND_LINE else f"{FILL}."
-    return (
-        f"{smallest:g} stands in {counted(n, 'cell')}, far below all other values, and is used as a number. "
-        f"If it means that a value is missing, empty these cells and {fill}"
-    )
 
 
 def odd_whole_numbers(

@@ -269,6 +269,15 @@ def majority_claim(findings: Findings) -> str:
     return f"{named} is wrong for {data.majority_error:.1%} of these samples"
 
 
+NOT_BETTER = "and R* = {r} is not below that: R* alone does not show that the classifier does any better."
+
+
+def beats_majority(findings: Findings) -> bool:
+    """Whether R* is below the error of always predicting the most common class, or another kind of error."""
+    fit = findings.fit
+    return fit.class_weight is not None or fit.upper < findings.data.majority_error
+
+
 WEIGHTED = {
     "balanced": "All classes have the same weight, whatever their sizes, so R* is about the class-balanced "
     "error: the mean of the errors within the classes.",
@@ -300,11 +309,8 @@ def summary(findings: Findings) -> list[str]:
     )
     more = []
     # With weights of classes the two are errors of different kinds.
-    if fit.class_weight is None and fit.upper >= data.majority_error and not learned_nothing(findings):
-        more.append(
-            f"{capital(majority_claim(findings))}, and R* = {r} is not below that: R* alone does not show "
-            "that the classifier does any better."
-        )
+    if not beats_majority(findings) and not learned_nothing(findings):
+        more.append(f"{capital(majority_claim(findings))}, {NOT_BETTER.format(r=r)}")
     if fit.class_weight:
         more.append(
             f"{WEIGHTED[fit.class_weight]} With classes as common as here the error can be larger. The "

@@ -71,7 +71,7 @@ from minimaxrisk.inspection.canvas import (
     names_of_columns,
     seen_by,
 )
-from minimaxrisk.samples.validation import positions_of_labels
+from minimaxrisk.samples.validation import positions_of_labels, refuse_other_order
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
@@ -381,6 +381,7 @@ class Subject:
             "a fitted MinimaxRiskClassifier, or a pipeline that ends with one",
             ("worst_case_distribution_", "classes_"),
         )
+        refuse_other_order(X, y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
             raise ValueError(
