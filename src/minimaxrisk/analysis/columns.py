@@ -14,7 +14,8 @@ ENOUGH_LINES = 10
 # With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
 ENOUGH_SAMPLES = 20
 # A column carries a model with this share of all importance, if it alone orders so many of the pairs of a
-# sample in a class and one outside. In the data sets of the paper, their stand-ins, halves and bootstraps the largest share is 0.30.
+# sample in a class and one outside. In the data sets of the paper, their stand-ins, halves and bootstraps the
+# largest share is 0.30.
 CARRIES, TELLS = 0.5, 0.95
 
 

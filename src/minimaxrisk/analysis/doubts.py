@@ -227,8 +227,8 @@ def _of_owners(
                 kind="strata" if is_mixed else "groups",
                 brief=f"{len(y)} samples seem to come from {n_owners} sources",
                 text=f"By {told_by} {len(y)} samples come from {n_owners} sources, and nothing keeps those "
-                "of one source together: they are not independent, so errors, bounds and p-values look better "
-                "than they are.",
+                "of one source together: they are not independent, so errors, bounds and p-values look "
+                "better than they are.",
                 remedy="Name what the samples were taken from as "
                 f"{'strata of the permutation test' if is_mixed else 'groups'}.",
                 is_about_validity=not is_mixed,
@@ -415,8 +415,8 @@ def check_data(
     Raises
     ------
     ValueError
-        If X and y have different numbers of samples, or the same index in another order, or if ``batch``
-        comes without a model.
+        If X is not a table of numbers, X and y have different numbers of samples or the same index in another
+        order, or ``batch`` comes without a model.
 
     See Also
     --------
@@ -441,6 +441,11 @@ def check_data(
         )
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X must be a table of numbers, got an array of shape {values.shape} and type {values.dtype}."
+        )
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
     if feature_names is None:
         feature_names = getattr(X, "columns", [f"column {j}" for j in range(values.shape[1])])
     if sample_names is None:

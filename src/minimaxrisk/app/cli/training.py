@@ -95,7 +95,7 @@ def warn_about_model(
     fit: PosedFit, study: Study, together: Together, wanted: Wanted, console: Console
 ) -> None:
     """Warn of what the columns that the model uses give away, and of batches."""
-    for doubt in doubts_about_model(fit.model, study.X, fit.y, feature_names=study.feature_names):
+    for doubt in doubts_about_model(fit.model, fit.X, fit.y, feature_names=study.feature_names):
         console.warn(on_command_line(doubt))
     if together.batch is None:
         return
