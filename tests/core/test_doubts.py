@@ -247,6 +247,7 @@ class TestModels:
         assert columns.carrying_column(np.array([0.49, 0.51]), values, called, y) is None
         assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y) is None
         assert columns.carrying_column(np.zeros(2), values, called, y) is None
+        assert columns.carrying_column(np.array([0.6, 0.4]), values[1:], called, y[1:]) is None  # too few
 
     def test_batches_that_hold_one_class_each(self, study):
         X, y = study

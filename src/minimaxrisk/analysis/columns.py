@@ -47,7 +47,7 @@ def carrying_column(
     ``values`` and ``importances`` are those of the used columns.
     """
     total = float(np.sum(importances))
-    if not total > 0.0:
+    if not total > 0.0 or len(y) < ENOUGH_SAMPLES:
         return None
     best = int(np.argmax(importances))
     if importances[best] < CARRIES * total:
