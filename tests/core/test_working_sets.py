@@ -9,10 +9,9 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, working_rows
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, vertices, working_rows
 from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import CautiousFactor, DigitsLostError, PlainSide
-from minimaxrisk.engines.interior_point.vertices import search
 from minimaxrisk.engines.interior_point.working_rows import DenseRows, SparseRows
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings
@@ -299,7 +298,7 @@ def test_a_sparse_fit_makes_no_array_of_constraints_times_instances(monkeypatch)
 
     monkeypatch.setattr(SparseRows, "__getitem__", few)
     # The crossover makes an array of the constraints near their bounds, up to a size of its own.
-    monkeypatch.setattr(search, "CROSSOVER_GAP", 0.0)
+    monkeypatch.setattr(vertices, "CROSSOVER_GAP", 0.0)
     model = MinimaxRiskClassifier().fit(X, y)
     dense = MinimaxRiskClassifier().fit(X.toarray(), y)
     assert verify(model, X, y).valid
