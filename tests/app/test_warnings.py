@@ -178,11 +178,12 @@ def test_a_report_in_python_has_the_doubts_without_options(frame, tmp_path):
     X, y = table.drop(columns="class"), table["class"]
     model = MinimaxRiskClassifier().fit(X, y)
     path = tmp_path / "p.html"
-    page = report(model, X, y, path=path, n_permutations=0, n_folds=3, n_radii=0, guarantee=False)
+    page = report(model, X, y, path=path, n_permutations=0, n_folds=3, n_radii=0)
     (doubt,) = page.findings.doubts
     first, items = read_page(path)
     assert items == [str(doubt)]
     assert "--" not in str(doubt)
+    assert "For new samples" not in first
     assert f"{VETO}{doubt.brief}." in first
     with pytest.raises(ValueError, match=r"^y has the index of X in another order"):
         report(model, X, y.iloc[::-1])

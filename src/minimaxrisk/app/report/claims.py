@@ -317,7 +317,9 @@ def summary(findings: Findings) -> list[str]:
             "cross-validated error and the shares of classes on this page count every sample alike and "
             "cannot be compared with R*."
         )
-    return [f"{learned} {uses} {rules}", *guaranteed(findings), worst, *more]
+    # As long as something is to be settled, no promise about new samples stands at the top.
+    promised = guaranteed(findings) if veto(findings) is None else []
+    return [f"{learned} {uses} {rules}", *promised, worst, *more]
 
 
 # ---- bounds on the error for new samples
