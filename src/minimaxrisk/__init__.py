@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection
     from minimaxrisk.analysis.comparison import compare
     from minimaxrisk.analysis.data_checks import check_batches
+    from minimaxrisk.analysis.doubts import check_data
     from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
     from minimaxrisk.analysis.permutation_test import permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -37,6 +38,7 @@ __all__ = [
     "MinimaxRiskSelector",
     "analysis",
     "check_batches",
+    "check_data",
     "compare",
     "datasets",
     "error_bound",
@@ -59,6 +61,7 @@ _MODULE_OF = {
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
     "MinimaxRiskSelector": "estimators.selector",
     "check_batches": "analysis.data_checks",
+    "check_data": "analysis.doubts",
     "compare": "analysis.comparison",
     "error_bound": "guarantees.error_bound",
     "minimax_risk_path": "analysis.minimax_risk_path",

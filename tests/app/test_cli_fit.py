@@ -395,29 +395,31 @@ def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path,
     def warnings_of(values, *options):
         rows = [[f"P{i}", f"u{i % 12}", "xy"[i % 2], *row] for i, row in enumerate(values.tolist())]
         names = [f"g{j}" for j in range(values.shape[1])]
-        table = write_rows(tmp_path / "t.csv", [["id", "patient no", "class", *names], *rows])
+        table = write_rows(tmp_path / "t.csv", [["id", "unit no", "class", *names], *rows])
         status, _, said = run(
             capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee", *options
         )
         assert status == 0
         return [line for line in said.splitlines() if line.startswith("WARNING")]
 
-    once, alone = rng.normal(size=(12, 20)), ("--ignore", "patient no")
+    once, alone = rng.normal(size=(12, 20)), ("--ignore", "unit no")
     twice = np.vstack([once, once])
     (told,) = warnings_of(twice, *alone)
-    assert "12 samples identical to another sample, such as 'P12' to 'P0': " in told
-    assert warnings_of(twice, "--groups", "patient no") == []
+    assert "12 samples are identical to another sample, such as 'P12' to 'P0': " in told
+    assert warnings_of(twice, "--groups", "unit no") == []
     assert warnings_of(once, *alone) == []
     assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
     assert warnings_of(twice.round(), *alone) == []
     wide = rng.normal(size=(12, 60))
     (told,) = warnings_of(np.vstack([wide, wide]), *alone)  # not told again as nearly copies
     again = np.vstack([wide, wide + 0.1 * rng.normal(size=wide.shape)])
-    assert warnings_of(again, "--groups", "patient no") == []
+    assert warnings_of(again, "--groups", "unit no") == []
     (told,) = warnings_of(again, *alone)
-    assert told.startswith("WARNING: 12 pairs of samples far closer than is usual in their class, such as 'P")
+    assert told.startswith(
+        "WARNING: 12 pairs of samples are far closer than is usual in their class, such as 'P"
+    )
     assert told.count("%") == 3
-    assert "with --groups" in told
+    assert "as groups, or keep one of each pair (--groups COLUMN)." in told
 
 
 def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
@@ -428,12 +430,13 @@ def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
         table = write_rows(tmp_path / "t.csv", [["class", "no", *(f"g{j}" for j in range(20))], *rows])
         status, _, said = run(capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee")
         assert status == 0
-        return [line for line in said.splitlines() if line.startswith("WARNING")]
+        lines = [line for line in said.splitlines() if line.startswith("WARNING")]
+        return [line for line in lines if "carries the model alone" not in line]
 
     def expected(which):
         return [
-            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing: "
-            "fit again with --ignore no"
+            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing. "
+            "Leave out 'no' and fit again (--ignore no)."
         ]
 
     assert warnings_of(range(101, 125)) == expected("only counts the lines; if these are sorted by class")

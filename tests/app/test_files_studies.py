@@ -14,7 +14,6 @@ from minimaxrisk.app.files import (
     read_training_study,
     refuse_missing,
 )
-from minimaxrisk.app.files.quality import looks_like_counts
 from minimaxrisk.app.files.read_study import read_raw_table
 
 TABLE = "sample,class,a,b,c\np1,x,1,2,3.5\np2,y,4,5,6\np3,x,7,8,9\np4,y,0,1,2\n"
@@ -290,24 +289,24 @@ class TestTargetAndColumns:
         text = "\n".join([",".join(["class", "n", *names]), *rows])
         assert said(read_training_study(write(text), target="class"), "'n' holds whole numbers and 25 other")
 
-    def test_numbers_that_stand_for_missing_values_are_told(self, write):
-        coded = TABLE.replace("3.5", "-999").replace(",2\n", ",-999\n")
-        study = read_training_study(write(coded), target="class")
-        assert said(study, "-999 stands in 2 cells, far below all other values, and is used as a number.")
-        for text in (TABLE, coded.replace("-999", "-998"), coded.replace(",8,", ",-600,")):
-            assert not said(read_training_study(write(text), target="class"), "is used as a number")
-
-    def test_counts_are_told(self, tmp_path, write):
-        study = read_training_study(write(TABLE.replace("3.5", "900")), target="class")
-        assert said(study, "whole numbers up to 900")
-        assert looks_like_counts(study) is not None
-        for text in (TABLE, TABLE.replace("3.5", "-1").replace("9", "900"), TABLE.replace("9", "900")):
-            assert looks_like_counts(read_training_study(write(text), target="class")) is None
-        assert looks_like_counts(
-            read_training_study(write(TABLE.replace("3.5", "900").replace("4,5", "?,5")), target="class")
+    def test_columns_that_name_patients_are_found_where_patients_come_twice(self, write):
+        lines = [
+            "id,donor_id,patient_age,class,g1,g2",
+            "a,D1,60,x,1.5,2",
+            "b,D1,60,x,2.5,1",
+            "c,D2,71,y,3.5,4",
+        ]
+        options = {"target": "class", "ignore": ["donor_id", "patient_age"]}
+        study = read_training_study(write("\n".join(lines)), **options)
+        assert {name: column.tolist() for name, column in study.owners.items()} == {
+            "donor_id": ["D1", "D1", "D2"]
+        }
+        asked = read_training_study(
+            write("\n".join(lines)), target="class", ignore=["patient_age"], sample_columns=["donor_id"]
         )
-        np.savez(tmp_path / "t.npz", X=np.diag([60, 2, 3, 4]), y=[0, 1, 0, 1])
-        assert said(read_training_study(tmp_path / "t.npz", target=None), "raw counts")
+        assert asked.owners == {}
+        once = "\n".join(lines).replace("b,D1", "b,D3")
+        assert read_training_study(write(once), **options).owners == {}
 
 
 class TestLabelsFile:

@@ -7,14 +7,16 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from minimaxrisk.analysis.comparison import Comparison
     from minimaxrisk.analysis.data_checks import BatchCheck
+    from minimaxrisk.analysis.doubts import Doubt
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
 
-__all__ = ["BatchCheck", "Comparison", "MinimaxRiskPath", "PermutationTestResult"]
+__all__ = ["BatchCheck", "Comparison", "Doubt", "MinimaxRiskPath", "PermutationTestResult"]
 
 _MODULE_OF = {
     "BatchCheck": "data_checks",
     "Comparison": "comparison",
+    "Doubt": "doubts",
     "MinimaxRiskPath": "minimax_risk_path",
     "PermutationTestResult": "permutation_test",
 }

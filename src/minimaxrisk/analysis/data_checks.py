@@ -210,10 +210,7 @@ class BatchCheck:
             f"for {self.n_wrong_by_class}"
         )
         if self.is_predictable:
-            return (
-                f"The selected columns predict the batch: {errors}. Part of what they show is the batch; "
-                "correct for it, or check whether the result holds within each batch."
-            )
+            return f"The selected columns predict the batch: {errors}. Part of what they show is the batch."
         if self.is_confounded:
             return f"The class gives the batch away, and so do the selected columns: {errors}."
         return f"No sign that the selected columns predict the batch better than the class does: {errors}."

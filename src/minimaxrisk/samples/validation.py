@@ -7,7 +7,7 @@ metadata first, and then by their values, on the workers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -159,6 +159,7 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` X must have the columns that ``estimator`` was fitted on."""
+    refuse_other_order(X, y)
     y, sample_weight, groups = (to_numpy(computed(each)) for each in (y, sample_weight, groups))
     check_label_values(y)
     try:
@@ -326,8 +327,28 @@ def check_label_values(y: Any) -> None:
         ) from error
 
 
+def refuse_other_order(X: Any, y: Any) -> None:
+    """Refuse pandas objects with the same entries in their indices in another order.
+
+    Rows are matched by position, so labels would go to other samples.
+    """
+    ours, theirs = (cast("Any", getattr(each, "index", None)) for each in (X, y))
+    if not all(type(index).__module__.startswith("pandas.") for index in (ours, theirs)):
+        return
+    if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
+        return
+    if ours.isin(theirs).all():
+        i = int(np.flatnonzero(np.asarray(ours != theirs))[0])
+        raise ValueError(
+            f"y has the index of X in another order, such as {theirs[i]!r} at row {i} where X has "
+            f"{ours[i]!r}. Rows are matched by position: pass y.loc[X.index], "
+            "or y.to_numpy() if the order is right."
+        )
+
+
 def check_labels(X: Any, y: Any) -> np.ndarray:
     """Labels as an array, one for each sample of X."""
+    refuse_other_order(X, y)
     check_label_values(y)
     labels, n = np.asarray(y), num_samples(X)
     if labels.ndim != 1 or len(labels) != n:

@@ -13,11 +13,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+
+if TYPE_CHECKING:
+    from minimaxrisk.analysis.doubts import Doubt
 
 STDIN = Path("-")
 # How files of binary formats begin.
@@ -63,11 +66,16 @@ def _duration(seconds: float) -> str:
 
 
 class Console:
-    """Notes, warnings and progress. Notes are kept, since reports and JSON hold them too."""
+    """Notes, warnings and progress.
+
+    A note is what was read, a warning what casts doubt on the result. Both are kept, since reports and JSON
+    hold them too.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         self.notes: list[str] = []
+        self.warnings: list[Doubt] = []
         self._told_at = time.monotonic()
 
     def note(self, text: str) -> None:
@@ -78,11 +86,15 @@ class Console:
             if not self.quiet:
                 typer.echo(f"note: {text}", err=True)
 
-    def warn(self, text: str) -> None:
-        """A result is likely to be wrong; shown with --quiet too."""
-        text = printable(text)
-        self.notes.append(text)
-        typer.secho(f"WARNING: {text}", err=True, fg="red", bold=True)
+    def warn(self, doubt: Doubt) -> None:
+        """Something casts doubt on the result; shown with --quiet too."""
+        self.warnings.append(doubt)
+        mark, colour = ("WARNING", "red") if doubt.is_about_validity else ("warning", "yellow")
+        typer.secho(printable(f"{mark}: {doubt}"), err=True, fg=colour, bold=doubt.is_about_validity)
+
+    def told(self) -> dict[str, Any]:
+        """Notes and warnings for JSON."""
+        return {"notes": self.notes, "warnings": self.warnings}
 
     def say(self, text: str) -> None:
         """A line for the user that is not kept."""

@@ -18,15 +18,14 @@ from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
     Together,
     Trained,
-    describe_batches,
     guarantee_of,
     permutation_of,
     refuse_too_many,
     saved_model,
     together_of,
     train,
-    warn_of_copies,
-    warn_of_giveaways,
+    warn_about_data,
+    warn_about_model,
 )
 from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.files.binary_formats import add_to_h5ad
@@ -69,7 +68,7 @@ def fit_and_write(
         console.note(remark)
     refuse_too_many(wanted.n_permutations, len(study.sample_names))
     together = together_of(study, columns, console)
-    warn_of_copies(study, together, console)
+    warn_about_data(study, together, console)
     annotations = annotations_of(outputs, study, console)
 
     clock.begin("fit")
@@ -78,8 +77,7 @@ def fit_and_write(
     )
     scaler = ClippedScaler() if scale == "clip" else None
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
-    warn_of_giveaways(trained, console)
-    describe_batches(trained, wanted, console)
+    warn_about_model(trained.fit, study, together, wanted, console)
     clock.begin("permutation test")
     test = permutation_of(trained, wanted, console)
     clock.begin("guarantee")
@@ -97,7 +95,7 @@ def fit_and_write(
     if outputs.write_back:
         write_back_fit(source.data, trained)
     if outputs.as_json:
-        typer.echo(as_json(fit_as_json(trained, test, findings, outputs, console.notes)))
+        typer.echo(as_json(fit_as_json(trained, test, findings, outputs) | console.told()))
     else:
         typer.echo(fit_as_text(trained, test, findings, outputs))
     if not findings.fit.certificate_valid:

@@ -13,13 +13,14 @@ import typer
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
-from minimaxrisk.app.files.messages import listed
+from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.error_bound import error_bound
@@ -107,7 +108,7 @@ def predict_and_write(
         console.note(_comparison(saved, study, found.labels))
     if found.bound is not None:
         console.say(found.bound.statement)
-    text = as_json(found.as_dict() | {"notes": console.notes}) if json else found.as_csv()
+    text = as_json(found.as_dict() | console.told()) if json else found.as_csv()
     if out is None:
         typer.echo(text, nl=json)
     else:
@@ -152,11 +153,19 @@ def _compared(
         which = f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
     if strict:
         raise ValueError(f"{study.source}: {scale.statement}{which} No predictions were written (--strict).")
-    console.warn(f"{study.source}: {scale.statement}{which} --strict refuses such files.")
+    n, n_differing = len(scale.differs), int(scale.differs.sum())
+    console.warn(
+        Doubt(
+            kind="scale",
+            brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
+            text=f"{study.source}: {scale.statement}{which}",
+            remedy="--strict refuses such files.",
+        )
+    )
     return scale
 
 
-def _already_known(study: Study, known: np.ndarray) -> str:
+def _already_known(study: Study, known: np.ndarray) -> Doubt:
     """Training samples among those that are to be predicted."""
     n, n_known = len(known), int(known.sum())
     if n_known == n:
@@ -165,9 +174,11 @@ def _already_known(study: Study, known: np.ndarray) -> str:
         are = "is a sample" if n_known == 1 else "are samples"
         named = listed(study.sample_names[known], MOST_NAMED)
         which = f"{n_known} of {n} samples {are} of the training data ({named})"
-    return (
-        f"{study.source}: {which}: what is predicted for them says little about new samples. "
-        "Leave them out before errors are counted"
+    return Doubt(
+        kind="copies",
+        brief=f"{n_known} of {counted(n, 'sample')} were in the training data",
+        text=f"{study.source}: {which}: what is predicted for them says little about new samples.",
+        remedy="Leave them out before errors are counted.",
     )
 
 

@@ -29,7 +29,13 @@ from minimaxrisk.app.cli.stored import (
     load_first,
     read_for_model,
 )
-from minimaxrisk.app.cli.training import Together, refuse_too_many, together_of
+from minimaxrisk.app.cli.training import (
+    Together,
+    refuse_too_many,
+    together_of,
+    warn_about_data,
+    warn_about_model,
+)
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.cells import is_missing
 from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
@@ -226,6 +232,8 @@ def report_and_write(
     together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
     annotations = annotations_of(outputs, study, console)
     fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
+    warn_about_data(study, together, console)
+    warn_about_model(fit, study, together, wanted, console)
     findings = gather(fit, study, wanted, together, console)
     saved = replace(saved, command=command)  # the page names the command that made it
     write_findings(findings, saved, study, outputs, annotations=annotations, console=console)
@@ -237,7 +245,7 @@ def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, cons
     with console.stages("report") as part, console.warnings_as_notes():
         names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
         subject = Subject.of(fit, strata=together.within, **names)
-        findings = findings_of(subject, replace(wanted, progress=part.begin))
+        findings = findings_of(subject, replace(wanted, progress=part.begin, doubts=tuple(console.warnings)))
     folds = findings.cross_validation
     if folds is not None and folds.n_folds < wanted.n_folds:
         sizes = sizes_of_classes(fit.model, study.y, together.groups)

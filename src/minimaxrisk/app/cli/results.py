@@ -19,16 +19,27 @@ from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.claims import (
+    NOT_BETTER,
     PREDICT,
+    beats_majority,
     best_bound,
     headline,
     majority_claim,
     r_star_claim,
     standing,
+    veto,
 )
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable
-from minimaxrisk.app.report.phrases import certain, clipping, misclassified, outward, p_value, shortened
+from minimaxrisk.app.report.phrases import (
+    certain,
+    clipping,
+    misclassified,
+    outward,
+    p_value,
+    share,
+    shortened,
+)
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.guarantees.statement import ErrorBound
 
@@ -64,7 +75,7 @@ def fit_as_text(
         f"{study.source}: {data.n_samples} samples, {data.n_features} features, {study.target!r}: {sizes}",
         "",
     ]
-    if outputs.report is not None:
+    if _has_verdict(findings, outputs):
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
     lines += _worst_case(trained, findings)
     if fit.choice is not None:
@@ -82,7 +93,8 @@ def fit_as_text(
         counted = misclassified(folds.n_wrong, len(folds.own))
         lines += _lines("cross-validation", f"{counted};", certain(sure.n_samples, sure.n_right))
     lines += _other_classifiers(trained, findings)
-    lines += _lines("to compare", majority_claim(findings))
+    better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
+    lines += _lines("to compare", f"{majority_claim(findings)}{better}")
     if findings.guarantee is not None:
         lines += _lines("new samples", best_bound(findings, digits=4))
     lines += _selection(findings.features, data.classes, data.n_features)
@@ -105,7 +117,6 @@ def fit_as_json(
     test: PermutationTestResult | None,
     findings: Findings,
     outputs: Outputs,
-    notes: Sequence[str],
 ) -> dict[str, Any]:
     """What a program reads; what was not computed is null."""
     model, study, data = trained.fit.model, trained.study, findings.data
@@ -116,7 +127,7 @@ def fit_as_json(
         "n_samples": data.n_samples,
         "n_features": data.n_features,
         "classes": dict(zip(data.classes, data.class_sizes, strict=True)),
-        "verdict": None if outputs.report is None else headline(findings),
+        "verdict": headline(findings) if _has_verdict(findings, outputs) else None,
         "worst_case_error": fit.upper,
         "worst_case_error_lower": fit.lower,
         "certificate": {"valid": fit.certificate_valid, "problems": list(fit.certificate_problems)},
@@ -125,6 +136,7 @@ def fit_as_json(
         "majority_error": data.majority_error,
         "model": "single" if fit.n_members is None else "ensemble",
         "features": fit.choice,
+        "is_below_majority_error": fit.upper < data.majority_error,
         "radius": model.radius_,
         "coverage": model.coverage_,
         "marginal": fit.marginal,
@@ -163,8 +175,12 @@ def fit_as_json(
         "comparison": _comparison_as_json(trained, findings),
         "guarantee": findings.guarantee and _guarantee_as_json(findings.guarantee),
         "written": {what: str(path) for what, path in _written(outputs, study.source).items()},
-        "notes": list(notes),
     }
+
+
+def _has_verdict(findings: Findings, outputs: Outputs) -> bool:
+    """A verdict takes what only a report computes, unless a doubt settles it."""
+    return outputs.report is not None or veto(findings) is not None
 
 
 def _written(outputs: Outputs, data: Path) -> dict[str, Path]:

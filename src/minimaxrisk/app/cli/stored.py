@@ -198,7 +198,7 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
             "upper": certificate.upper,
             "problems": problems,
             "training_data": difference is None,
-            "notes": console.notes,
+            **console.told(),
         }
         typer.echo(as_json(verdict))
     elif holds:

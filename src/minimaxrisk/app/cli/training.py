@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk.analysis.data_checks import check_batches, exact_copies, near_copies
+from minimaxrisk.analysis.data_checks import check_batches
+from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
-from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, spelled
-from minimaxrisk.app.files.quality import columns_like_labels, line_counters
+from minimaxrisk.app.files.messages import COMMAND_LINE, listed, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples, tested_classifier
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
 from minimaxrisk.engines.solution import IterationRecord
@@ -30,7 +29,6 @@ from minimaxrisk.guarantees.verification import verify
 # Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
 # or more than the memory of a common machine.
 PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
-NAMED = 3  # pairs of samples in a message
 IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 
 
@@ -57,53 +55,67 @@ class Trained:
     together: Together
 
 
-def warn_of_copies(study: Study, together: Together, console: Console) -> None:
-    """Loudly, where samples are copies of others, or look so, and nothing keeps them together."""
-    groups, names = together.groups, study.sample_names
-    exact = exact_copies(study.X)
-    pairs = [(i, j) for i, j in exact if groups is None or groups[i] != groups[j]]
-    if pairs:
-        i, j = pairs[0]
-        console.warn(
-            f"{counted(len(pairs), 'sample')} identical to another sample, such as {names[j]!r} to "
-            f"{names[i]!r}: with one in training and its copy in the test every classifier looks good. "
-            "Remove copies, or name the samples that are not independent with --groups"
-        )
-    copied = {j: i for i, j in exact}
-    near = [
-        pair
-        for pair in near_copies(study.X, np.asarray(study.y), groups)
-        if copied.get(pair.first, pair.first) != copied.get(pair.second, pair.second)
-    ]
-    if near:
-        shown = [
-            f"{names[pair.first]!r} and {names[pair.second]!r} at {pair.share:.0%}" for pair in near[:NAMED]
-        ]
-        console.warn(
-            f"{counted(len(near), 'pair')} of samples far closer than is usual in their class, such as "
-            f"{', '.join(shown)} of the usual distance: they look like one sample measured twice. With one "
-            "in training and the other in the test every classifier looks good. If they are, name them with "
-            "--groups, or keep one of them"
-        )
+# What a remedy is on the command line, by the kind of doubt.
+OPTIONS = {
+    "copies": "--groups COLUMN",
+    "groups": "--groups COLUMN",
+    "strata": "--batch COLUMN",
+    "missing": "--impute median",
+}
+# The same, for doubts about columns.
+OPTIONS_OF_COLUMNS = {
+    "leak": "ignore",
+    "clinical": "ignore",
+    "batch": "batch",
+    "groups": "groups",
+    "strata": "batch",
+}
 
 
-def warn_of_giveaways(trained: Trained, console: Console) -> None:
-    """Loudly, where the model uses a column that counts the lines of the file, or repeats the labels."""
-    study, columns = trained.study, trained.fit.model.selected_features_
-    used, names = study.X[:, columns], [str(study.feature_names[j]) for j in columns]
-    values = used.toarray() if sparse.issparse(used) else used
-    for found, what in (
-        (line_counters(values, names), "only counts the lines; if these are sorted by class,"),
-        (
-            columns_like_labels(values, names, trained.fit.y),
-            "has one value in each class; if that codes the class,",
-        ),
+def on_command_line(doubt: Doubt) -> Doubt:
+    """The doubt, its remedy with the option that does it."""
+    option = OPTIONS.get(doubt.kind)
+    if doubt.columns and doubt.kind in OPTIONS_OF_COLUMNS:
+        option = spelled(COMMAND_LINE, OPTIONS_OF_COLUMNS[doubt.kind], *doubt.columns)
+    if option is None:
+        return doubt
+    return replace(doubt, remedy=f"{doubt.remedy.removesuffix('.')} ({option}).")
+
+
+def warn_about_data(study: Study, together: Together, console: Console) -> None:
+    """Warn of what the data alone cast doubt on."""
+    y, groups = np.asarray(study.y), together.groups
+    names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
+    for doubt in doubts_about_data(
+        study.X, y, groups=groups, batch=together.batch, owners=study.owners, **names
     ):
-        if found:
-            console.warn(
-                f"The model uses {listed(found)}, which {what} errors and bounds look good and mean nothing: "
-                f"fit again with {spelled(COMMAND_LINE, 'ignore', *found)}"
-            )
+        console.warn(on_command_line(doubt))
+
+
+def warn_about_model(
+    fit: PosedFit, study: Study, together: Together, wanted: Wanted, console: Console
+) -> None:
+    """Warn of what the columns that the model uses give away, and of batches."""
+    for doubt in doubts_about_model(fit.model, fit.X, fit.y, feature_names=study.feature_names):
+        console.warn(on_command_line(doubt))
+    if together.batch is None:
+        return
+    with console.stages("batches"):
+        found = check_batches(
+            fit.model,
+            fit.seen,
+            fit.y,
+            together.batch,
+            groups=together.groups,
+            n_folds=wanted.n_folds or 5,
+            random_state=wanted.random_state,
+            n_jobs=wanted.n_jobs,
+        )
+    of_batches = doubt_about_batches(found)
+    if of_batches is None:
+        console.note(found.statement)
+    else:
+        console.warn(of_batches)
 
 
 def train(
@@ -243,23 +255,3 @@ def _why_not_within(batch: np.ndarray, groups: np.ndarray | None, y: np.ndarray)
     if groups is not None and any(len(set(batch[groups == name])) > 1 for name in set(groups)):
         return "some groups have samples in several batches"
     return None
-
-
-def describe_batches(trained: Trained, wanted: Wanted, console: Console) -> None:
-    """Say how the classes are spread over the batches, and whether the selected features tell the batch."""
-    together = trained.together
-    if together.batch is None:
-        return
-    with console.stages("batches"):
-        found = check_batches(
-            trained.fit.model,
-            trained.fit.seen,
-            trained.fit.y,
-            together.batch,
-            groups=together.groups,
-            n_folds=wanted.n_folds or 5,
-            random_state=wanted.random_state,
-            n_jobs=wanted.n_jobs,
-        )
-    tell = console.warn if found.is_confounded or found.is_predictable else console.note
-    tell(found.statement)

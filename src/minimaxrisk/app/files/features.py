@@ -11,16 +11,12 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk.analysis.columns import line_counters
+from minimaxrisk.analysis.names import BATCH, odd_names
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
 from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, nearest, repeated, require_unique
-from minimaxrisk.app.files.quality import (
-    clinical_names,
-    line_counters,
-    odd_whole_numbers,
-    remark_on_clinical,
-    remark_on_counters,
-)
+from minimaxrisk.app.files.quality import odd_whole_numbers, remark_on_clinical, remark_on_counters
 from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
 from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
 
@@ -116,7 +112,7 @@ def training_features(
         _refuse_words(words, raw, where, f"{advice}.", options)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
     X, names = _columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
-    clinical = clinical_names(names)
+    clinical = [name for name, kind in odd_names(names).items() if kind != BATCH]
     counters = list(dict.fromkeys([*_counting_index(raw, names), *line_counters(X, names)]))
     remarks = [
         remark_on_clinical(clinical, len(names) - len(clinical), options),

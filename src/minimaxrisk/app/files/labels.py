@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk.analysis.names import names_an_owner
 from minimaxrisk.app.files.cells import (
     TextArray,
     is_identifier,
@@ -310,6 +311,23 @@ def columns_about_samples(
 ) -> dict[str, TextArray]:
     """The columns about samples that the request names; ``lines`` are those of the labels file, by sample."""
     return {name: _column(name, arranged, request, lines) for name in request.sample_columns}
+
+
+def columns_naming_owners(
+    arranged: Arranged, request: ReadRequest, lines: IntArray | None, target: str | None
+) -> dict[str, TextArray]:
+    """The columns that say by name what the samples were taken from, where some were taken from the same."""
+    raw, labels = arranged.raw, request.labels
+    columns = {name: raw.column(name) for name in (*raw.annotations, *raw.columns()) if names_an_owner(name)}
+    if labels is not None and lines is not None:
+        columns |= {name: cells[lines] for name, cells in labels.columns.items() if names_an_owner(name)}
+    known = {target, arranged.names_column, *request.sample_columns}
+    return {
+        name: cells
+        for name, cells in columns.items()
+        if cells is not None and name not in known and 2 <= len(set(cells)) < len(cells)
+        if not missing_labels(cells)
+    }
 
 
 def _column(name: str, arranged: Arranged, request: ReadRequest, lines: IntArray | None) -> TextArray:

@@ -1,4 +1,4 @@
-"""What the values of a study show: missing and infinite values, raw counts, columns that are not genes."""
+"""What the values of a study show: missing and infinite values, columns that are not genes."""
 
 from __future__ import annotations
 
@@ -7,32 +7,15 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.files.study import ReadOptions, Study, spell_ignored
 
 FILL = "fill them, for example with sklearn.impute.SimpleImputer"
-LARGE_COUNT = 50
 LARGEST = 1e150  # sums of squares of such values are still numbers
 LOOKED_AT = 1_000_000  # cells at once
 FEW, MOST = 20, 0.8  # how many columns of decimals, in number and share, make whole numbers remarkable
 NAMED, SHOWN = 5, 3  # columns, and places of values
-# Codes for missing values; they are codes if all other values are above half of them.
-MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
-# Fewer lines may be counted by a column by chance.
-ENOUGH_LINES = 10
-# With so many samples, one in 500,000 columns of two equally frequent values repeats two labels by chance.
-ENOUGH_SAMPLES = 20
-# Words in names of columns that describe patients, not genes.
-CLINICAL = frozenset(
-    """
-    age sex gender survival bmi weight height stage grade relapse recurrence metastasis death dead alive vital
-    smoking smoker race ethnicity outcome treatment therapy dose followup censored censor status event time
-    days months years year gleason ecog karnofsky batch plate rin purity diagnosis
-    """.split()  # noqa: SIM905
-)
-# The same, if the name has no other part: with one, it may be a gene.
-CLINICAL_ALONE = frozenset({"os", "pfs", "dfs", "rfs", "efs", "psa", "follow_up", "follow-up"})
 
 
 def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
@@ -96,40 +79,6 @@ def refuse_infinite(study: Study, *, advice: str) -> None:
     )
 
 
-def looks_like_counts(study: Study) -> str | None:
-    """A remark if all values are whole numbers, none negative, and some large."""
-    values = study.values
-    if not values.size or not np.nanmax(values, initial=0.0) > LARGE_COUNT or np.nanmin(values) < 0:
-        return None
-    rows = (values,) if sparse.issparse(study.X) else values
-    for row in rows:
-        known = row[~np.isnan(row)]
-        if not np.array_equal(known, np.trunc(known)):
-            return None
-    return (
-        f"All values are whole numbers up to {np.nanmax(values):g} and look like raw counts. Means of counts "
-        "depend mostly on the largest values and on the sequencing depth of each sample; it is usual to "
-        "normalise the counts and take logarithms first."
-    )
-
-
-def looks_like_codes(study: Study, options: ReadOptions) -> str | None:
-    """A remark if the smallest value, far below all others, is a common code for missing values."""
-    values = study.values
-    smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
-    if smallest not in MISSING_CODES:
-        return None
-    others = values[values > smallest]
-    if not others.size or others.min() < FAR * smallest:
-        return None
-    n = int((values == smallest).sum())
-    fill = "pass --impute median" if options.spelling == COMMAND_LINE else f"{FILL}."
-    return (
-        f"{smallest:g} stands in {counted(n, 'cell')}, far below all other values, and is used as a number. "
-        f"If it means that a value is missing, empty these cells and {fill}"
-    )
-
-
 def odd_whole_numbers(
     X: DataMatrix, names: Sequence[str], options: ReadOptions, known: Collection[str] = ()
 ) -> str | None:
@@ -161,26 +110,6 @@ def odd_whole_numbers(
     )
 
 
-def line_counters(X: DataMatrix, names: Sequence[str]) -> list[str]:
-    """The columns that rise by one from line to line."""
-    n = X.shape[0]
-    if sparse.issparse(X) or n < ENOUGH_LINES:
-        return []
-    rises = np.flatnonzero(np.isfinite(X[0]) & (X[1] == X[0] + 1) & (X[-1] == X[0] + n - 1)).tolist()
-    return [names[j] for j in rises if np.array_equal(X[:, j], X[0, j] + np.arange(n))]
-
-
-def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray) -> list[str]:
-    """The columns with one value per class, different for all classes."""
-    if len(y) < ENOUGH_SAMPLES:
-        return []
-    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
-    of_class = X[first]
-    is_constant = (of_class[codes] == X).all(axis=0)
-    is_told_apart = (np.diff(np.sort(of_class, axis=0), axis=0) > 0).all(axis=0)
-    return [names[j] for j in np.flatnonzero(is_constant & is_told_apart).tolist()]
-
-
 def remark_on_counters(names: Sequence[str], options: ReadOptions) -> str | None:
     """A remark on columns that count lines: in a file sorted by class they give the classes away."""
     if not names:
@@ -190,12 +119,6 @@ def remark_on_counters(names: Sequence[str], options: ReadOptions) -> str | None
         f"{listed(names, NAMED)} {only}, and may tell the class if the file is sorted. If that is an index, "
         f"pass {spell_ignored(options, names, NAMED)}"
     )
-
-
-def clinical_names(names: Sequence[str]) -> list[str]:
-    """The columns with names of clinical data, where they are few among many others."""
-    odd = [name for name in names if _is_clinical(name)]
-    return odd if len(names) - len(odd) >= max(FEW, MOST * len(names)) else []
 
 
 def remark_on_clinical(names: Sequence[str], n_others: int, options: ReadOptions) -> str | None:
@@ -210,9 +133,3 @@ def remark_on_clinical(names: Sequence[str], n_others: int, options: ReadOptions
         "known only after the diagnosis, or because of it, the result is of no use. If it is not intended, "
         f"pass {spell_ignored(options, names, NAMED)}"
     )
-
-
-def _is_clinical(name: str) -> bool:
-    lowered = name.strip().lower()
-    words = "".join(letter if letter.isalnum() else " " for letter in lowered).split()
-    return lowered in CLINICAL_ALONE or not CLINICAL.isdisjoint(words)

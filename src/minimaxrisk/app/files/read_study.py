@@ -19,6 +19,7 @@ from minimaxrisk.app.files.labels import (
     as_labels,
     check_classes,
     columns_about_samples,
+    columns_naming_owners,
     find_target,
     join_by_name,
     join_in_order,
@@ -27,7 +28,7 @@ from minimaxrisk.app.files.labels import (
 )
 from minimaxrisk.app.files.layout import TextFile, head, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
-from minimaxrisk.app.files.quality import looks_like_codes, looks_like_counts, refuse_infinite
+from minimaxrisk.app.files.quality import refuse_infinite
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, could_name_rows, with_names_of
 from minimaxrisk.app.files.study import (
     EVERY,
@@ -216,10 +217,10 @@ def read_training_study(
         path,
         (*arranged.raw.remarks, *remarks, *more, *classes),
         about,
+        columns_naming_owners(arranged, request, lines, target),
     )
     refuse_infinite(study, advice=f"correct them, or pass {spell(options, 'ignore')} for their columns")
-    found = [looks_like_counts(study), looks_like_codes(study, options)]
-    return replace(study, remarks=(*study.remarks, *(remark for remark in found if remark is not None)))
+    return study
 
 
 def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) -> LabelTable | None:
@@ -348,6 +349,7 @@ def read_study_for_model(
         path,
         (*arranged.raw.remarks, *remarks, *more),
         about,
+        columns_naming_owners(arranged, request, lines, found),
     )
     refuse_infinite(study, advice="correct them")
     return study

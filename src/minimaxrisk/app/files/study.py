@@ -231,6 +231,9 @@ class Study:
         What a user should know about the file.
     sample_columns : mapping of str to ndarray of shape (n_samples,)
         Columns about the samples that were asked for, such as patients and batches.
+    owners : mapping of str to ndarray of shape (n_samples,)
+        Columns that were not asked for and, by their names, say what the samples were taken from, where some
+        were taken from the same.
     """
 
     X: DataMatrix
@@ -242,6 +245,7 @@ class Study:
     source: Path
     remarks: tuple[str, ...]
     sample_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    owners: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def values(self) -> np.ndarray:

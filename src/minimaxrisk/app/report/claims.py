@@ -123,10 +123,18 @@ ANSWERS = {
 }
 
 
+def veto(findings: Findings) -> str | None:
+    """What has to be settled before the result can mean anything; None if nothing has to."""
+    briefs = [one.brief for one in findings.doubts if one.is_about_validity]
+    return f"Not before this is settled: {'; '.join(dict.fromkeys(briefs))}." if briefs else None
+
+
 def headline(findings: Findings) -> str:
     """The one sentence that most people will read, without a number or a term to be looked up."""
     if not findings.fit.certificate_valid:
         return "No: the check of the model against these data failed, so nothing on this page should be used."
+    if (stop := veto(findings)) is not None:
+        return stop
     if says_nothing(findings):
         return "No: with these settings no feature can be told from chance, so there is nothing to use."
     kind = evidence(findings)
@@ -196,6 +204,15 @@ def majority_claim(findings: Findings) -> str:
     data = findings.data
     named = f"always predicting {quoted(data.largest_class)}, the most common class,"
     return f"{named} is wrong for {data.majority_error:.1%} of these samples"
+
+
+NOT_BETTER = "and R* = {r} is not below that: R* alone does not show that the classifier does any better."
+
+
+def beats_majority(findings: Findings) -> bool:
+    """Whether R* is below the error of always predicting the most common class, or another kind of error."""
+    fit = findings.fit
+    return fit.class_weight is not None or fit.upper < findings.data.majority_error
 
 
 # What R* is about where classes have weights.

@@ -19,6 +19,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
+from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.guarantees.posed_fit import is_ensemble, parameters_of
 from minimaxrisk.guarantees.statement import ErrorBound
@@ -514,6 +515,8 @@ class Findings:
         Why there are none although they were asked for.
     guarantee : ErrorBound or None
         Bounds on the error for new samples, without the models that they are about.
+    doubts : tuple of Doubt
+        What casts doubt on all of this.
     seconds : mapping of str to float
         What each part took.
     """
@@ -541,6 +544,7 @@ class Findings:
     rivals: Rivals | None
     rivals_skipped: str | None
     guarantee: ErrorBound | None
+    doubts: tuple[Doubt, ...]
     seconds: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:

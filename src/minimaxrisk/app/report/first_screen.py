@@ -63,7 +63,7 @@ def _signal(findings: Findings) -> Entry:
     name, test = "Is there signal?", findings.permutation
     if test is None:
         return Entry(name, "–", NOT_COMPUTED)
-    n = count(len(test.null_distribution), "permutation")
+    n = count(test.n_permutations, "permutation")
     says = SIGNAL[claims.evidence(findings)]
     if claims.says_nothing(findings):
         says = "cannot tell: no feature was selected"
@@ -86,6 +86,8 @@ def _left_out_error(findings: Findings) -> Entry:
 
 def _bound(findings: Findings) -> Entry:
     name, best = "At most, for new samples", claims.bound_with_confidence(findings)
+    if claims.veto(findings) is not None:
+        return Entry(name, "–", "no bound holds before the warning is settled")
     if best is None:
         is_missing = findings.guarantee is None
         return Entry(name, "–", NOT_COMPUTED if is_missing else "no bound comes with a confidence")

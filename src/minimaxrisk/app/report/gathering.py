@@ -32,6 +32,7 @@ from minimaxrisk.analysis.cross_validation import (
     sizes_of_classes,
     stratified_folds,
 )
+from minimaxrisk.analysis.doubts import Doubt, check_data
 from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, ignores_labels, permutation_test
 from minimaxrisk.app.report.findings import (
@@ -74,7 +75,7 @@ from minimaxrisk.inspection.canvas import (
     names_of_columns,
     seen_by,
 )
-from minimaxrisk.samples.validation import positions_of_labels
+from minimaxrisk.samples.validation import positions_of_labels, refuse_other_order
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
@@ -89,7 +90,10 @@ DETECTABLE = 2.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """How much is computed; ``is_brief`` leaves out the worst case of ``predict`` where R* is a score."""
+    """How much is computed; ``is_brief`` leaves out the worst case of ``predict`` where R* is a score.
+
+    ``doubts`` are those that were found before.
+    """
 
     n_permutations: int = 199
     n_folds: int = 10
@@ -101,6 +105,7 @@ class Wanted:
     guarantee: bool | ErrorBound = True
     has_rivals: bool = False
     progress: Callable[[str], object] | None = None
+    doubts: tuple[Doubt, ...] | None = None
     is_brief: bool = False
 
     def __post_init__(self) -> None:
@@ -157,6 +162,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         rivals=rivals,
         rivals_skipped=no_folds if wanted.has_rivals else None,
         guarantee=guarantee,
+        doubts=_doubts(subject) if wanted.doubts is None else wanted.doubts,
         seconds=clock.end(),
     )
 
@@ -180,6 +186,13 @@ def _most_suspect(
         other_mass=shown.other_mass[order],
         names=None if shown.names is None else [shown.names[i] for i in order],
     )
+
+
+def _doubts(subject: Subject) -> tuple[Doubt, ...]:
+    """What the data cast doubt on, and what the columns that the classifier uses give away."""
+    X, y, groups = subject.described, subject.fit.y, subject.fit.groups
+    names = {"feature_names": subject.feature_names, "sample_names": subject.sample_names}
+    return check_data(X, y, model=subject.fit.model, groups=groups, **names)
 
 
 def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -> FitSummary:
@@ -453,6 +466,7 @@ class Subject:
             "a fitted classifier of this library, or a pipeline that ends with one",
             ("worst_case_distribution_", "classes_"),
         )
+        refuse_other_order(X, y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
             raise ValueError(

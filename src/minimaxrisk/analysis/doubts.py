@@ -1,0 +1,463 @@
+"""What casts doubt on a result: one notion, and the function that looks for all of it.
+
+A doubt says what is wrong, why that matters and what to do. Some doubts are about validity: as long as they
+are not settled, errors and bounds may mean nothing. ``data_checks`` finds copies and batches, ``columns`` and
+``names`` what values and names give away, ``scales`` values that were not prepared, or not alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis import columns, names, scales
+from minimaxrisk.analysis.data_checks import BatchCheck, check_batches, exact_copies, near_copies
+from minimaxrisk.samples.validation import check_labels, differences_within
+
+# Names and pairs of samples in a text.
+NAMED, PAIRS = 5, 3
+LOOKS_GOOD = "with one in training and its copy in the test every classifier looks good"
+MEANS_NOTHING = "errors and bounds look good and mean nothing"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Something about the data that makes a result doubtful; printed, it says what is wrong and what to do.
+
+    Attributes
+    ----------
+    kind : str
+        What it concerns: ``"copies"``, ``"groups"``, ``"strata"``, ``"batch"``, ``"leak"``, ``"clinical"``,
+        ``"scale"``, ``"missing"``, ``"labels"`` or ``"names"``.
+    brief : str
+        What is wrong, in a few words.
+    text : str
+        What is wrong and why it matters.
+    remedy : str
+        What to do.
+    is_about_validity : bool
+        Whether errors and bounds may mean nothing as long as this is not settled.
+    columns : tuple of str
+        The columns that it concerns, if it is about columns.
+    """
+
+    kind: str
+    brief: str
+    text: str
+    remedy: str
+    is_about_validity: bool = True
+    columns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.remedy}"
+
+
+def listed(things: Iterable[Any], most: int = NAMED) -> str:
+    """The first few names, and how many more there are."""
+    things = list(things)
+    more = f" and {len(things) - most} more" if len(things) > most else ""
+    return ", ".join(repr(str(thing)) for thing in things[:most]) + more
+
+
+def counted(n: int, thing: str) -> str:
+    """``1 sample``, ``2 samples``."""
+    return f"{n} {thing}{'s' * (n != 1)}"
+
+
+# ---- about the data
+
+
+def doubts_about_data(
+    X: DataMatrix,
+    y: np.ndarray,
+    *,
+    feature_names: Any,
+    sample_names: Any,
+    groups: np.ndarray | None = None,
+    batch: np.ndarray | None = None,
+    owners: Mapping[str, np.ndarray] | None = None,
+) -> list[Doubt]:
+    """What can be found without a model; ``owners`` are columns that say what samples were taken from."""
+    found = [*_of_scales(X, y, sample_names), *_of_copies(X, y, sample_names, groups)]
+    if groups is None:
+        found += _of_owners(owners or {}, sample_names, y, batch)
+    found += [*_of_labels(y), *_of_preparation(X), *_of_dates(feature_names)]
+    return found
+
+
+def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> list[Doubt]:
+    """Samples that were not measured or prepared like the others."""
+    differs = scales.on_another_scale(X)
+    if differs is None:
+        return []
+    n, n_differing = len(y), int(differs.sum())
+    what = f"{n_differing} of {n} samples {'is' if n_differing == 1 else 'are'} on another scale"
+    classes = [label for label in np.unique(y) if (differs[y == label] == differs[y == label][0]).all()]
+    whose = ""
+    if len(classes) == len(np.unique(y)):
+        own = [str(label) for label in classes if differs[y == label][0]]
+        whose = f" They are all samples of {listed(own)}, so the scale alone tells the class."
+    shown = listed(np.asarray(sample_names, dtype=str)[differs], PAIRS)
+    return [
+        Doubt(
+            kind="scale",
+            brief=what,
+            text=f"{what} than the others, over all columns, such as {shown}: raw beside logarithms, other "
+            f"logarithms, or another platform.{whose}",
+            remedy="Prepare all samples in the same way.",
+        )
+    ]
+
+
+def _of_preparation(X: DataMatrix) -> list[Doubt]:
+    """Values that are usually prepared first; results hold for the values as they are."""
+    found, count, code = [], scales.largest_count(X), scales.missing_code(X)
+    if count is not None:
+        found.append(
+            Doubt(
+                kind="scale",
+                brief="the values look like raw counts",
+                text=f"All values are whole numbers up to {count:g} and look like raw counts. Means of "
+                "counts depend mostly on the largest values and on the sequencing depth of each sample.",
+                remedy="It is usual to normalise the counts and take logarithms first.",
+                is_about_validity=False,
+            )
+        )
+    elif code is None and scales.are_intensities(X):
+        found.append(
+            Doubt(
+                kind="scale",
+                brief="the values look like raw intensities",
+                text="The values range widely, and a few are far larger than the rest: they look like raw "
+                "intensities. Means of such values depend mostly on the largest.",
+                remedy="It is usual to take logarithms first.",
+                is_about_validity=False,
+            )
+        )
+    if code is not None:
+        found.append(
+            Doubt(
+                kind="missing",
+                brief=f"{code[0]:g} is used as a number",
+                text=f"{code[0]:g} stands in {counted(code[1], 'cell')}, far below all other values, and is "
+                "used as a number.",
+                remedy="If it means that a value is missing, empty these cells and fill them with the median "
+                "of the column.",
+                is_about_validity=False,
+            )
+        )
+    return found
+
+
+def _of_labels(y: np.ndarray) -> list[Doubt]:
+    """Labels that are no classes."""
+    found, no_class = [], names.labels_of_no_class(y)
+    if no_class:
+        found.append(
+            Doubt(
+                kind="labels",
+                brief=f"{listed(no_class)} is taken as a class"
+                if len(no_class) == 1
+                else f"{listed(no_class)} are taken as classes",
+                text=f"{listed(no_class)} among the labels reads like an unknown class, or like no sample of "
+                "the study, and is predicted like any class.",
+                remedy="Remove these samples, or give them their classes.",
+            )
+        )
+    if names.are_measurements(y):
+        n = len(np.unique(y))
+        found.append(
+            Doubt(
+                kind="labels",
+                brief=f"the labels are {n} different numbers",
+                text=f"The labels are {n} different numbers, from {np.min(y):g} to {np.max(y):g}, and each "
+                "is taken as a class of its own: their order is lost, and few samples are left for each.",
+                remedy="If they measure something, such as an age, make classes first, such as low and high.",
+                is_about_validity=False,
+            )
+        )
+    return found
+
+
+def _of_dates(feature_names: Sequence[str]) -> list[Doubt]:
+    dates = names.dates_for_names(feature_names)
+    if not dates:
+        return []
+    return [
+        Doubt(
+            kind="names",
+            brief=f"{counted(len(dates), 'feature')} named like a date",
+            text=f"{counted(len(dates), 'feature')} named like a date, such as {listed(dates, 3)}: "
+            "spreadsheets make dates of genes such as SEPT2 and MARCH1, and then nobody knows which gene it "
+            "is.",
+            remedy="Take the names from the original file.",
+            is_about_validity=False,
+        )
+    ]
+
+
+def _of_owners(
+    owners: Mapping[str, np.ndarray], sample_names: Sequence[str], y: np.ndarray, batch: np.ndarray | None
+) -> list[Doubt]:
+    """Samples of one owner, such as a patient, that nothing keeps together; told by columns, or by names.
+
+    Where samples of an owner have different classes, as tumour and normal tissue of a patient have, they
+    cannot be groups: labels may be exchanged within an owner instead, as they are within batches.
+    """
+    told: list[tuple[str, tuple[str, ...], np.ndarray]] = [
+        (f"the column {name!r}", (name,), owner) for name, owner in owners.items()
+    ]
+    by_name = None if told else names.owners_by_name(sample_names)
+    if by_name is not None:
+        told = [(f"their names, such as {str(sample_names[0])!r},", (), by_name)]
+    found = []
+    for told_by, columns_, owner in told:
+        codes = np.unique(owner, return_inverse=True)[1]
+        is_mixed = len(differences_within(codes, y)) > 0
+        if is_mixed and batch is not None and not len(differences_within(codes, batch)):
+            continue
+        n_owners = int(codes.max()) + 1
+        found.append(
+            Doubt(
+                kind="strata" if is_mixed else "groups",
+                brief=f"{len(y)} samples seem to come from {n_owners} sources",
+                text=f"By {told_by} {len(y)} samples come from {n_owners} sources, and nothing keeps those "
+                "of one source together: they are not independent, so errors, bounds and p-values look "
+                "better than they are.",
+                remedy="Name what the samples were taken from as "
+                f"{'strata of the permutation test' if is_mixed else 'groups'}.",
+                is_about_validity=not is_mixed,
+                columns=columns_,
+            )
+        )
+    return found
+
+
+def _of_copies(X: DataMatrix, y: np.ndarray, called: Sequence[str], groups: np.ndarray | None) -> list[Doubt]:
+    """Samples that are copies of others, or look so, where nothing keeps them together."""
+    exact, found = exact_copies(X), []
+    pairs = [(i, j) for i, j in exact if groups is None or groups[i] != groups[j]]
+    if pairs:
+        (i, j), n = pairs[0], len(pairs)
+        what = f"{counted(n, 'sample')} {'is' if n == 1 else 'are'} identical to another sample"
+        found.append(
+            Doubt(
+                kind="copies",
+                brief=what,
+                text=f"{what}, such as {str(called[j])!r} to {str(called[i])!r}: {LOOKS_GOOD}.",
+                remedy="Remove copies, or name the samples that are not independent as groups.",
+            )
+        )
+    copied = {j: i for i, j in exact}
+    near = [
+        pair
+        for pair in near_copies(X, y, groups)
+        if copied.get(pair.first, pair.first) != copied.get(pair.second, pair.second)
+    ]
+    if near:
+        shown = [
+            f"{str(called[pair.first])!r} and {str(called[pair.second])!r} at {pair.share:.0%}"
+            for pair in near[:PAIRS]
+        ]
+        n = len(near)
+        what = f"{counted(n, 'pair')} of samples {'is' if n == 1 else 'are'} far closer than is usual"
+        found.append(
+            Doubt(
+                kind="copies",
+                brief=f"{what}, like one sample measured twice",
+                text=f"{what} in their class, such as {', '.join(shown)} of the usual distance: they look "
+                f"like one sample measured twice, and {LOOKS_GOOD}.",
+                remedy="If they are, name the samples that are not independent as groups, or keep one of "
+                "each pair.",
+            )
+        )
+    return found
+
+
+# ---- about a model
+
+
+def doubts_about_model(model: Any, X: DataMatrix, y: np.ndarray, *, feature_names: Any) -> list[Doubt]:
+    """What the columns that the model uses give away."""
+    selected = model.selected_features_
+    used, of_used = X[:, selected], [str(feature_names[j]) for j in selected]
+    values = used.toarray() if sparse.issparse(used) else np.asarray(used)
+    counters, codes = columns.line_counters(values, of_used), columns.columns_like_labels(values, of_used, y)
+    found = []
+    if counters:
+        found.append(_leak(counters, "only counts the lines", "if these are sorted by class"))
+    if codes:
+        found.append(_leak(codes, "has one value in each class", "if that codes the class"))
+    # Words of a text are sparse features, and no names of columns about samples.
+    kinds = {} if sparse.issparse(X) else names.odd_names(feature_names)
+    for kind, tell in ABOUT_NAMES.items():
+        called = [name for name in of_used if kinds.get(name) == kind and name not in {*counters, *codes}]
+        found += [tell(called)] if called else []
+    known = {name for doubt in found for name in doubt.columns}
+    carrier = columns.carrying_column(model.feature_importances_[selected], values, of_used, y)
+    if carrier is not None and carrier not in known and X.shape[1] > names.FEW:
+        found.append(
+            _leak(
+                [carrier], "carries the model alone and tells a class almost alone", "if that codes the class"
+            )
+        )
+    return found
+
+
+def _leak(names: Sequence[str], what: str, when: str) -> Doubt:
+    return Doubt(
+        kind="leak",
+        brief=f"the model uses {listed(names, 2)}, which {what}",
+        text=f"The model uses {listed(names)}, which {what}; {when}, {MEANS_NOTHING}.",
+        remedy=f"Leave out {listed(names)} and fit again.",
+        columns=tuple(names),
+    )
+
+
+def _batch_name(found: Sequence[str]) -> Doubt:
+    return Doubt(
+        kind="batch",
+        brief=f"the model uses {listed(found, 2)}, a batch by name",
+        text=f"The model uses {listed(found)}: by name that is where, when or how well samples were "
+        f"measured. If classes were measured apart, {MEANS_NOTHING}.",
+        remedy=f"Name {listed(found)} as batch in place of a feature, and fit again.",
+        columns=tuple(found),
+    )
+
+
+def _trait(found: Sequence[str]) -> Doubt:
+    return Doubt(
+        kind="clinical",
+        brief=f"the model uses {listed(found, 2)}, clinical data by name",
+        text=f"The model uses {listed(found)}: by name that is clinical data. If it is known only after the "
+        "diagnosis, or because of it, the result is of no use.",
+        remedy=f"If it is not meant to be a feature, leave out {listed(found)} and fit again.",
+        is_about_validity=False,
+        columns=tuple(found),
+    )
+
+
+# What to tell about columns that a model uses, by what their names say.
+ABOUT_NAMES: dict[str, Callable[[Sequence[str]], Doubt]] = {
+    names.OUTCOME: lambda found: _leak(
+        found, "is an outcome by name", "if it is known only after the diagnosis, or because of it"
+    ),
+    names.BATCH: _batch_name,
+    names.IDENTITY: lambda found: _leak(
+        found, "names or numbers patients", "if the samples of a class were numbered in a row"
+    ),
+    names.TRAIT: _trait,
+}
+
+
+def doubt_about_batches(found: BatchCheck) -> Doubt | None:
+    """What a check of batches casts doubt on; None if nothing.
+
+    Where the selected columns tell the batch but batches hold several classes, the result may still hold.
+    """
+    if found.is_confounded:
+        return Doubt(
+            kind="batch",
+            brief="every batch holds one class only",
+            text=found.statement,
+            remedy="Measure samples of every class in each batch; no computation can separate the two.",
+        )
+    if found.is_predictable:
+        return Doubt(
+            kind="batch",
+            brief="the selected columns predict the batch",
+            text=found.statement,
+            remedy="Correct the values for the batch, or check whether the result holds within each batch.",
+            is_about_validity=False,
+        )
+    return None
+
+
+def check_data(
+    X: Any,
+    y: Any,
+    *,
+    model: Any = None,
+    groups: Any = None,
+    batch: Any = None,
+    feature_names: Any = None,
+    sample_names: Any = None,
+) -> tuple[Doubt, ...]:
+    """Look for what makes results doubtful: copies, leaks, batches, mixed scales, odd labels and names.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The instances; a data frame has names of features and samples.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    model : MinimaxRiskClassifier or None, default=None
+        A classifier that was fitted on these data. With it, what its columns give away is looked for too.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples with the same entry are not independent, such as measurements of one patient.
+    batch : array-like of shape (n_samples,) or None, default=None
+        What was measured together; needs ``model``.
+    feature_names : sequence of str or None, default=None
+        Names of the columns; None takes those of a data frame, or numbers.
+    sample_names : sequence of str or None, default=None
+        Names of the samples; None takes the index of a data frame, or numbers.
+
+    Returns
+    -------
+    tuple of Doubt
+        What was found; empty if nothing was. That does not prove that the data are right.
+
+    Raises
+    ------
+    ValueError
+        If X is not a table of numbers, X and y have different numbers of samples or the same index in another
+        order, or ``batch`` comes without a model.
+
+    See Also
+    --------
+    check_batches : Describes batches and tests whether the selected columns predict them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimaxrisk import check_data
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(40, 60, random_state=0)
+    >>> check_data(study.data, study.target)
+    ()
+    >>> twice = np.vstack([study.data, study.data[:3]])
+    >>> (doubt,) = check_data(twice, np.r_[study.target, study.target[:3]])
+    >>> doubt.kind, doubt.brief
+    ('copies', '3 samples are identical to another sample')
+    """
+    if batch is not None and model is None:
+        raise ValueError(
+            "batch needs model, a fitted classifier, to look whether its columns tell the batch."
+        )
+    labels = check_labels(X, y)
+    values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X must be a table of numbers, got an array of shape {values.shape} and type {values.dtype}."
+        )
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    if feature_names is None:
+        feature_names = getattr(X, "columns", [f"column {j}" for j in range(values.shape[1])])
+    if sample_names is None:
+        index = getattr(X, "index", None)
+        sample_names = range(len(labels)) if index is None or callable(index) else index
+    kept = None if groups is None else np.asarray(groups)
+    found = doubts_about_data(
+        values, labels, feature_names=feature_names, sample_names=sample_names, groups=kept
+    )
+    if model is not None:
+        found += doubts_about_model(model, values, labels, feature_names=feature_names)
+    if batch is not None:
+        of_batches = doubt_about_batches(check_batches(model, X, y, batch, groups=groups))
+        found += [] if of_batches is None else [of_batches]
+    return tuple(found)

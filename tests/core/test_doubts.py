@@ -1,0 +1,305 @@
+"""What casts doubt on a result: each check finds its mistake, and is silent on honest data."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk import MinimaxRiskClassifier, check_data
+from minimaxrisk.analysis import columns, names, scales
+from minimaxrisk.datasets import make_expression
+
+# The data sets whose values are raw; those of the others are logarithms, or zeros and ones.
+RAW = {"Arcene", "Colon", "Leukemia", "MLL", "TOX_171", "Lung_1543"}
+OTHERS = {"GLIOMA", "Prostate_GE", "Dorothea", "CLL_SUB_111_binarised", "GLI_85_Freije_genes"}
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Base-2 logarithms of 40 samples."""
+    made = make_expression(40, 60, n_informative=5, effect=1.5, random_state=0)
+    return 8.0 + made.data, np.asarray(made.target).astype(str)
+
+
+def kinds(*arguments, **options):
+    return [doubt.kind for doubt in check_data(*arguments, **options)]
+
+
+class TestRealData:
+    @pytest.mark.parametrize("name", sorted(RAW | OTHERS))
+    def test_honest_data_are_not_doubted(self, name, real_data):
+        X, y = real_data(name)
+        rng = np.random.default_rng(0)
+        n = len(y)
+        for rows in (np.arange(n), *(rng.permutation(n)[: n // 2] for _ in range(3))):
+            found = check_data(X[rows], y[rows])
+            assert not [doubt for doubt in found if doubt.is_about_validity]
+            assert [doubt.kind for doubt in found] == ["scale"] * (name in RAW)
+
+    @pytest.mark.parametrize("name", ["Colon", "GLIOMA", "Leukemia", "GLI_85_Freije_genes"])
+    def test_no_column_carries_a_model_of_honest_data(self, name, real_data):
+        X, y = real_data(name)
+        model = MinimaxRiskClassifier().fit(X, y)
+        assert not [doubt for doubt in check_data(X, y, model=model) if doubt.is_about_validity]
+
+    @pytest.mark.parametrize("name", ["GLIOMA", "Prostate_GE", "GLI_85_Freije_genes"])
+    @pytest.mark.parametrize("by_class", [True, False])
+    def test_raw_values_beside_logarithms_are_found(self, name, by_class, real_data):
+        X, y = real_data(name)
+        raw = y == y[0] if by_class else np.random.default_rng(0).random(len(y)) < 0.5
+        base = 10.0 if X.max() < 6 else 2.0
+        mixed = np.where(raw[:, None], base**X, X)
+        found = scales.on_another_scale(mixed)
+        assert np.array_equal(found, raw) or np.array_equal(found, ~raw)
+        (doubt, *_) = check_data(mixed, y)
+        assert doubt.kind == "scale"
+        assert doubt.is_about_validity
+        assert ("so the scale alone tells the class" in doubt.text) == by_class
+
+    def test_another_base_and_a_shift_are_found(self, real_data):
+        X, _ = real_data("GLI_85_Freije_genes")
+        half = np.arange(len(X)) < 30
+        for changed in (X / np.log2(10), X + 3.0):
+            assert np.array_equal(scales.on_another_scale(np.where(half[:, None], changed, X)), half)
+
+
+class TestScales:
+    def test_a_single_sample_on_another_scale_is_found(self, study):
+        X, _ = study
+        mixed = X.copy()
+        mixed[7] = 2.0 ** X[7]
+        assert np.flatnonzero(scales.on_another_scale(mixed)).tolist() == [7]
+        assert scales.on_another_scale(X) is None
+        # A single value, as a code or a typing error, is no scale, and missing values are none.
+        few = X.copy()
+        few[3, 5], few[4, 5] = -999.0, 1e6
+        few[5, :20] = np.nan
+        assert scales.on_another_scale(few) is None
+        few[7] = 2.0 ** X[7]
+        assert np.flatnonzero(scales.on_another_scale(few)).tolist() == [7]
+        assert scales.on_another_scale(mixed[:9]) is None  # too few to say what is usual
+        assert scales.on_another_scale(mixed[:, :49]) is None
+
+    def test_sparse_counts_beside_logarithms_are_found(self):
+        rng = np.random.default_rng(0)
+        counts = rng.poisson(rng.gamma(0.5, 2.0, 300), (80, 300)).astype(float)
+        assert scales.on_another_scale(sparse.csr_matrix(counts)) is None
+        counts[:30] = np.log1p(counts[:30])
+        mixed = sparse.csr_matrix(counts)
+        assert np.array_equal(scales.on_another_scale(mixed), np.arange(80) < 30)
+        # Of two kinds of decimals, the sizes differ.
+        times = sparse.diags(np.where(np.arange(80) < 30, 1.0, 10.0))
+        logarithms = mixed.copy()
+        logarithms.data = np.log1p(logarithms.data)
+        assert scales.on_another_scale(logarithms) is None
+        assert np.array_equal(scales.on_another_scale(times @ logarithms), np.arange(80) < 30)
+
+    def test_counts(self):
+        assert scales.largest_count(np.array([[900.0, 1], [2, 3]])) == 900
+        assert scales.largest_count(np.array([[900.0, np.nan], [2, 3]])) == 900
+        for other in ([[900.0, 1.5]], [[900.0, -1]], [[40.0, 3]]):
+            assert scales.largest_count(np.array(other)) is None
+        # Where most values are zero, small counts are counts; zeros and ones are not.
+        small = sparse.random(50, 80, density=0.1, format="csr", random_state=0)
+        small.data = np.random.default_rng(0).integers(1, 6, len(small.data)).astype(float)
+        assert scales.largest_count(small) == 5
+        assert scales.largest_count(small.toarray()) == 5
+        assert scales.largest_count(small.minimum(2)) is None
+
+    def test_codes_for_missing_values(self):
+        coded = np.array([[-999.0, 1.0], [2.0, -999.0]])
+        assert scales.missing_code(coded) == (-999.0, 2)
+        assert scales.missing_code(np.where(coded == -999, -998, coded)) is None
+        assert scales.missing_code(np.where(coded == 2, -600, coded)) is None
+        (doubt,) = check_data(coded, ["a", "b"])
+        assert doubt.text.startswith("-999 stands in 2 cells, far below all other values")
+        assert not doubt.is_about_validity
+
+    def test_intensities(self, study):
+        X, _ = study
+        assert not scales.are_intensities(X)
+        assert scales.are_intensities(2.0 ** (2.0 * X - 4.0))
+        assert not scales.are_intensities(100.0 * X)  # wide, not skewed
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("kind", "examples"),
+        {
+            names.BATCH: "batch plate Plate2 batch_1 RIN scan_date",
+            names.IDENTITY: "MRN case Nr patient_id",
+            names.OUTCOME: "months os_months OS days.to.relapse vital_status",
+            names.TRAIT: "age Sex age_at_surgery PSA",
+            None: "RIN2 RIN3 NR1H2 OS9 TP53 AGER CASP8 PLAT MYC hsa-miR-21 PSAP 1007_s_at TIMELESS column_3",
+        }.items(),
+    )
+    def test_columns_that_are_no_genes(self, kind, examples):
+        assert {name: names.column_kind(name) for name in examples.split()} == dict.fromkeys(
+            examples.split(), kind
+        )
+
+    def test_they_are_few_among_many(self):
+        genes = [f"g{j}" for j in range(30)]
+        assert names.odd_names([*genes, "age"]) == {"age": "trait"}
+        assert names.odd_names(["age", "sex", "bmi", *genes[:10]]) == {}
+
+    def test_dates_for_genes(self):
+        dates = ["2-Sep", "1-Mar", "Sep-02", "10-Oct", "1.Mrz", "Dec-01"]
+        assert names.dates_for_names([*dates, "SEPT2", "MARCH1", "DEC1", "2-SEPTIN", "OCT4"]) == [
+            name for name in dates if name != "1.Mrz"
+        ]
+
+    @pytest.mark.parametrize(
+        "called",
+        [
+            [f"PAT{i // 2:02d}_rep{i % 2}" for i in range(20)],
+            [f"P{i // 2}_{'ab'[i % 2]}" for i in range(20)],
+            [f"mouse {i // 3}.{i % 3}" for i in range(30)],
+            [f"D{i // 4} replicate {i % 4}" for i in range(12)],
+        ],
+    )
+    def test_replicates(self, called):
+        owners = names.owners_by_name(called)
+        size = next(i for i in range(len(called)) if owners[i] != owners[0])
+        assert len(np.unique(owners)) == -(-len(called) // size)
+
+    @pytest.mark.parametrize(
+        "called",
+        [
+            [f"GSM{i}" for i in range(20)],
+            [f"TCGA-A1-A0{i:02d}-01" for i in range(20)],
+            [f"Tumor_{i}" for i in range(20)] + [f"Normal_{i}" for i in range(20)],
+            [f"plate{i // 20}_{i % 20}" for i in range(40)],
+            [f"ALL_{i}_B-cell" for i in range(20)],
+            ["ACGT"[i % 4] + "ACGTT" * 2 + str(i) + "-1" for i in range(20)],
+            [f"{i}" for i in range(20)],
+            [f"sample {i}" for i in range(20)],
+            [f"2019-{i:02d}" for i in range(20)],
+            [],
+        ],
+    )
+    def test_samples_without_replicates(self, called):
+        assert names.owners_by_name(called) is None
+
+    def test_columns_that_name_owners(self):
+        for name in ("donor", "Patient", "patient_id", "Subject ID", "mouse.no"):
+            assert names.names_an_owner(name), name
+        for name in ("patient_age", "sample_type", "donor_sex", "id", "MOUSEGENE"):
+            assert not names.names_an_owner(name), name
+
+    def test_labels_of_no_class(self):
+        assert names.labels_of_no_class(np.array(["ill", "well", "Unknown", "QC", "not reported"])) == [
+            "QC",
+            "Unknown",
+            "not reported",
+        ]
+        assert names.labels_of_no_class(np.array(["ER+", "ER-", "none", "control", "normal"])) == []
+        assert names.labels_of_no_class(np.array([0, 1, 999999])) == ["999999"]
+        assert names.labels_of_no_class(np.array([0, 1, -9, -99])) == ["-99"]
+        for honest in ([0, 1, 2], [1, 99], [97, 98, 99], [0, 10, 100]):
+            assert names.labels_of_no_class(np.array(honest)) == []
+
+    def test_measurements_for_labels(self):
+        assert names.are_measurements(np.arange(40, 52))
+        assert names.are_measurements(np.array([0, 3, 4, 7, 9, 12, 20, 31]))
+        for honest in (np.arange(10), np.arange(1, 27), [40, 50, 60], [f"c{i}" for i in range(20)]):
+            assert not names.are_measurements(np.asarray(honest))
+
+
+class TestModels:
+    def test_a_column_with_an_odd_name_that_the_model_uses(self, study):
+        pd = pytest.importorskip("pandas")
+        X, y = study
+        frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(60)])
+        told = np.where(y == y[0], 1.0, 2.0)
+        told[3] = 1.5
+        for name, kind, is_about_validity in (
+            ("plate", "batch", True),
+            ("months", "leak", True),
+            ("MRN", "leak", True),
+            ("age", "clinical", False),
+        ):
+            with_it = frame.assign(**{name: told})
+            model = MinimaxRiskClassifier().fit(with_it, y)
+            (doubt,) = check_data(with_it, y, model=model)
+            assert (doubt.kind, doubt.columns, doubt.is_about_validity) == (kind, (name,), is_about_validity)
+            # A column that the model does not use does no harm.
+            constant = frame.assign(**{name: 1.0})
+            assert check_data(constant, y, model=MinimaxRiskClassifier().fit(constant, y)) == ()
+
+    def test_a_column_that_carries_the_model(self, study):
+        X, y = study
+        code = np.where(y == y[0], 0.0, 10.0) + np.random.default_rng(0).normal(size=len(y))
+        with_it = np.column_stack([X, code])
+        (doubt,) = check_data(with_it, y, model=MinimaxRiskClassifier().fit(with_it, y))
+        assert doubt.columns == ("column 60",)
+        assert "carries the model alone" in doubt.brief
+        assert check_data(X, y, model=MinimaxRiskClassifier().fit(X, y)) == ()
+
+    def test_what_carries_a_model(self):
+        y = np.repeat([0, 1], 10)
+        told, noise = np.arange(20.0), np.tile([0.0, 1.0], 10)
+        values, called = np.column_stack([told, noise]), ["told", "noise"]
+        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y) == "told"
+        assert columns.carrying_column(np.array([0.49, 0.51]), values, called, y) is None
+        assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y) is None
+        assert columns.carrying_column(np.zeros(2), values, called, y) is None
+        assert columns.carrying_column(np.array([0.6, 0.4]), values[1:], called, y[1:]) is None  # too few
+
+    def test_batches_that_hold_one_class_each(self, study):
+        X, y = study
+        model = MinimaxRiskClassifier().fit(X, y)
+        (doubt,) = check_data(X, y, model=model, batch=y)
+        assert (doubt.kind, doubt.is_about_validity) == ("batch", True)
+        assert check_data(X, y, model=model, batch=np.arange(len(y)) // 2 % 2) == ()
+        with pytest.raises(ValueError, match=r"^batch needs model"):
+            check_data(X, y, batch=y)
+
+
+class TestReplicates:
+    def test_by_the_index_of_a_frame(self, study):
+        pd = pytest.importorskip("pandas")
+        X, _ = study
+        y = np.repeat(["ill", "well"], 20)
+        frame = pd.DataFrame(X, index=[f"PAT{i // 2:02d}_rep{i % 2}" for i in range(40)])
+        (doubt,) = check_data(frame, y)
+        assert (doubt.kind, doubt.is_about_validity) == ("groups", True)
+        assert "20 sources" in doubt.text
+        assert check_data(frame, y, groups=np.arange(40) // 2) == ()
+        # Pairs of both classes cannot be groups.
+        (doubt,) = check_data(frame, np.tile(["ill", "well"], 20))
+        assert (doubt.kind, doubt.is_about_validity) == ("strata", False)
+
+
+class TestArguments:
+    def test_labels_in_another_order(self, study):
+        pd = pytest.importorskip("pandas")
+        X, y = study
+        frame, labels = pd.DataFrame(X, index=[f"s{i}" for i in range(40)]), None
+        labels = pd.Series(y, index=frame.index)
+        turned = labels.iloc[::-1]
+        expected = re.escape(
+            "y has the index of X in another order, such as 's39' at row 0 where X has 's0'."
+        )
+        with pytest.raises(ValueError, match=f"^{expected}"):
+            MinimaxRiskClassifier().fit(frame, turned)
+        with pytest.raises(ValueError, match=f"^{expected}"):
+            check_data(frame, turned)
+        for right in (labels, turned.loc[frame.index], turned.to_numpy(), turned.set_axis(range(40))):
+            MinimaxRiskClassifier().fit(frame, right)
+
+    def test_a_table_of_words_is_refused(self):
+        with pytest.raises(
+            ValueError, match=r"^X must be a table of numbers, got an array of shape \(2, 1\)"
+        ):
+            check_data(np.array([["a"], ["b"]]), [0, 1])
+
+    def test_a_doubt_is_printed_with_its_remedy(self, study):
+        X, y = study
+        (doubt,) = check_data(np.vstack([X, X[:1]]), np.r_[y, y[:1]])
+        assert str(doubt) == f"{doubt.text} {doubt.remedy}"
+        assert "'40' to '0'" in doubt.text
+        assert kinds(X, y) == []
