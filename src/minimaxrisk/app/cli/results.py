@@ -19,6 +19,7 @@ from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.claims import (
+    NO_BOUND,
     NOT_BETTER,
     PREDICT,
     beats_majority,
@@ -96,7 +97,8 @@ def fit_as_text(
     better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
     lines += _lines("to compare", f"{majority_claim(findings)}{better}")
     if findings.guarantee is not None:
-        lines += _lines("new samples", best_bound(findings, digits=4))
+        bound = best_bound(findings, digits=4) if veto(findings) is None else NO_BOUND
+        lines += _lines("new samples", bound)
     lines += _selection(findings.features, data.classes, data.n_features)
     for what, path in _written(outputs, study.source).items():
         is_page = path.suffix.lower() in (".html", ".htm")

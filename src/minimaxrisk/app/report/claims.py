@@ -123,6 +123,9 @@ ANSWERS = {
 }
 
 
+NO_BOUND = "no bound holds before the warning is settled"
+
+
 def veto(findings: Findings) -> str | None:
     """What has to be settled before the result can mean anything; None if nothing has to."""
     briefs = [one.brief for one in findings.doubts if one.is_about_validity]

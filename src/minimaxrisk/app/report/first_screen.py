@@ -65,6 +65,8 @@ def _signal(findings: Findings) -> Entry:
         return Entry(name, "–", NOT_COMPUTED)
     n = count(test.n_permutations, "permutation")
     says = SIGNAL[claims.evidence(findings)]
+    if says == SIGNAL["signal"] and claims.veto(findings) is not None:
+        says = "something tells the classes apart"
     if claims.says_nothing(findings):
         says = "cannot tell: no feature was selected"
     return Entry(name, f"p = {p_value(test.pvalue)}", f"{says}; from {n} of the labels")
@@ -87,7 +89,7 @@ def _left_out_error(findings: Findings) -> Entry:
 def _bound(findings: Findings) -> Entry:
     name, best = "At most, for new samples", claims.bound_with_confidence(findings)
     if claims.veto(findings) is not None:
-        return Entry(name, "–", "no bound holds before the warning is settled")
+        return Entry(name, "–", claims.NO_BOUND)
     if best is None:
         is_missing = findings.guarantee is None
         return Entry(name, "–", NOT_COMPUTED if is_missing else "no bound comes with a confidence")

@@ -291,6 +291,7 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     advice, is_imputed = provenance.advice, provenance.imputed is not None
     return {
         "headline": claims.headline(findings),
+        "is_vetoed": claims.veto(findings) is not None,
         "try": explanations.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
         "top_features": first_screen.about_top_features(findings),
         "to_look_at": first_screen.about_samples(findings, advice),
