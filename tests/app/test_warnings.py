@@ -120,7 +120,7 @@ def read_page(path):
     """The text of the first section, and the items of the box with warnings."""
     text = path.read_text(encoding="utf-8")
     first = text[text.index('class="short"') : text.index("</section>")]
-    box = re.search(r'<div class="doubts".*?</div>', first, re.DOTALL)
+    box = re.search(r'<div class="doubts\b.*?</div>', first, re.DOTALL)
     items = [] if box is None else re.findall(r"<li>(.*?)</li>", box[0], re.DOTALL)
     plain = [html.unescape(re.sub(r"<[^>]+>", "", each)).replace("\u00a0", " ") for each in (first, *items)]
     return unwrapped(plain[0]), [unwrapped(each) for each in plain[1:]]

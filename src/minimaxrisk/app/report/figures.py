@@ -325,7 +325,7 @@ ROWS = ["R*, worst case", "drawn labels, cross-val.", f"{PREDICT}, cross-val."]
 
 
 def permutation_figure(findings: Findings) -> Figure | None:
-    """Histogram of R* with shuffled labels, and R* of the observed ones as the test computed it."""
+    """Histogram of R* with shuffled labels, and R* of the observed ones: the model's own, if it was tested."""
     test = findings.permutation
     if test is None:
         return None
@@ -334,7 +334,9 @@ def permutation_figure(findings: Findings) -> Figure | None:
         {"a": float(a), "b": float(b), "n": int(n), "w": f"{share(a)} to {share(b)}"}
         for n, a, b in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
-    observed, floor = share(test.statistic), test.noise_floor
+    fit, floor = findings.fit, test.noise_floor
+    is_own = fit.choice is None and fit.n_members is None
+    observed = fit.upper if is_own else test.statistic
     layers = [
         layer(
             bins,
@@ -352,14 +354,14 @@ def permutation_figure(findings: Findings) -> Figure | None:
         )
     ]
     legend = [
-        Legend("second", "line", f"observed labels, {observed}"),
+        Legend("second", "line", f"observed labels, {share(observed)}"),
         Legend("noise", "box", f"R* of {len(test.null_distribution)} permutations"),
     ]
     if floor is not None:
         dashed = {"color": INK, "strokeDash": [5, 4], "strokeWidth": 1.5}
         layers.append(_rule("5% quantile of the noise", floor, dashed))
         legend.append(Legend("ink", "dash", f"noise floor, their 5% quantile, {share(floor)}"))
-    layers.append(_rule("observed labels", test.statistic, {"color": SECOND, "strokeWidth": 3}))
+    layers.append(_rule("observed labels", observed, {"color": SECOND, "strokeWidth": 3}))
     return Figure(
         key="permutations",
         title="R* of the observed labels and of shuffled labels",
