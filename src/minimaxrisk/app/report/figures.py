@@ -325,7 +325,7 @@ ROWS = ["R*, worst case", "drawn labels, cross-val.", f"{PREDICT}, cross-val."]
 
 
 def permutation_figure(findings: Findings) -> Figure | None:
-    """Histogram of R* with shuffled labels, and R* of the observed ones: the model's own, if it was tested."""
+    """Histogram of R* with shuffled labels, and R* of the observed ones, the model's own if it was tested."""
     test = findings.permutation
     if test is None:
         return None
