@@ -197,9 +197,14 @@ def test_fits_that_end_undecided_count_against_the_result(wide):
     X, y = wide
     test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
     assert test.n_no_larger == 0
-    undecided = permutation_test(MinimaxRiskClassifier(max_iter=1), X, y, 19, random_state=0)
-    assert undecided.n_no_larger == 19
-    assert undecided.pvalue == 1.0
+    few = MinimaxRiskClassifier(max_iter=3)
+    sample = permutation_module._Sample.check(X, y, None, None, None)
+    labellings = [(order, Enough(1e-6)) for order in (np.arange(len(y)), *sample.permutations(19, 0))]
+    observed, *others = permutation_module._bounds_of(few, sample)(labellings)
+    is_open = [bounds.lower <= observed.upper < bounds.upper for bounds in others]
+    assert sum(is_open) > 0
+    undecided = permutation_test(few, X, y, 19, random_state=0)
+    assert undecided.n_no_larger >= sum(is_open)
 
 
 @pytest.mark.usefixtures("eager_processes")
