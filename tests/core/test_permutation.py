@@ -130,12 +130,15 @@ def test_pvalues_of_a_thousand_tests_are_uniform(h):
 
 
 def check_uniform(n_tests, *, n_permutations, stop_after):
-    """P-values that both rules can give are exceeded as often as they say, within noise."""
+    """P-values that both rules can give are reached as often as they say, within noise.
+
+    The radius is so small that R* is hardly ever that of naming one class, which would make ties.
+    """
     pvalues = []
     for seed in range(n_tests):
         study = make_expression(20, 15, n_informative=0, random_state=seed)
         test = permutation_test(
-            *(MinimaxRiskClassifier(), study.data, study.target, n_permutations),
+            *(MinimaxRiskClassifier(radius=0.3), study.data, study.target, n_permutations),
             n_null=1,
             stop_after=stop_after,
             random_state=seed,
