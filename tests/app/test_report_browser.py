@@ -48,6 +48,7 @@ PLOTS = {
     "plot-suspects-0",
     "plot-radius-0",
     "plot-radius-1",
+    "plot-short_list-0",
     "plot-history-0",
 }
 ELEVEN = [
@@ -186,7 +187,7 @@ def test_every_figure_is_drawn(visit):
         assert marks > 0, key
         axis_titles = page.locator(f"#{key} svg .role-axis-title text").all_text_contents()
         assert axis_titles or key == "plot-heatmap-0", key
-    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 10
+    assert page.locator("figure").count() == page.locator("figure figcaption").count() == 11
     # Colours that the style sheet does not know would be drawn black, or not at all.
     unknown = page.evaluate(
         """(() => {

@@ -52,7 +52,7 @@ from minimaxrisk.app.report.findings import (
 )
 from minimaxrisk.app.report.phrases import clipping, listed
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
+from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, chooses_radius, is_ensemble, parameters_of
@@ -83,6 +83,8 @@ MOST_SUSPECTS = 25
 PATH_FROM, PATH_TO = 0.25, 2.0
 # Folds that choose a radius. With two classes and no more samples the errors of all radii take a few seconds.
 FOLDS_OF_CHOICE, MOST_QUICK = 5, 150
+# Smaller shares of the radius at which nothing is learned make no short lists, and take longest.
+SHORT_LIST_FROM = 0.05
 THIS_MODEL = "this model"
 # A difference is detectable if it is larger than so many of its standard errors.
 DETECTABLE = 2.0
@@ -318,7 +320,7 @@ def _short_list(
     learner, model, y = subject.fit.learner, subject.fit.model, subject.fit.y
     if chooses_radius(learner) and "mean_loss" in getattr(learner, "cv_results_", {}):
         return FeatureCountDisplay.from_estimator(learner), None
-    if not wanted.n_folds:
+    if not (wanted.n_folds and wanted.n_radii):
         return None, None
     if is_ensemble(model):
         return None, "an ensemble uses many features; a single model can do with few."
@@ -328,7 +330,9 @@ def _short_list(
     if n_folds < 2:
         return None, "a class has too few samples to leave some out."
     clock.begin("short list")
-    choice = MinimaxRiskClassifierCV(clone(model), cv=n_folds, n_jobs=wanted.n_jobs)
+    radii = default_radii(model, subject.fit.data)
+    radii = radii[radii >= SHORT_LIST_FROM * radii[-1]]
+    choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
     with quiet_fits():
         choice.fit(subject.fit.seen, y, groups=subject.fit.groups)
     return FeatureCountDisplay.from_estimator(choice), None
