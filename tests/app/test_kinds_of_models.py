@@ -56,7 +56,7 @@ def n_wrong_when_left_out(model, X, y):
     return int((cross_val_predict(model, X, y, cv=folds) != y).sum())
 
 
-@pytest.mark.parametrize("choice", ["few", "best", "3"])
+@pytest.mark.parametrize("choice", ["few", pytest.param("best", marks=pytest.mark.slow), "3"])
 def test_features_chosen_and_judged_without_the_samples_that_chose(study, table, capsys, choice):
     X, y = study
     found = fitted(table, capsys, "--features", choice)
