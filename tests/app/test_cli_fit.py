@@ -813,6 +813,7 @@ class TestCompare:
         assert status == 0
         assert found["sentence"] in html.unescape(again.read_text(encoding="utf-8"))
 
+    @pytest.mark.slow
     def test_off_unless_asked_for(self, table, capsys, tmp_path):
         arguments = [table, "--target", "diagnosis", *self.FEW, "--report", tmp_path / "report.html"]
         assert fit_json(capsys, *arguments)["comparison"] is None

@@ -98,6 +98,7 @@ def test_a_model_file_remembers_the_choice(study, table, capsys):
     assert words in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_report_in_python_repeats_the_choice(study):
     X, y = study
     model = MinimaxRiskClassifierCV().fit(X, y)

@@ -736,7 +736,7 @@ def quick_forest(monkeypatch):
 
 
 @pytest.mark.usefixtures("quick_forest")
-@pytest.mark.parametrize("clips", [False, True])
+@pytest.mark.parametrize("clips", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_rivals_are_compared_on_the_folds_of_the_cross_validation(study, clips):
     X, y = study
     X, y = X[:47] * np.random.default_rng(0).chisquare(1, X[:47].shape), y[:47]
@@ -1004,6 +1004,7 @@ def test_long_lists_are_cut_and_said_so():
     assert "200 of 230 samples" in page
 
 
+@pytest.mark.slow
 def test_size_of_a_large_study():
     study = make_expression(100, 20_000, n_informative=30, effect=1.5, random_state=0)
     names = study.feature_names

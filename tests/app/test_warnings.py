@@ -51,7 +51,11 @@ def named(table, **columns):
     return table.assign(**columns)
 
 
-RNG = np.random.default_rng(0)
+def drawn():
+    """The same numbers whichever tests ran before."""
+    return np.random.default_rng(0)
+
+
 # How the table changes, options, the kind of doubt, whether it vetoes, and the option that it names.
 BAD = {
     "class raw": (lambda t: raw(t, t["class"] == "ill"), (), "scale", True, None),
@@ -72,14 +76,14 @@ BAD = {
         None,
     ),
     "months": (
-        lambda t: named(t, months=one_of_each(t, (RNG.integers(1, 20, N), RNG.integers(30, 60, N)))),
+        lambda t: named(t, months=one_of_each(t, (drawn().integers(1, 20, N), drawn().integers(30, 60, N)))),
         (),
         "leak",
         True,
         "--ignore months",
     ),
     "carried": (
-        lambda t: named(t, q7=one_of_each(t, (0, 10)) + RNG.normal(size=N)),
+        lambda t: named(t, q7=one_of_each(t, (0, 10)) + drawn().normal(size=N)),
         (),
         "leak",
         True,
@@ -126,7 +130,13 @@ def read_page(path):
     return unwrapped(plain[0]), [unwrapped(each) for each in plain[1:]]
 
 
-@pytest.mark.parametrize("what", [None, *BAD])
+# What the checks say is tested in tests/core/test_doubts.py; here that all surfaces say it.
+SLOW = {"months", "code", "counter", "QC", "ages", "dates"}
+
+
+@pytest.mark.parametrize(
+    "what", [None, *(pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in BAD)]
+)
 def test_terminal_json_and_page_tell_the_same_doubts(what, frame, tmp_path):
     change, options, kind, is_veto, option = BAD.get(what, (lambda t: t, (), None, False, None))
     table, page = tmp_path / "t.csv", tmp_path / "page.html"

@@ -51,7 +51,11 @@ def test_readme_example_prints_what_it_says():
 @pytest.mark.filterwarnings("ignore:.*seen by all members:UserWarning")  # where there are few
 @pytest.mark.parametrize(
     ("n_classes", "coding"),
-    [(2, "signed"), pytest.param(2, "one-hot", marks=pytest.mark.slow), (3, "one-hot")],
+    [
+        (2, "signed"),
+        pytest.param(2, "one-hot", marks=pytest.mark.slow),
+        pytest.param(3, "one-hot", marks=pytest.mark.slow),
+    ],
 )
 def test_guide_examples_run(n_classes, coding):
     study = make_expression(60, 100, random_state=0)
