@@ -271,7 +271,7 @@ def softest(inverse: FloatArray, n_constraints: int) -> IntArray:
 
 
 class SmallSide:
-    """Factors of size |Q| and a few times that.
+    """Factors of size ``|Q|`` and a few times that.
 
     ``inverse`` holds H^-1 (B x B x n), ``kept`` the instances F, ``stiffness`` the lower triangle of K, which
     is overwritten, and ``coordinates`` J.
