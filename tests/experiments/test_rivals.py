@@ -285,7 +285,7 @@ def other_interpreter(tmp_path, monkeypatch):
     """This interpreter, under another name, in the place of the one that has MRCpy."""
     path = tmp_path / "venv" / "bin" / "python"
     path.parent.mkdir(parents=True)
-    path.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     path.chmod(0o755)
     monkeypatch.setenv("MRCPY_VENV", str(path.parents[1]))
     assert RIVALS["mrcpy-gurobi"].missing() is None
