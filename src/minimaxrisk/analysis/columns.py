@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse
+from sklearn.metrics import roc_auc_score
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 
@@ -52,11 +53,8 @@ def carrying_column(
     best = int(np.argmax(importances))
     if importances[best] < CARRIES * total:
         return None
-    ranks = stats.rankdata(values[:, best])
     for label in np.unique(y):
-        own = y == label
-        n_pairs = own.sum() * (~own).sum()
-        share = (ranks[own].sum() - own.sum() * (own.sum() + 1) / 2) / n_pairs
-        if max(share, 1.0 - share) >= TELLS:
+        area = roc_auc_score(y == label, values[:, best])
+        if max(area, 1.0 - area) >= TELLS:
             return names[best]
     return None
