@@ -1,8 +1,9 @@
-"""Checks of arguments that several functions share."""
+"""Checks of arguments that several functions share, and lists and counts in messages."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -67,3 +68,14 @@ def parameters_by_keyword(cls: Class) -> Class:
 
     cls.__init__ = checked  # type: ignore[misc]
     return cls
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """The first few names for a message, and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(str(name)) for name in names[:most]) + more
+
+
+def counted(n: int, thing: str) -> str:
+    return f"{n} {thing}{'s' * (n != 1)}"

@@ -7,20 +7,21 @@ are not settled, errors and bounds may mean nothing. ``data_checks`` finds copie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.analysis.data_checks import BatchCheck, check_batches, exact_copies, near_copies
 from minimaxrisk.samples.validation import check_labels, differences_within
 
-# Names and pairs of samples in a text.
-NAMED, PAIRS = 5, 3
+# Pairs of samples in a text.
+PAIRS = 3
 LOOKS_GOOD = "with one in training and its copy in the test every classifier looks good"
 MEANS_NOTHING = "errors and bounds look good and mean nothing"
 
@@ -55,18 +56,6 @@ class Doubt:
 
     def __str__(self) -> str:
         return f"{self.text} {self.remedy}"
-
-
-def listed(things: Iterable[Any], most: int = NAMED) -> str:
-    """The first few names, and how many more there are."""
-    things = list(things)
-    more = f" and {len(things) - most} more" if len(things) > most else ""
-    return ", ".join(repr(str(thing)) for thing in things[:most]) + more
-
-
-def counted(n: int, thing: str) -> str:
-    """``1 sample``, ``2 samples``."""
-    return f"{n} {thing}{'s' * (n != 1)}"
 
 
 # ---- about the data

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from scipy import sparse
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.atomic import write_whole
@@ -20,7 +21,6 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
-from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.error_bound import error_bound

@@ -11,11 +11,11 @@ import typer
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
-from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.impute import SimpleImputer
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk.analysis.data_checks import check_batches
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
@@ -15,7 +16,7 @@ from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
-from minimaxrisk.app.files.messages import COMMAND_LINE, listed, spelled
+from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples, tested_classifier
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
 from minimaxrisk.engines.solution import IterationRecord

@@ -19,10 +19,11 @@ from scipy import sparse
 from scipy.io import loadmat
 from sklearn.datasets import load_svmlight_file
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
 from minimaxrisk.app.files.layout import find_layout, head, lines_of_title
-from minimaxrisk.app.files.messages import brief, listed, nearest, needed, parsing, require_unique
+from minimaxrisk.app.files.messages import brief, nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, check_names
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
 from minimaxrisk.app.files.text_tables import table_of_records

@@ -10,12 +10,13 @@ from typing import NoReturn
 import numpy as np
 from scipy import sparse
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.analysis.columns import line_counters
 from minimaxrisk.analysis.names import BATCH, odd_names
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
 from minimaxrisk.app.files.matching import LooseMatch, match_features
-from minimaxrisk.app.files.messages import COMMAND_LINE, counted, listed, nearest, repeated, require_unique
+from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
 from minimaxrisk.app.files.quality import odd_whole_numbers, remark_on_clinical, remark_on_counters
 from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
 from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell

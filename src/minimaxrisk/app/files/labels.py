@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk.analysis.names import names_an_owner
 from minimaxrisk.app.files.cells import (
@@ -21,7 +22,7 @@ from minimaxrisk.app.files.cells import (
     text_of,
 )
 from minimaxrisk.app.files.matching import match_samples
-from minimaxrisk.app.files.messages import COMMAND_LINE, counted, folded, listed, nearest, repeated
+from minimaxrisk.app.files.messages import COMMAND_LINE, folded, nearest, repeated
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
 from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
 

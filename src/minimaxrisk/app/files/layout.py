@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import mode
 from typing import Any, TypeVar
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.app.files.cells import (
     NumberStyle,
     find_number_style,
@@ -23,7 +24,7 @@ from minimaxrisk.app.files.cells import (
     is_missing,
     is_word,
 )
-from minimaxrisk.app.files.messages import brief, counted, listed, require_unique
+from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
 
 Result = TypeVar("Result")

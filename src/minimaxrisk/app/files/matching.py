@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from minimaxrisk.app.files.messages import folded, listed
+from minimaxrisk._utils.arguments import listed
+from minimaxrisk.app.files.messages import folded
 
 Key = Callable[[str], str]  # what two spellings of a name have in common; empty if nothing
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.environment import require
 
 PYTHON, COMMAND_LINE = "python", "command line"
@@ -32,17 +33,6 @@ def quoted(text: str) -> str:
     """For a shell; in double quotes where they do, since cmd.exe knows no others."""
     is_plain = shlex.quote(text) == text or not set(text).isdisjoint("\"$`\\!'")
     return shlex.quote(text) if is_plain else f'"{text}"'
-
-
-def listed(names: Iterable[str], most: int = 5) -> str:
-    """The first few names for a message, and how many more there are."""
-    names = list(names)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(str(name)) for name in names[:most]) + more
-
-
-def counted(n: int, thing: str) -> str:
-    return f"{n} {thing}{'s' * (n != 1)}"
 
 
 def folded(name: str, keep: str = "") -> str:

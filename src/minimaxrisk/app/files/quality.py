@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy import sparse
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.app.files.messages import counted, listed
 from minimaxrisk.app.files.study import ReadOptions, Study, spell_ignored
 
 FILL = "fill them, for example with sklearn.impute.SimpleImputer"

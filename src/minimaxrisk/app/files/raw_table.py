@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files.cells import (
     TextArray,
@@ -20,7 +21,7 @@ from minimaxrisk.app.files.cells import (
     text_array,
 )
 from minimaxrisk.app.files.matching import match_features
-from minimaxrisk.app.files.messages import listed, nearest, require_unique
+from minimaxrisk.app.files.messages import nearest, require_unique
 from minimaxrisk.app.files.study import (
     AUTO,
     ERROR,

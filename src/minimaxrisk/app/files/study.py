@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files.cells import TextArray
 from minimaxrisk.app.files.matching import LooseMatch, match_samples
-from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, listed, spelled
+from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, spelled
 
 DELIMITER_WORDS = {
     "tab": "\t",

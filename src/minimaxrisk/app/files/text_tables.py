@@ -15,6 +15,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.app.files.cells import AS_NAN, TextArray, is_missing, is_word, number, text_array
 from minimaxrisk.app.files.layout import (
@@ -29,7 +30,7 @@ from minimaxrisk.app.files.layout import (
     numbered_records,
     split_records,
 )
-from minimaxrisk.app.files.messages import brief, counted, listed, require_unique
+from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, check_names, transposed
 from minimaxrisk.app.files.study import ReadOptions, spell
 
