@@ -129,7 +129,7 @@ def test_numbers_are_those_of_the_library(study, findings):
     path = minimax_risk_path(X, y, findings.path.x)
     np.testing.assert_allclose(findings.path.upper, path.worst_case_error, atol=1e-9)
     assert len(findings.path.x) == 5
-    assert findings.path.x.min() == pytest.approx(0.25)
+    assert findings.path.x.min() == pytest.approx(0.5)
     assert findings.path.x.max() == pytest.approx(2.0)
     assert 1.0 in findings.path.x
     folds = cross_validated_error(model, X, y, n_folds=3)
@@ -574,13 +574,13 @@ def test_a_page_advises_in_the_words_of_the_place_it_was_made(study, radius):
     model = MinimaxRiskClassifier(radius=radius).fit(X, y)
     page = text_of(report(model, X, y, **NOTHING, guarantee=False).html)
     assert not OPTIONS.search(page)
-    for argument in ("n_permutations=199", "n_folds=10", "n_radii=12", "has_rivals=True", "guarantee=True"):
+    for argument in ("n_permutations=199", "n_folds=10", "n_radii=5", "has_rivals=True", "guarantee=True"):
         assert argument in page
     assert ("error_bound(model, X, y, X_new=X_new) bounds" in page) == (radius == "bonferroni")
     assert ('radius="bootstrap" finds' in page) == (radius == 1.0)
     found = gather_findings(model, X, y, **NOTHING, guarantee=False)
     page = text_of(render_report(found, PROVENANCE))
-    for option in ("--permutations 199", "--folds 10", "--radii 12", "--compare", "leave out --no-guarantee"):
+    for option in ("--permutations 199", "--folds 10", "--radii 5", "--compare", "leave out --no-guarantee"):
         assert option in page
     assert not re.search(r"n_permutations=|n_folds=|has_rivals=|error_bound", page)
 
@@ -646,7 +646,7 @@ def test_parts_left_out_say_so(study):
     assert claims.headline(tested).endswith("how often the classifier errs was not tested.")
     assert claims.headline(found).startswith("Not known yet")
     page = text_of(render_report(found, PROVENANCE))
-    for option in ("--permutations 199", "--folds 10", "--radii 12"):
+    for option in ("--permutations 199", "--folds 10", "--radii 5"):
         assert f"Not computed: {option}" in page
 
 

@@ -80,7 +80,7 @@ def container(study, tmp_path_factory):
             made.flush()
             return np.load(path, mmap_mode="r")
         if name.startswith("zarr"):
-            chunks = {"columns": (N, 250), "rows": (17, D), "both": (33, 250)}[name.split()[-1]]
+            chunks = {"columns": (N, 400), "rows": (45, D), "both": (45, 400)}[name.split()[-1]]
             made = zarr.create_array({}, shape=X.shape, chunks=chunks, dtype="f4")
             made[:] = X
             return made

@@ -76,7 +76,7 @@ def test_several_classes(wide):
 
 def test_pvalue_and_quantiles_follow_from_the_null_distribution(noise):
     X, y = noise
-    result = permutation_test(MinimaxRiskClassifier(), X, y, 40, random_state=1)
+    result = permutation_test(MinimaxRiskClassifier(), X, y, 40, n_null=None, random_state=1)
     assert result.n_no_larger == np.sum(result.null_distribution <= result.statistic)
     assert result.pvalue == (1 + result.n_no_larger) / 41
     for probability, value in result.noise_floor.items():
@@ -96,7 +96,7 @@ def test_labellings_that_are_alike_by_symmetry_are_ties(seed):
     row = np.random.default_rng(seed).standard_normal(9)
     X = np.array([np.roll(row, i) for i in range(9)])
     y = (np.arange(9) == 0).astype(int)
-    result = permutation_test(MinimaxRiskClassifier(radius=0.3), X, y, 30, random_state=0)
+    result = permutation_test(MinimaxRiskClassifier(radius=0.3), X, y, 30, n_null=None, random_state=0)
     assert result.null_distribution == pytest.approx(np.full(30, result.statistic), abs=1e-12)
     assert result.pvalue == 1.0
 

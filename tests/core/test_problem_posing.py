@@ -240,3 +240,32 @@ def test_columns_that_no_coefficient_uses_are_left_out():
     assert found.threshold == 0.25
     X = np.array([[9.0, 1.0, 2.0]])
     np.testing.assert_array_equal(found.scores(X), [[2.5], [-2.5]])
+
+
+def test_a_rule_on_the_columns_that_it_uses():
+    coef = np.zeros((1, 6))
+    coef[0, [1, 4]] = 2.0, -3.0
+    one = LinearRule.from_full(coef, np.array([0.5]), 0.1)
+    columns = np.array([1, 3, 4])
+    X = np.random.default_rng(0).normal(size=(5, 6))
+    part = one.restricted_to(columns)
+    assert part.n_features == 3
+    np.testing.assert_array_equal(part.full_coef, coef[:, columns])
+    np.testing.assert_allclose(part.scores(X[:, columns]), one.scores(X))
+    both = AverageRule([one, replace(one, intercept=np.array([-0.5]))])
+    np.testing.assert_allclose(
+        both.restricted_to(columns).probabilities(X[:, columns]), both.probabilities(X)
+    )
+
+
+@pytest.mark.parametrize("make", ["numpy", "array_api_strict"])
+def test_entries_of_vectors_wherever_they_are(make):
+    xp = pytest.importorskip(make)
+    problem = pose(some_data(3), **CHOICES).problem
+    there = replace(problem, tau_there=xp.asarray(problem.tau), lam_there=xp.asarray(problem.lam))
+    components, values = np.array([0, 5, 9]), np.array([1.5, -2.0, 0.25])
+    lam, tau = problem.lam.ravel()[components], problem.tau.ravel()[components]
+    found = there.at(components, there.lam_there, there.tau_there)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, [lam, tau])
+    assert there._penalty_of_some(components, values) == pytest.approx(lam @ np.abs(values) - tau @ values)

@@ -419,9 +419,27 @@ def test_labellings_share_their_draws(data, monkeypatch):
     unit = np.nonzero(other.units.p_hat)[1]
     drawn = (shared.shared.multipliers * code)[:, unit] * np.sqrt(N)
     expected = largest_sums(other, drawn)
-    for elements in (rules.BLOCK_ELEMENTS, 20, 1):
-        monkeypatch.setattr(rules, "BLOCK_ELEMENTS", elements)
-        np.testing.assert_allclose(shared.shared.maxima(other), expected, rtol=1e-10)
+    for n_largest in (rules.FEWEST_LARGEST, 3, 1):
+        monkeypatch.setattr(rules, "FEWEST_LARGEST", n_largest)
+        np.testing.assert_allclose(rule.sharing(sample).shared.maxima(other), expected, rtol=1e-10)
+
+
+def test_the_largest_products_hold_nearly_all_maxima_and_the_others_are_looked_up():
+    random = np.random.default_rng(3)
+    X, labels = random.normal(size=(40, 900)), random.permutation(np.arange(40) % 2)
+    X[:, 7] += 3.0 * labels  # its deviation shrinks with the labels as they are
+    rule = MultiplierBootstrap(0.9, 150, 4)
+    shared = rule.sharing(sample_of(X, random.permutation(labels))).shared
+    for y in (labels, random.permutation(labels)):
+        sample = sample_of(X, y)
+        code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
+        drawn = (shared.multipliers * code)[:, np.nonzero(sample.units.p_hat)[1]] * np.sqrt(40)
+        np.testing.assert_allclose(shared.maxima(sample), largest_sums(sample, drawn), rtol=1e-10)
+    # Nothing is lost where the bound is of no use: all products of a draw are looked at.
+    useless = replace(shared, largest=shared.largest[:, :1], others=np.full(150, np.inf))
+    np.testing.assert_array_equal(useless.maxima(sample), shared.maxima(sample))
+    careless = replace(shared, largest=shared.largest[:, :1], others=np.full(150, -np.inf))
+    assert (careless.maxima(sample) < shared.maxima(sample)).any()
 
 
 def test_labellings_with_nothing_to_share(data, monkeypatch):

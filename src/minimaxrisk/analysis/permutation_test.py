@@ -113,7 +113,7 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)
 TIE = 1e-12
 # Permutations whose R* is computed, for the null distribution; the others are only compared with the observed
 # one, which takes a sixth to a half of the time.
-NULL_SIZE = 50
+NULL_SIZE = 25
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def permutation_test(
         Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
         depend on the label tell the observed labelling from all others, which a warning says; use
         ``class_weight`` of the estimator, which moves with the labels.
-    n_null : int or None, default=50
+    n_null : int or None, default=25
         Of so many permutations, or of all if None, R* is computed to ``gap_tol``, for the null distribution
         and the noise floor. The fits of the others stop as soon as they show whether R* is larger than the
         observed one. The p-value does not depend on it.

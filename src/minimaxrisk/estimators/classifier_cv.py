@@ -240,16 +240,18 @@ class LossOfRadii:
         path = solve_path(self.estimator, data, self.radii)
         rules = [path.rule(one) for one in path.solved]
         left_out = self.sample.rows(test)
-        return np.array([[self._loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
-
-    def _loss(self, rule: LinearRule, classes: np.ndarray, left_out: Sample) -> float:
         # The class with the largest score, also where the classifier itself draws labels.
         model = clone(self.estimator).set_params(deterministic=True)
-        model.classes_, model.n_features_in_ = classes, rule.n_features
+        model.classes_, model.n_features_in_ = data.classes, left_out.X.shape[1]
+        score = None if self.scoring is None else check_scoring(model, self.scoring)
+        return np.array([[self._loss(model, rule, score, left_out), len(rule.columns)] for rule in rules]).T
+
+    def _loss(self, model: Any, rule: LinearRule, score: Callable[..., float] | None, on: Sample) -> float:
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
-        weights = {} if left_out.weights is None else {"sample_weight": left_out.weights}
-        score = check_scoring(model, self.scoring)(model, left_out.X, left_out.y, **weights)
-        return 1.0 - score if self.scoring is None else -score
+        if score is None:
+            return float(np.average(model.predict(on.X) != on.y, weights=on.weights))
+        weights = {} if on.weights is None else {"sample_weight": on.weights}
+        return -score(model, on.X, on.y, **weights)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 
-from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk.features.matrix import FeatureMatrix
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -63,6 +63,8 @@ from minimaxrisk.uncertainty.radius import (
 BLOCK_ELEMENTS = 1 << 21
 # Products with more numbers than this, a quarter of a gigabyte, are not kept.
 MOST_SHARED = 1 << 25
+# Columns in which each draw of T* is looked for first, besides a 64th of all.
+FEWEST_LARGEST = 64
 # Draws that one process makes at a time, where several share the work.
 DRAWS_PER_PIECE = 64
 # How sure to be that chance in the draws does not make the radii too small.
@@ -181,22 +183,41 @@ class UnionBound:
 
 @dataclass(frozen=True)
 class SharedDraws:
-    """Multipliers (draws x instances) and their products with features (draws x d), for all labellings."""
+    """Multipliers (draws x instances) and their products with features (draws x d), for all labellings.
+
+    Labels shift and rescale all products of a column alike and by little, so that T* is nearly always taken
+    on in one of the columns with the largest products. A bound on all others tells where.
+    """
 
     multipliers: FloatArray
     products: FloatArray
+    spread: FloatArray  # of the products of each column, root mean square
+    largest: IntArray  # for each draw the columns with the largest products, relative to their spread
+    others: FloatArray  # for each draw, no smaller than such a ratio of any other column
+
+    @classmethod
+    def of(cls, multipliers: FloatArray, products: FloatArray) -> SharedDraws:
+        n_draws, d = products.shape
+        spread = np.sqrt(np.einsum("ij,ij->j", products, products) / n_draws)
+        ratios = np.abs(products) / np.where(spread > 0.0, spread, 1.0)
+        n_largest = min(d, FEWEST_LARGEST + d // 64)
+        order = np.argpartition(-ratios, n_largest - 1, axis=1)
+        # No larger ratio is left than the smallest of those taken.
+        others = np.take_along_axis(ratios, order[:, n_largest - 1 : n_largest], axis=1)[:, 0]
+        return cls(multipliers, products, spread, np.ascontiguousarray(order[:, :n_largest]), others)
 
     def maxima(self, sample: MomentSample) -> FloatArray:
         """Draws of T* for the labels of this sample."""
         code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
-        sums, inverse = self.multipliers @ code, _inverse_deviations(sample)[0]
-        n_at_a_time = max(1, BLOCK_ELEMENTS // len(inverse))
-        maxima = np.empty(len(sums))
-        for start in range(0, len(sums), n_at_a_time):
-            rows = slice(start, start + n_at_a_time)
-            draws = self.products[rows] - sums[rows, None] * sample.tau[0]
-            draws *= inverse
-            maxima[rows] = np.abs(draws, out=draws).max(axis=1)
+        sums, tau, inverse = self.multipliers @ code, sample.tau[0], _inverse_deviations(sample)[0]
+        # |product - sum tau| / sigma <= ratio spread / sigma + |sum| |tau| / sigma
+        bound = self.others * (self.spread * inverse).max() + np.abs(sums) * (np.abs(tau) * inverse).max()
+        draws = np.take_along_axis(self.products, self.largest, axis=1)
+        draws -= sums[:, None] * tau[self.largest]
+        draws *= inverse[self.largest]
+        maxima = np.abs(draws, out=draws).max(axis=1)
+        for i in np.flatnonzero(maxima < bound):
+            maxima[i] = np.abs((self.products[i] - sums[i] * tau) * inverse).max()
         return maxima
 
 
@@ -224,7 +245,7 @@ class MultiplierBootstrap:
         drawn = np.random.default_rng(self.seed).standard_normal((self.n_draws, n))
         multipliers = np.empty_like(drawn)
         multipliers[:, instance] = np.sqrt(weights[0]) * drawn * sample.coding.matrix[0][label]
-        return replace(self, shared=SharedDraws(multipliers, sample.features.correlate(multipliers)))
+        return replace(self, shared=SharedDraws.of(multipliers, sample.features.correlate(multipliers)))
 
     def radii(self, sample: MomentSample) -> Radii:
         level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)

@@ -255,7 +255,7 @@ WANTED = {
     "guarantee": ("guarantee", True),
     "folds": ("n_folds", 10),
     "repeats": ("n_repeats", 1),
-    "radii": ("n_radii", 12),
+    "radii": ("n_radii", 5),
     "compare": ("has_rivals", False),
     "jobs": ("n_jobs", None),
     "seed": ("random_state", 0),

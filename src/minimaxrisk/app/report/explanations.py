@@ -41,7 +41,7 @@ class Advice:
     permutations: str = "n_permutations=199"
     folds: str = "n_folds=10"
     repeats: str = "n_repeats=5"
-    radii: str = "n_radii=12"
+    radii: str = "n_radii=5"
     rivals: str = "has_rivals=True"
     few_features: str = "MinimaxRiskClassifierCV()"
     guarantee: str = "pass guarantee=True"

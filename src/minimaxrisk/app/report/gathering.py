@@ -80,7 +80,7 @@ from minimaxrisk.samples.validation import positions_of_labels, refuse_other_ord
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
 # The path runs from this much of the radius used to that much of it.
-PATH_FROM, PATH_TO = 0.25, 2.0
+PATH_FROM, PATH_TO = 0.5, 2.0
 # Folds that choose a radius. With two classes and no more samples the errors of all radii take a few seconds.
 FOLDS_OF_CHOICE, MOST_QUICK = 5, 150
 # Smaller shares of the radius at which nothing is learned make no short lists, and take longest.
@@ -100,7 +100,7 @@ class Wanted:
     n_permutations: int = 199
     n_folds: int = 10
     n_repeats: int = 1
-    n_radii: int = 12
+    n_radii: int = 5
     n_jobs: int | None = None
     random_state: Any = 0
     permutation_result: PermutationTestResult | None = None

@@ -159,7 +159,7 @@ def report(
 
         * ``n_permutations=199`` of the permutation test, or ``permutation_result``, one that was done before;
         * ``n_folds=10`` of the cross-validation, drawn ``n_repeats=1`` times;
-        * ``n_radii=12`` of the path of R* over radii; 0 leaves out errors over the number of features, too;
+        * ``n_radii=5`` of the path of R* over radii; 0 leaves out errors over the number of features, too;
         * ``guarantee=True``: bounds on the error for new samples at the model's confidence, or what
           ``error_bound`` found before. A model whose certificate does not hold gets none;
         * ``has_rivals=False``: other classifiers on the same folds, which take longer than most of the rest;
