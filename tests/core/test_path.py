@@ -192,7 +192,7 @@ def test_one_radius():
     X, y = random_data(8)
     path = minimax_risk_path(X, y, [1])
     check_against_fits(path, fits(X, y, [1.0]))
-    assert path.bounds(1.0) == (path.lower[0], path.worst_case_error[0])
+    assert path.bounds(1.0) == pytest.approx((path.lower[0], path.worst_case_error[0]), rel=1e-14)
     assert minimax_risk_path(X, y, [1], breakpoints=True).breakpoints.size == 0
 
 
@@ -292,11 +292,12 @@ def test_goes_on_from_the_vertex_of_a_radius_solved_afresh(monkeypatch, times_af
 def test_a_way_that_is_too_long_is_cut_short(monkeypatch, times_afresh):
     """The first radius is solved afresh where the way to it has too many pivots, and followed from there."""
     X, y = random_data(4, n=25, d=40, n_classes=2)
-    expected = minimax_risk_path(X, y, [0.5, 0.51, 0.52])
+    radii = [0.5, 0.505, 0.51, 0.515, 0.52]  # enough for so many samples
+    expected = minimax_risk_path(X, y, radii)
     assert times_afresh == []
     monkeypatch.setattr(engine, "FEW_PIVOTS", 10)
     monkeypatch.setattr(engine, "PIVOTS_PER_INSTANCE", 0)
-    path = minimax_risk_path(X, y, [0.5, 0.51, 0.52])
+    path = minimax_risk_path(X, y, radii)
     assert times_afresh == [0.52]
     assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
 
@@ -378,8 +379,24 @@ def test_radii_from_one_end_of_the_numbers_to_the_other(monkeypatch):
 def test_verbose(caplog):
     X, y = random_data(15)
     with caplog.at_level(logging.INFO, logger="minimaxrisk"):
-        minimax_risk_path(X, y, [1.0, 2.0], verbose=1)
-    assert [line.split(":")[0] for line in caplog.messages] == ["radius 2", "radius 1"]
+        minimax_risk_path(X, y, [2.0, 1.0], verbose=1)
+    assert [line.split(":")[0] for line in caplog.messages] == ["radius 1", "radius 2"]
+
+
+def test_few_radii_are_solved_one_by_one_and_many_followed(monkeypatch):
+    X, y = random_data(15)
+    taken = []
+    for way in ("_by_vertices", "_by_interior_points"):
+        real = getattr(engine, way)
+        monkeypatch.setattr(
+            engine, way, lambda *of, way=way, real=real, **more: taken.append(way) or real(*of, **more)
+        )
+    n = -(-len(np.unique(X, axis=0)) // engine.INSTANCES_PER_RADIUS)
+    many = minimax_risk_path(X, y, np.geomspace(0.5, 2.0, n))
+    few = minimax_risk_path(X, y, np.geomspace(0.5, 2.0, n)[: n - 1])
+    assert taken == ["_by_vertices", "_by_interior_points"]
+    np.testing.assert_allclose(few.worst_case_error, many.worst_case_error[: n - 1], atol=1e-8)
+    assert few.n_features.tolist() == many.n_features[: n - 1].tolist()
 
 
 def test_control_c(always_afresh, monkeypatch):

@@ -137,8 +137,8 @@ def minimax_risk_path(
 ) -> MinimaxRiskPath:
     """Minimax risk classifiers for many radii, and certified bounds for all radii between them.
 
-    With two classes the optimum is followed from the largest radius to the smallest one, in a fraction of the
-    time of separate fits. With more classes each radius starts from the optimum of the smaller one before it.
+    Each radius starts from the optimum of the smaller one before it. With two classes and few samples the
+    optimum is followed from the largest radius to the smallest, in a fraction of the time of separate fits.
 
     Parameters
     ----------
