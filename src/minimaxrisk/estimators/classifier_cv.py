@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import silenced
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -249,7 +249,7 @@ class LossOfRadii:
     def _loss(self, model: Any, rule: LinearRule, score: Callable[..., float] | None, on: Sample) -> float:
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
         if score is None:
-            return float(np.average(model.predict(on.X) != on.y, weights=on.weights))
+            return float(np.average(to_numpy(model.predict(on.X)) != on.y, weights=on.weights))
         weights = {} if on.weights is None else {"sample_weight": on.weights}
         return -score(model, on.X, on.y, **weights)
 
