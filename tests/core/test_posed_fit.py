@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.guarantees.posed_fit import pose_as_fitted, pose_with, training_data_of
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, MinimaxRiskEnsembleClassifier
+from minimaxrisk.guarantees.posed_fit import (
+    PosedFit,
+    as_posed_fit,
+    chooses_radius,
+    coverage_of,
+    pose_as_fitted,
+    pose_with,
+    training_data_of,
+)
 from minimaxrisk.uncertainty.rules import Multiple
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
@@ -56,3 +66,60 @@ def test_other_radii_on_the_features_of_the_model(study, coding):
     assert posed.radii.factor == 2.5
     assert problem.coding.name == coding
     assert not problem.marginal.is_known
+
+
+@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
+def test_a_model_whose_radius_was_chosen(study, criterion):
+    X, y = study
+    chosen = MinimaxRiskClassifierCV(radii=[1.0, 2.0], criterion=criterion, n_permutations=1, cv=2)
+    assert not chooses_radius(chosen)
+    chosen.fit(X, y)
+    assert chooses_radius(chosen)
+    fit = PosedFit(chosen, X, y)
+    assert fit.learner is chosen
+    assert fit.model is chosen.estimator_
+    alone = PosedFit(chosen.estimator_, X, y)
+    assert alone.learner is alone.model is chosen.estimator_
+    assert coverage_of(chosen.estimator_) is None
+    covers = MinimaxRiskClassifier(radius="bonferroni", confidence=0.9).fit(X, y)
+    assert coverage_of(covers) == 0.9
+
+
+def test_what_is_refused(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    for given in ((None, y), (X, None)):
+        with pytest.raises(ValueError, match=r"^X and y must be passed: the data that"):
+            PosedFit(model, *given)
+    with pytest.raises(ValueError, match="not fitted"):
+        PosedFit(model, X, y, transformer=StandardScaler())
+    with pytest.raises(ValueError, match=r"^model must be .* got LogisticRegression; for a pipeline"):
+        PosedFit(LogisticRegression().fit(X, y), X, y)
+    ensemble = MinimaxRiskEnsembleClassifier(
+        n_estimators=8, subsample=0.5, certify=False, random_state=0
+    ).fit(X, y)
+    with pytest.raises(ValueError, match=r"^the ensemble was fitted with certify=False: fit it with"):
+        PosedFit(ensemble, X, y)
+
+
+def test_what_was_posed_is_taken_as_it_is(study):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    fit = as_posed_fit(model, X, y)
+    assert as_posed_fit(fit) is fit
+    with pytest.raises(ValueError, match=r"^a PosedFit holds its data already; leave out X, y, groups\.$"):
+        as_posed_fit(fit, X, y, groups=y, sample_weight=None)
+
+
+def test_data_are_checked_as_the_model_wants_them(study):
+    X, y = study
+    names = [f"g{j}" for j in range(X.shape[1])]
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    model = MinimaxRiskClassifier(class_weight={0: 1.0, 1: 3.0}, weight_kind="importance").fit(frame, y)
+    weighted = training_data_of(model, frame, y, np.full(len(y), 2.0))
+    assert weighted.weights[y == 1][0] == 3.0 * weighted.weights[y == 0][0]
+    plain = training_data_of(model, frame, y, with_class_weight=False)
+    assert len(np.unique(plain.weights)) == 1
+    assert weighted.counts.tolist() == [1.0] * len(y)  # a weight of 3 is one sample
+    with pytest.raises(ValueError, match="feature names"):
+        training_data_of(model, frame.rename(columns={"g0": "other"}), y)

@@ -268,4 +268,10 @@ def test_entries_of_vectors_wherever_they_are(make):
     found = there.at(components, there.lam_there, there.tau_there)
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, [lam, tau])
-    assert there._penalty_of_some(components, values) == pytest.approx(lam @ np.abs(values) - tau @ values)
+    expected = lam @ np.abs(values) - tau @ values
+    mu = np.zeros(problem.n_components)
+    mu[components] = values
+    mu = mu.reshape(problem.shape)
+    penalty, scores = there.penalty_and_scores(components, values)
+    assert (penalty, there.penalty_of(mu)) == pytest.approx((expected, expected))
+    np.testing.assert_allclose(scores, problem.scores_of(mu), atol=1e-14)
