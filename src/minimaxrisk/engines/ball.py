@@ -7,11 +7,11 @@ The adversary's program, with r_i = max_y w_yi:
 and the masses of the marginal. With multipliers alpha, beta of the inequalities, eta of the masses and theta
 of the ball, the conditions of optimality are
 
-    sum_y beta_yi = 1,    beta - alpha - eta = s,    s the scores of  A = -theta C (w - centre) / ||C (w - centre)||_G,
+    sum_y beta_yi = 1,    beta - alpha - eta = s,    s the scores of  A = -kappa C (w - centre),
 
 so that -eta is phi, and A are the coefficients of the rule. A step of Newton's method has for each instance a
 K x K matrix M_i, and the kernel matrix couples them: the matrix to be factorised is, but for a few ranks,
-``diag(M_i) + kappa G x C'C`` with kappa = theta / ||C (w - centre)||_G.
+``diag(M_i) + kappa G x C'C``. Here kappa is theta / ||C (w - centre)||_G.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Iterate:
 
     @classmethod
     def start(cls, problem: BallProblem, shared: FloatArray) -> _Iterate:
-        """Half-way between the centre and masses that all labels share, or half-way to the ball's boundary."""
+        """Half-way from the centre to masses that all labels share, or to the boundary of the ball."""
         distance = problem.norm(problem.coding.encode(shared - problem.centre))
         share = 0.5 * min(1.0, problem.radius / distance)
         w = (1.0 - share) * problem.centre + share * shared
@@ -123,7 +123,7 @@ class _Iterate:
             system = _System(self, slack)
         except (linalg.LinAlgError, ValueError):
             return False
-        way = system.solve(*(-product for product in products), bend=0.0)
+        way = system.solve(-products[0], -products[1], -products[2], bend=0.0)
         length = self._longest(way, slack)
         at_end = (
             np.sum((self.w + length * way.w) * (self.alpha + length * way.alpha))
@@ -185,7 +185,7 @@ class _System:
     """The equations of Newton's method at an iterate, factorised.
 
     For each instance the labels have a matrix ``M_i = diag(alpha / w) + L_i``, with L_i the Laplacian of the
-    weights beta / slack. Masses change in directions V of labels that the kernel sees; where the signed coding
+    weights beta / slack. Masses change in directions of labels that the kernel sees. Where the signed coding
     does not see the total mass of an instance, that is eliminated.
     """
 
@@ -205,8 +205,9 @@ class _System:
         self._seen, self._unseen = seen, unseen
         inner = seen.T @ blocks @ seen
         if unseen is not None:
-            self._across = (seen.T @ blocks @ unseen)[:, :, 0]
-            self._own = (unseen.T @ blocks @ unseen)[:, 0, 0]
+            # The Laplacian does not see it either, which rounding must not hide.
+            self._across = (self._first.T * unseen[:, 0]) @ seen
+            self._own = (self._first.T * unseen[:, 0]) @ unseen[:, 0]
             inner -= self._across[:, :, None] * (self._across / self._own[:, None])[:, None, :]
         rank = seen.shape[1]
         size = float(np.sum((coding @ seen[:, 0]) ** 2))  # the same in all directions

@@ -131,6 +131,11 @@ def is_ensemble(model: Any) -> bool:
     return hasattr(model, "members_")
 
 
+def is_ball(model: Any) -> bool:
+    """Whether its uncertainty set is a ball, as that of ``MinimaxRiskKernelClassifier``."""
+    return hasattr(model, "ball_radius_")
+
+
 def chooses_radius(model: Any) -> bool:
     """Whether it is a fitted ``MinimaxRiskClassifierCV``, whose ``estimator_`` is the model."""
     return hasattr(model, "estimator_") and (

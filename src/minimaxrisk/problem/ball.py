@@ -15,14 +15,25 @@ distance; the largest share that is inside gives a distribution of the set.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.features.matrix import Coding
-from minimaxrisk.problem.objective import FREE, BayesError, Marginal
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
+from minimaxrisk.features.matrix import Coding, make_coding
+from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import FeasiblePoint
 from minimaxrisk.problem.rule import instance_thresholds
+from minimaxrisk.samples.instances import Instances, distinct_instances
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.ball_radius import UnitMeans
+
+# So that the interior of the ball is not empty.
+SMALLEST_RADIUS = 1e-9
+# Rows at which the matrices of the interior point take minutes and gigabytes.
+MOST_ROWS = 12_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,11 @@ class BallProblem:
     @property
     def n_instances(self) -> int:
         return len(self.gram)
+
+    @property
+    def orientation(self) -> float:
+        """With one block of coefficients the decision function is positive for the second class."""
+        return -1.0 if self.coding.n_blocks == 1 else 1.0
 
     def norm(self, coefficients: FloatArray) -> float:
         """Of ``sum_i A_bi psi(x_i)``, all blocks together."""
@@ -68,3 +84,58 @@ class BallProblem:
         share = 1.0 if distance <= self.radius else self.radius / distance
         mixed = share * w + (1.0 - share) * self.centre
         return FeasiblePoint(mixed, self.objective.value(mixed))
+
+
+@dataclass(frozen=True)
+class PosedBall:
+    """The problem with the instances that it is about, and the products and space of their features."""
+
+    problem: BallProblem
+    instances: Instances
+    products: KernelMatrix
+    space: KernelSpace
+    X: DataMatrix
+    factor: float
+
+    def linear(self, dual_coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients on the columns and intercepts, for the linear kernel."""
+        mean, total = self.instances.weights @ self.X, dual_coef.sum(axis=1)
+        coef = np.asarray(dual_coef @ self.X) - total[:, None] * mean
+        return coef, total * self.space.constant - coef @ mean
+
+
+def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
+    """The ball of a ``MinimaxRiskKernelClassifier`` around the mean of the data."""
+    if len(data.labels) > MOST_ROWS:
+        raise ValueError(
+            f"X has {len(data.labels)} rows, and the matrices of this classifier grow with their square: use "
+            f"at most {MOST_ROWS}, or MinimaxRiskClassifier."
+        )
+    instances = distinct_instances(data)
+    X = take_rows(data.X, instances.rows)
+    is_made = parameters.kernel == "precomputed"
+    if is_made:
+        if data.X.shape[0] != data.X.shape[1]:
+            raise ValueError(
+                f"with kernel='precomputed' X must be square, a row and a column for each sample, got shape "
+                f"{data.X.shape}."
+            )
+        X = X[:, instances.rows]
+    products = KernelMatrix.of(parameters, X)
+    plain = products(X, X)
+    if not np.allclose(plain, plain.T, rtol=1e-8, atol=1e-8 * float(np.abs(plain).max(initial=0.0))):
+        raise ValueError("the kernel must be symmetric, but k(x, x') and k(x', x) differ.")
+    space = KernelSpace.of(plain, instances.weights, fit_intercept=parameters.fit_intercept)
+    gram = space.centred(plain)
+    gram = 0.5 * (gram + gram.T)
+    coding = make_coding(parameters.coding, len(data.classes))
+    units = UnitMeans.of(gram, instances.units, coding)
+    error = units.standard_error
+    if isinstance(parameters.radius, str):
+        radius = units.covering(parameters.confidence, parameters.n_bootstrap, seed)
+        factor = radius / error if error > 0.0 else 1.0
+    else:
+        factor, radius = float(parameters.radius), float(parameters.radius) * error
+    marginal = KnownMarginal(instances.weights) if parameters.marginal == "empirical" else FREE
+    problem = BallProblem(gram, coding, instances.p_hat, max(radius, SMALLEST_RADIUS), marginal)
+    return PosedBall(problem, instances, products, space, X, factor)
