@@ -41,14 +41,14 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         Parameter of most kernels: ``"scale"`` is ``1 / (n_features * X.var())``, ``"auto"`` 1 / n_features.
     degree, coef0 : float, default=3, 0.0
         Parameters of ``"poly"`` and ``"sigmoid"``.
-    radius : float or "bootstrap", default=1.0
+    radius : float or "bootstrap", default=0.3
         The radius of the ball: a number of standard errors of the mean feature vector, or so large that the
         ball contains the true mean with probability ``confidence``.
     confidence : float, default=0.95
         For ``radius="bootstrap"``.
     n_bootstrap : int, default=1000
         Draws for ``radius="bootstrap"``.
-    marginal : {"free", "empirical"}, default="empirical"
+    marginal : {"free", "empirical"}, default="free"
         Whether the adversary may change how often each instance occurs, or only labels.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map, as for ``MinimaxRiskClassifier``.
@@ -87,8 +87,8 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         The radius of the ball as a number of standard errors.
     ball_radius_ : float
         The radius in the units of the kernel's space.
-    coverage_ : float or None
-        The probability that goes with ``radius="bootstrap"``.
+    coverage_, radius_seed_ : float or None, int
+        The probability that goes with ``radius="bootstrap"``, and the seed of its draws.
     coding_ : str
         The coding used.
     n_iter_ : int
@@ -148,10 +148,10 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         gamma: Any = "scale",
         degree: float = 3,
         coef0: float = 0.0,
-        radius: Any = 1.0,
+        radius: Any = 0.3,
         confidence: float = 0.95,
         n_bootstrap: int = 1000,
-        marginal: str = "empirical",
+        marginal: str = "free",
         coding: str = "auto",
         fit_intercept: bool = True,
         gap_tol: float = 1e-6,
@@ -236,7 +236,7 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         self.radius_, self.ball_radius_ = posed.factor, problem.radius
         self.coverage_ = float(self.confidence) if isinstance(self.radius, str) else None
         self.coding_, self.n_iter_ = problem.coding.name, solution.n_iterations
-        self.kernel_, self.space_ = posed.products, posed.space
+        self._products, self._space = posed.products, posed.space
         self.X_fit_ = None
         if self.kernel == "linear":
             self.coef_, self.intercept_ = posed.linear(self.dual_coef_)
@@ -247,7 +247,7 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         threshold = None if self.marginal == "empirical" else self.threshold_
         if self.kernel == "linear":
             return LinearRule.from_full(self.coef_, self.intercept_, threshold)
-        return KernelRule(self.kernel_, self.space_, self.X_fit_, self.rows_, self.dual_coef_, threshold)
+        return KernelRule(self._products, self._space, self.X_fit_, self.rows_, self.dual_coef_, threshold)
 
     def _apply(self, output: Any, X: Any) -> Any:
         if self.kernel != "linear":

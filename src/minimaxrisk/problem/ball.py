@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
 from minimaxrisk.features.matrix import Coding, make_coding
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
@@ -112,7 +111,7 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
             f"at most {MOST_ROWS}, or MinimaxRiskClassifier."
         )
     instances = distinct_instances(data)
-    X = take_rows(data.X, instances.rows)
+    X = data.X[instances.rows, :]  # into memory where it is read from a file
     is_made = parameters.kernel == "precomputed"
     if is_made:
         if data.X.shape[0] != data.X.shape[1]:
