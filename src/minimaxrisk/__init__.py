@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+    from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.error_bound import error_bound
@@ -35,6 +36,7 @@ __all__ = [
     "MinimaxRiskClassifier",
     "MinimaxRiskClassifierCV",
     "MinimaxRiskEnsembleClassifier",
+    "MinimaxRiskKernelClassifier",
     "MinimaxRiskSelector",
     "analysis",
     "check_batches",
@@ -59,6 +61,7 @@ _MODULE_OF = {
     "MinimaxRiskClassifier": "estimators.classifier",
     "MinimaxRiskClassifierCV": "estimators.classifier_cv",
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
+    "MinimaxRiskKernelClassifier": "estimators.kernel_classifier",
     "MinimaxRiskSelector": "estimators.selector",
     "check_batches": "analysis.data_checks",
     "check_data": "analysis.doubts",

@@ -13,6 +13,7 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
     MinimaxRiskSelector,
 )
 
@@ -49,6 +50,8 @@ ESTIMATORS = [
         complementary=True,
     ),
     MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5),
+    MinimaxRiskKernelClassifier(),
+    MinimaxRiskKernelClassifier("rbf", marginal="empirical"),
     MinimaxRiskSelector(),
     MinimaxRiskSelector(L1SVMClassifier(solver="full-lp")),
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),

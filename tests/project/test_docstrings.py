@@ -116,6 +116,7 @@ FITTED = {
     "MinimaxRiskClassifier": [{}],
     "MinimaxRiskClassifierCV": [{"cv": 2}, {"criterion": "noise-floor", "n_permutations": 2}],
     "MinimaxRiskEnsembleClassifier": [{"n_estimators": 2, "complementary": True, "subsample": 0.5}],
+    "MinimaxRiskKernelClassifier": [{}, {"kernel": "rbf"}],
     "MinimaxRiskSelector": [{"stability": True, "n_subsamples": 2}],
 }
 

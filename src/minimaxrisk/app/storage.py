@@ -43,6 +43,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.training_scale import TrainingScale
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
@@ -66,6 +67,9 @@ TRUSTED = (
     "minimaxrisk.estimators.classifier_cv.MinimaxRiskClassifierCV",
     "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
     "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
+    "minimaxrisk.estimators.kernel_classifier.MinimaxRiskKernelClassifier",
+    "minimaxrisk.features.kernel.KernelMatrix",
+    "minimaxrisk.features.kernel.KernelSpace",
     "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.rule.LinearRule",
     "numpy.dtype",  # of an imputer
@@ -79,7 +83,8 @@ class SavedModel:
 
     Parameters
     ----------
-    classifier : MinimaxRiskClassifier, MinimaxRiskClassifierCV or MinimaxRiskEnsembleClassifier
+    classifier : MinimaxRiskClassifier, MinimaxRiskClassifierCV, MinimaxRiskEnsembleClassifier or \
+            MinimaxRiskKernelClassifier
         Fitted on an array whose columns are ``feature_names``, after the imputer and the scaler.
     feature_names : ndarray of str
         Names of the columns, in the order of ``coef_``.
@@ -131,7 +136,12 @@ class SavedModel:
     True
     """
 
-    classifier: MinimaxRiskClassifier | MinimaxRiskClassifierCV | MinimaxRiskEnsembleClassifier
+    classifier: (
+        MinimaxRiskClassifier
+        | MinimaxRiskClassifierCV
+        | MinimaxRiskEnsembleClassifier
+        | MinimaxRiskKernelClassifier
+    )
     feature_names: np.ndarray
     target: str
     fingerprint: str
@@ -411,7 +421,12 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
-    kinds = (MinimaxRiskClassifier, MinimaxRiskClassifierCV, MinimaxRiskEnsembleClassifier)
+    kinds = (
+        MinimaxRiskClassifier,
+        MinimaxRiskClassifierCV,
+        MinimaxRiskEnsembleClassifier,
+        MinimaxRiskKernelClassifier,
+    )
     if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
         raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
     return parts

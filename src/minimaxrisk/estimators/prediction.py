@@ -19,11 +19,11 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
 from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk.guarantees.posed_fit import FittedRule
-from minimaxrisk.problem.rule import LinearRule, arg_max
+from minimaxrisk.problem.rule import KernelRule, LinearRule, arg_max
 from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
 
 # What to compute from a rule, the classes and validated instances.
-Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]
+Output: TypeAlias = Callable[[FittedRule | KernelRule, np.ndarray, DataMatrix], np.ndarray]
 
 
 class PredictionMixin(ClassifierMixin):
@@ -31,7 +31,7 @@ class PredictionMixin(ClassifierMixin):
 
     classes_: np.ndarray
 
-    def _fitted_rule(self) -> FittedRule:
+    def _fitted_rule(self) -> FittedRule | KernelRule:
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -76,7 +76,9 @@ class PredictionMixin(ClassifierMixin):
         check_is_fitted(self, "classes_")
         if is_dask_array(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-            return _lazily(self._fitted_rule(), self.classes_, output, check_description(X))
+            rule = self._fitted_rule()
+            assert not isinstance(rule, KernelRule)  # refused before
+            return _lazily(rule, self.classes_, output, check_description(X))
         return answer(X, output(self._fitted_rule(), self.classes_, check_new_data(self, X)))
 
     def __sklearn_tags__(self) -> Any:
@@ -122,24 +124,24 @@ class ProbabilityMixin(PredictionMixin):
         return self._apply(_log_probabilities, X)
 
 
-def _decisions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _decisions(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     scores = rule.scores(X)
     if len(classes) > 2:
         return np.ascontiguousarray(scores.T)
     # One row of coefficients gives the first class minus the score of the second.
-    is_signed = isinstance(rule, LinearRule) and len(rule.coef) == 1
+    is_signed = isinstance(rule, LinearRule | KernelRule) and len(rule.coef) == 1
     return scores[1] if is_signed else scores[1] - scores[0]
 
 
-def _labels(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _labels(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     return classes[arg_max(rule.scores(X))]
 
 
-def _probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _probabilities(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     return np.ascontiguousarray(rule.probabilities(X).T)
 
 
-def _log_probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _log_probabilities(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     probabilities = _probabilities(rule, classes, X)
     n_zeros = int((probabilities == 0.0).sum())
     if n_zeros:

@@ -29,6 +29,7 @@ from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
     check_model,
+    is_ball,
     is_ensemble,
     training_data_of,
 )
@@ -183,10 +184,10 @@ def error_bound(
         data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
         posed = as_posed_fit(model, X, y, **data, transformer=transformer)
         model, transformer = posed.model, posed.transformer
-    if is_ensemble(model) and method == RADII:
+    if method == RADII and (is_ensemble(model) or is_ball(model)):
         raise ValueError(
-            "method='radii' needs a MinimaxRiskClassifier, got an ensemble; method='holdout' takes any "
-            "classifier, and oob_error_ estimates the error of an ensemble."
+            f"method='radii' needs a MinimaxRiskClassifier, got {type(model).__name__}; use "
+            "method='holdout'. oob_error_ estimates the error of an ensemble."
         )
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     if method == RADII:
@@ -231,7 +232,7 @@ def _best(
     left_out = _ruled_out(
         sample,
         has_new=new is not None or n_folds is not None,
-        averages=is_ensemble(model),
+        has_radii=not (is_ensemble(model) or is_ball(model)),
         lacks_groups=unit is not None and not was_fitted_with_groups,
     )
     methods = [method for method in (HOLDOUT, RADII, MAJORITY) if method not in left_out]
@@ -295,15 +296,15 @@ def _of_holdout(
     )
 
 
-def _ruled_out(sample: JudgedSample, *, has_new: bool, averages: bool, lacks_groups: bool) -> dict[str, str]:
+def _ruled_out(sample: JudgedSample, *, has_new: bool, has_radii: bool, lacks_groups: bool) -> dict[str, str]:
     """Methods that the arguments rule out, whatever the values in the data are."""
     reasons = {}
     if not sample.are_alike:
         reasons[HOLDOUT] = NO_WEIGHTS
     if not has_new:
         reasons[RADII] = "there are no new instances, and no folds of cross-fitting in their place."
-    if averages:
-        reasons[RADII] = "bounds by radii are computed for a single classifier, not for an ensemble."
+    if not has_radii:
+        reasons[RADII] = "bounds by radii are computed for a MinimaxRiskClassifier alone."
     if lacks_groups:
         reasons[RADII] = (
             "the model was fitted without these groups, as if all samples were independent; fit it with "

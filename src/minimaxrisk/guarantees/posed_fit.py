@@ -100,6 +100,7 @@ class PosedFit:
     @cached_property
     def posed_anew(self) -> PosedProblem:
         """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
+        refuse_ball(self.model)
         parameters = parameters_of(self.model)
         rule = radius_rule_of(parameters, self.model.radius_seed_)
         return pose_by(parameters, self.data, rule)
@@ -110,6 +111,7 @@ class PosedFit:
         done = self.__dict__.get("posed_anew")
         if done is not None and done.radii.factor == self.model.radius_:
             return done
+        refuse_ball(self.model)
         return pose_as_fitted(self.model, self.data)
 
 
@@ -129,6 +131,19 @@ FittedRule: TypeAlias = LinearRule | AverageRule
 
 def is_ensemble(model: Any) -> bool:
     return hasattr(model, "members_")
+
+
+def is_ball(model: Any) -> bool:
+    """Whether its uncertainty set is a ball, as that of ``MinimaxRiskKernelClassifier``."""
+    return hasattr(model, "ball_radius_")
+
+
+def refuse_ball(model: Any) -> None:
+    if is_ball(model):
+        raise ValueError(
+            f"this is about a set with an interval for each column, and that of {type(model).__name__} is a "
+            "ball; verify(model, X, y) recomputes its bounds, and compare(...) tells how often it errs."
+        )
 
 
 def chooses_radius(model: Any) -> bool:

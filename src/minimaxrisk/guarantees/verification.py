@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
@@ -14,10 +15,12 @@ from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
     coverage_of,
+    is_ball,
     is_ensemble,
     linear_rule_of,
     parameters_of,
 )
+from minimaxrisk.problem.ball import PosedBall, pose_ball
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import lower_bound, upper_bound
@@ -72,7 +75,7 @@ def verify(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
+    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, MinimaxRiskKernelClassifier or PosedFit
         A fitted classifier or ensemble; or a ``PosedFit``, which has the data and keeps the certificate.
         That the members of an ensemble have not seen the samples outside ``in_bag_`` is not checked.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
@@ -129,6 +132,8 @@ def _recompute(fit: PosedFit) -> Certificate:
     if not np.array_equal(fit.data.classes, model.classes_):
         problem = f"the labels are {fit.data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
+    if is_ball(model):
+        return _recompute_ball(fit)
     posed = fit.posed_anew
     problems: list[str] = []
     if is_ensemble(model):
@@ -197,11 +202,23 @@ def _recompute_upper(model: Any, posed: PosedProblem, problems: list[str]) -> fl
 
 def _recompute_lower(model: Any, posed: PosedProblem, objective: Objective, problems: list[str]) -> float:
     """L of the stored distribution."""
+    distribution = _stored_distribution(model, posed, problems)
+    if distribution is None:
+        return np.nan
+    lower = lower_bound(posed.problem, objective, distribution).bound
+    _confirm("worst_case_error_lower_", model.worst_case_error_lower_, lower, problems)
+    return lower
+
+
+def _stored_distribution(
+    model: Any, posed: PosedProblem | PosedBall, problems: list[str]
+) -> FloatArray | None:
+    """On the instances; None where it is none."""
     stored = np.asarray(model.worst_case_distribution_)
     expected = (len(posed.instances.instance_of_row), len(model.classes_))
     if stored.shape != expected:
         problems.append(f"worst_case_distribution_ has shape {stored.shape}, the data need {expected}")
-        return np.nan
+        return None
     distribution = posed.instances.from_rows(stored)
     # NaN fails all comparisons.
     if (
@@ -209,13 +226,51 @@ def _recompute_lower(model: Any, posed: PosedProblem, objective: Objective, prob
         and not (np.abs(distribution.sum(axis=0) - posed.instances.weights) <= AGREEMENT).all()
     ):
         problems.append("worst_case_distribution_ moves mass from one sample to another")
-        return np.nan
+        return None
     if not ((distribution >= 0.0).all() and abs(distribution.sum() - 1.0) <= AGREEMENT):
         problems.append("worst_case_distribution_ is not a distribution on these samples")
-        return np.nan
-    lower = lower_bound(posed.problem, objective, distribution).bound
-    _confirm("worst_case_error_lower_", model.worst_case_error_lower_, lower, problems)
-    return lower
+        return None
+    return distribution
+
+
+def _recompute_ball(fit: PosedFit) -> Certificate:
+    """The bounds of a ``MinimaxRiskKernelClassifier``, from its coefficients and distribution."""
+    model, problems = fit.model, list[str]()
+    posed = pose_ball(model, fit.data, model.radius_seed_)
+    problem, upper, lower = posed.problem, np.nan, np.nan
+    dual_coef = np.asarray(model.dual_coef_)
+    expected = (problem.coding.n_blocks, problem.n_instances)
+    if dual_coef.shape != expected:
+        problems.append(f"dual_coef_ has shape {dual_coef.shape}, the data need {expected}")
+    elif not np.isfinite(dual_coef).all():
+        problems.append("dual_coef_ is not finite")
+    else:
+        coefficients = problem.orientation * dual_coef
+        upper = problem.upper_bound(coefficients)
+        _confirm("worst_case_error_", model.worst_case_error_, upper, problems)
+        threshold = problem.threshold_of(problem.scores_of(coefficients))
+        _confirm("threshold_", model.threshold_, threshold, problems)
+        if hasattr(model, "coef_"):
+            coef, intercept = posed.linear(dual_coef)
+            _confirm("coef_", model.coef_, coef, problems)
+            _confirm("intercept_", model.intercept_, intercept, problems)
+    distribution = _stored_distribution(model, posed, problems)
+    if distribution is not None:
+        lower = problem.lower_bound(distribution).bound
+        _confirm("worst_case_error_lower_", model.worst_case_error_lower_, lower, problems)
+    if lower > upper + 1e-12:
+        problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
+    _confirm("radius_", model.radius_, posed.factor, problems)
+    _confirm("ball_radius_", model.ball_radius_, problem.radius, problems)
+    _confirm("coverage_", model.coverage_, coverage_of(model), problems)
+    _confirm("coding_", model.coding_, problem.coding.name, problems)
+    _confirm("rows_", model.rows_, posed.instances.rows, problems)
+    gap = float(model.worst_case_error_ - model.worst_case_error_lower_)
+    _confirm("optimality_gap_", model.optimality_gap_, gap, problems)
+    kept = model.X_fit_
+    if kept is not None and not (kept.shape == posed.X.shape and abs(kept - posed.X).max() == 0.0):
+        problems.append("X_fit_ does not hold the instances of the data")
+    return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
 
 
 def _recompute_ensemble(

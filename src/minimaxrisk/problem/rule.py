@@ -20,6 +20,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, columns_of
 from minimaxrisk._utils.stored_tables import product_with_columns, some_rows_at_a_time
+from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
 from minimaxrisk.features.matrix import Coding, ColumnScale
 
 if TYPE_CHECKING:
@@ -207,3 +208,26 @@ class AverageRule:
     def scores(self, X: DataMatrix) -> FloatArray:
         """What ``predict`` decides by: the probabilities themselves."""
         return self.probabilities(X)
+
+
+@dataclass(frozen=True)
+class KernelRule:
+    """A rule by products with the instances of its sample: coefficients (1 or K rows), threshold."""
+
+    products: KernelMatrix
+    space: KernelSpace
+    fitted: DataMatrix | None  # None where X holds products with all rows of the sample
+    rows: IntArray  # of the sample
+    coef: FloatArray
+    threshold: float | None
+
+    def scores(self, X: DataMatrix) -> FloatArray:
+        """Scores of every class for every row of X (K x n)."""
+        read = X[:, :] if self.fitted is not None else X[:, self.rows]
+        plain = self.products(read, self.fitted)
+        decision = self.coef @ self.space.centred(plain).T
+        return np.vstack([-decision, decision]) if len(decision) == 1 else decision
+
+    def probabilities(self, X: DataMatrix) -> FloatArray:
+        """h(y|x) of the randomized rule for every row of X (K x n)."""
+        return probabilities(self.scores(X), self.threshold)

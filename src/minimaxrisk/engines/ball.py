@@ -1,0 +1,291 @@
+"""An interior point for the ball: n K masses, a norm, and systems of n (K - 1) equations.
+
+The adversary's program, with r_i = max_y w_yi:
+
+    min sum_i r_i   s.t.  w >= 0,  r_i - w_yi >= 0,  g(w) = rho - ||C (w - centre)||_G >= 0,
+
+and the masses of the marginal. With multipliers alpha, beta of the inequalities, eta of the masses and theta
+of the ball, the conditions of optimality are
+
+    sum_y beta_yi = 1,    beta - alpha - eta = s,    s the scores of  A = -kappa C (w - centre),
+
+so that -eta is phi, and A are the coefficients of the rule. A step of Newton's method has for each instance a
+K x K matrix M_i, and the kernel matrix couples them: the matrix to be factorised is, but for a few ranks,
+``diag(M_i) + kappa G x C'C``. Here kappa is theta / ||C (w - centre)||_G.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.problem.ball import BallProblem
+
+MOST_ITERATIONS = 100
+# Without the gap getting smaller in so many iterations, rounding errors are all that changes.
+PATIENCE = 20
+# How much of the way to the boundary a step may go.
+NEARLY = 0.995
+
+
+@dataclass(frozen=True)
+class BallSolution:
+    """Coefficients and a distribution with the bounds on R* that they prove."""
+
+    coefficients: FloatArray  # B x n
+    distribution: FloatArray  # K x n
+    upper: float
+    lower: float
+    n_iterations: int
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+
+def solve_ball(problem: BallProblem, *, gap_tol: float = 1e-8) -> BallSolution:
+    """The best bounds found, at most ``gap_tol`` apart unless the numbers do not allow it."""
+    n_blocks = problem.coding.n_blocks
+    nothing = np.zeros((n_blocks, problem.n_instances))
+    shared = np.broadcast_to(problem.centre.sum(axis=0) / len(problem.centre), problem.centre.shape)
+    point = problem.lower_bound(shared)
+    best = BallSolution(nothing, point.distribution, problem.upper_bound(nothing), point.bound, 0)
+    if best.gap <= gap_tol:
+        return best  # the ball holds a distribution that tells the labels nothing
+    iterate = _Iterate.start(problem, shared)
+    gaps: list[float] = []
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        if not iterate.step():
+            break
+        coefficients = -iterate.kappa * iterate.deviation
+        upper, point = problem.upper_bound(coefficients), problem.lower_bound(iterate.w)
+        best = BallSolution(
+            coefficients if upper < best.upper else best.coefficients,
+            point.distribution if point.bound > best.lower else best.distribution,
+            min(upper, best.upper),
+            max(point.bound, best.lower),
+            iteration,
+        )
+        gaps.append(best.gap)
+        # Multipliers take some steps until they bound anything at all.
+        if best.gap <= gap_tol or (len(gaps) > PATIENCE and gaps[-1] > 0.9 * gaps[-1 - PATIENCE]):
+            break
+    return best
+
+
+class _Iterate:
+    """Masses w and r, multipliers alpha, beta, eta and theta."""
+
+    def __init__(self, problem: BallProblem, w: FloatArray, r: FloatArray) -> None:
+        self.problem, self.w, self.r = problem, w, r
+        self.is_known = problem.marginal.is_known
+        self.distance, self.deviation, self.pull = 0.0, w, w
+        self._look()
+        self.room = problem.radius - self.distance
+        self.beta = np.full_like(w, 1.0 / len(w))
+        mu = float(np.mean((r - w) * self.beta))
+        self.alpha, self.theta = mu / w, mu / self.room
+        error = self.beta - self.alpha + self.theta * self.pull
+        self.eta: FloatArray = error.mean(axis=0) if self.is_known else np.full(w.shape[1], error.mean())
+
+    @classmethod
+    def start(cls, problem: BallProblem, shared: FloatArray) -> _Iterate:
+        """Half-way from the centre to masses that all labels share, or to the boundary of the ball."""
+        distance = problem.norm(problem.coding.encode(shared - problem.centre))
+        share = 0.5 * min(1.0, problem.radius / distance)
+        w = (1.0 - share) * problem.centre + share * shared
+        return cls(problem, w, w.max(axis=0) + 0.5 * shared[0])
+
+    def _look(self) -> None:
+        """How far w is from the centre, and where the ball pulls it."""
+        problem = self.problem
+        self.deviation = problem.coding.encode(self.w - problem.centre)
+        seen = self.deviation @ problem.gram
+        self.distance = float(np.sqrt(max(np.sum(self.deviation * seen), 1e-300)))
+        self.pull = problem.coding.scores(seen) / self.distance
+
+    @property
+    def kappa(self) -> float:
+        return self.theta / self.distance
+
+    def step(self) -> bool:
+        """Mehrotra's predictor and corrector; False where the numbers do not allow another step."""
+        slack = self.r - self.w
+        n_pairs = 2 * self.w.size + 1
+        products = self.w * self.alpha, slack * self.beta, self.room * self.theta
+        mu = (products[0].sum() + products[1].sum() + products[2]) / n_pairs
+        if slack.min() <= 0.0 or self.w.min() <= 0.0:
+            return False  # smaller than the numbers can tell
+        try:
+            system = _System(self, slack)
+        except (linalg.LinAlgError, ValueError):
+            return False
+        way = system.solve(-products[0], -products[1], -products[2], bend=0.0)
+        length = self._longest(way, slack)
+        at_end = (
+            np.sum((self.w + length * way.w) * (self.alpha + length * way.alpha))
+            + np.sum((slack + length * (way.r - way.w)) * (self.beta + length * way.beta))
+            + (self.room + length * way.room) * (self.theta + length * way.theta)
+        ) / n_pairs
+        target = mu * float(np.clip(at_end / mu, 0.0, 1.0)) ** 3
+        way = system.solve(
+            target - products[0] - way.w * way.alpha,
+            target - products[1] - (way.r - way.w) * way.beta,
+            target - products[2] - way.room * way.theta,
+            bend=way.bend,
+        )
+        length = NEARLY * self._longest(way, slack)
+        if not (np.isfinite(length) and length > 1e-12):
+            return False
+        self.w = self.w + length * way.w
+        self.r = self.r + length * way.r
+        self.alpha = self.alpha + length * way.alpha
+        self.beta = self.beta + length * way.beta
+        self.eta = self.eta + length * way.eta
+        self.theta += length * way.theta
+        self.room += length * way.room
+        self._look()
+        return True
+
+    def _longest(self, way: _Way, slack: FloatArray) -> float:
+        """The longest step, at most 1, at which all inequalities hold."""
+        pairs = (
+            (self.w, way.w),
+            (slack, way.r - way.w),
+            (self.alpha, way.alpha),
+            (self.beta, way.beta),
+            (np.array([self.theta, self.room]), np.array([way.theta, way.room])),
+        )
+        longest = 1.0
+        for value, change in pairs:
+            falls = change < 0.0
+            if falls.any():
+                longest = min(longest, float(np.min(value[falls] / -change[falls])))
+        return longest
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Changes of all variables; that of the room to first order, and twice what it loses to second order."""
+
+    w: FloatArray
+    r: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    eta: FloatArray
+    theta: float
+    room: float
+    bend: float
+
+
+class _System:
+    """The equations of Newton's method at an iterate, factorised.
+
+    For each instance the labels have a matrix ``M_i = diag(alpha / w) + L_i``, with L_i the Laplacian of the
+    weights beta / slack. Masses change in directions of labels that the kernel sees. Where the signed coding
+    does not see the total mass of an instance, that is eliminated.
+    """
+
+    def __init__(self, at: _Iterate, slack: FloatArray) -> None:
+        self._at, self._slack, problem = at, slack, at.problem
+        coding, n = problem.coding.matrix, problem.n_instances
+        n_classes = len(at.w)
+        self._first = at.alpha / at.w  # of w >= 0
+        self._second = at.beta / slack  # of r >= w
+        self._total = self._second.sum(axis=0)
+        share = (self._second / self._total).T
+        blocks = -self._second.T[:, :, None] * share[:, None, :]
+        others = share @ (1.0 - np.eye(n_classes))
+        blocks[:, np.arange(n_classes), np.arange(n_classes)] = self._second.T * others + self._first.T
+        self._blocks = blocks
+        seen, unseen = _directions(coding, is_known=at.is_known)
+        self._seen, self._unseen = seen, unseen
+        inner = seen.T @ blocks @ seen
+        if unseen is not None:
+            # The Laplacian does not see it either, which rounding must not hide.
+            self._across = (self._first.T * unseen[:, 0]) @ seen
+            self._own = (self._first.T * unseen[:, 0]) @ unseen[:, 0]
+            inner -= self._across[:, :, None] * (self._across / self._own[:, None])[:, None, :]
+        rank = seen.shape[1]
+        size = float(np.sum((coding @ seen[:, 0]) ** 2))  # the same in all directions
+        matrix = np.zeros((n, rank, n, rank))
+        for label in range(rank):
+            matrix[:, label, :, label] = (at.kappa * size) * problem.gram
+        matrix[np.arange(n), :, np.arange(n), :] += inner
+        self._factor = linalg.cho_factor(matrix.reshape(n * rank, n * rank), lower=True, overwrite_a=True)
+        self._pull = self._with_kernel(at.pull)
+        self._mass = None if at.is_known else self._with_kernel(np.ones_like(at.w))
+
+    def _with_kernel(self, right: FloatArray) -> FloatArray:
+        """The change of w that goes with a right-hand side, but for the curvature of the ball and eta."""
+        inner = right.T @ self._seen
+        if self._unseen is not None:
+            outside = (right.T @ self._unseen)[:, 0] / self._own
+            inner = inner - self._across * outside[:, None]
+        x = linalg.cho_solve(self._factor, inner.ravel()).reshape(inner.shape)
+        change = x @ self._seen.T
+        if self._unseen is not None:
+            rest = outside - np.sum(self._across * x, axis=1) / self._own
+            change = change + rest[:, None] * self._unseen[:, 0]
+        return change.T
+
+    def solve(self, of_w: FloatArray, of_slack: FloatArray, of_room: float, *, bend: float) -> _Way:
+        """Changes that bring the products of the pairs by so much nearer to their target.
+
+        ``bend`` is twice what the room loses to second order on the way.
+        """
+        at, slack = self._at, self._slack
+        missing = 1.0 - at.beta.sum(axis=0)
+        error = at.beta - at.alpha - at.eta + at.theta * at.pull
+        wrong = at.problem.radius - at.distance - at.room - 0.5 * bend
+        from_w, from_slack = of_w / at.w, of_slack / slack
+        from_room = (of_room - at.theta * wrong) / at.room
+        of_r = from_slack.sum(axis=0) - missing
+        right = -error + from_w - from_slack - at.pull * from_room + self._second * (of_r / self._total)
+        # The curvature of the ball is rank one, and so is the total mass where masses are free.
+        w, curved = self._with_kernel(right), at.theta / at.room - at.kappa
+        own, cross = float(np.sum(at.pull * w)), float(np.sum(at.pull * self._pull))
+        if self._mass is None:
+            along = own / (1.0 + curved * cross)
+            w = w - curved * along * self._pull
+        else:
+            # sum w + step sum mass - curved along sum pull = 0;  along = <pull, all of it>
+            system = np.array(
+                [
+                    [self._mass.sum(), -curved * self._pull.sum()],
+                    [-np.sum(at.pull * self._mass), 1.0 + curved * cross],
+                ]
+            )
+            step, along = np.linalg.solve(system, np.array([-w.sum(), own]))
+            w = w + step * self._mass - curved * along * self._pull
+        moved = at.problem.coding.encode(w)
+        felt = moved @ at.problem.gram
+        left = np.einsum("iyz,zi->yi", self._blocks, w) + at.kappa * at.problem.coding.scores(felt)
+        eta = (left + curved * along * at.pull - right).mean(axis=0)
+        if self._mass is not None:
+            eta = np.full_like(eta, step)
+        r = (of_r + np.sum(self._second * w, axis=0)) / self._total
+        return _Way(
+            w=w,
+            r=r,
+            alpha=from_w - self._first * w,
+            beta=from_slack - self._second * (r - w),
+            eta=eta,
+            theta=from_room + at.theta / at.room * along,
+            room=wrong - along,
+            bend=max(0.0, float(np.sum(felt * moved)) - along**2) / at.distance,
+        )
+
+
+def _directions(coding: FloatArray, *, is_known: bool) -> tuple[FloatArray, FloatArray | None]:
+    """Orthonormal directions of labels (columns) that the kernel sees, and the one that it does not."""
+    n_blocks, n_classes = coding.shape
+    if n_blocks == 1:
+        unseen = None if is_known else np.full((2, 1), np.sqrt(0.5))
+        return coding.T / np.linalg.norm(coding), unseen
+    if not is_known:
+        return np.eye(n_classes), None
+    return linalg.null_space(np.ones((1, n_classes))), None

@@ -1,0 +1,92 @@
+"""Features known by their scalar products: a kernel, centred at the mean of the sample, and a constant.
+
+With k the kernel and p the masses of the instances, the products of centred features are
+
+    k(x, x') - sum_j p_j k(x, x_j) - sum_j p_j k(x_j, x') + sum_jl p_j p_l k(x_j, x_l),
+
+which does not change when all instances are moved. The constant stands for the intercept. It is as large as
+the other features together, in the root mean square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "chi2")
+Kernel = str | Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class KernelMatrix:
+    """The products of any instances with those of the sample, as the parameters of an estimator say."""
+
+    kernel: Kernel
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 0.0
+
+    @classmethod
+    def of(cls, parameters: Any, X: DataMatrix) -> KernelMatrix:
+        """With ``gamma`` as for ``sklearn.svm.SVC``: ``"scale"`` is 1 / (n_features X.var())."""
+        gamma = parameters.gamma
+        if gamma == "scale":
+            mean_square = X.multiply(X).mean() if sparse.issparse(X) else np.mean(np.square(X))
+            variance = float(mean_square - X.mean() ** 2)
+            gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+        elif gamma == "auto":
+            gamma = 1.0 / X.shape[1]
+        return cls(parameters.kernel, float(gamma), parameters.degree, parameters.coef0)
+
+    def __call__(self, X: DataMatrix, fitted: Any) -> FloatArray:
+        """Products of the rows of X with those of ``fitted``; X as it is for a kernel computed beforehand."""
+        if self.kernel == "precomputed":
+            found = X
+        elif callable(self.kernel):
+            found = self.kernel(X, fitted)
+            if np.shape(found) != (X.shape[0], fitted.shape[0]):
+                raise ValueError(
+                    f"kernel must return a matrix of shape {(X.shape[0], fitted.shape[0])}, a row for each "
+                    f"row of its first argument, got shape {np.shape(found)}."
+                )
+        else:
+            options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            found = pairwise_kernels(X, fitted, metric=self.kernel, filter_params=True, **options)
+        if sparse.issparse(found):
+            found = found.toarray()
+        products: FloatArray = np.asarray(found, dtype=np.float64)
+        if not np.isfinite(products).all():
+            raise ValueError(
+                "the kernel must give finite numbers, got NaN or infinity; scale the columns of X, or choose "
+                "another kernel."
+            )
+        return products
+
+
+@dataclass(frozen=True)
+class KernelSpace:
+    """How products are centred, and the product that the constant adds."""
+
+    masses: FloatArray  # of the instances of the sample
+    means: FloatArray  # of the products of each of them with the sample
+    mean: float
+    constant: float
+
+    @classmethod
+    def of(cls, products: FloatArray, masses: FloatArray, *, fit_intercept: bool) -> KernelSpace:
+        means = products @ masses
+        mean = float(masses @ means)
+        size = float(masses @ (np.diag(products) - 2.0 * means + mean))
+        return cls(masses, means, mean, max(size, 0.0) if fit_intercept else 0.0)
+
+    def centred(self, products: FloatArray) -> FloatArray:
+        """The products of the features, from those of the kernel with the instances of the sample."""
+        own = products @ self.masses
+        return products - own[:, None] + (self.constant + self.mean - self.means)

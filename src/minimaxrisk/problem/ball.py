@@ -1,0 +1,140 @@
+"""The learning problem with a ball of means in place of a box, known through scalar products alone.
+
+    R* = min over mu of  1 - tau'mu + rho ||mu|| + phi(mu)
+       = max 1 - sum_i max_y w_yi   s.t.  w a distribution,  ||E_w Phi - tau|| <= rho
+
+The optimal mu lies in the span of the instances, ``mu_b = sum_i A_bi psi(x_i)``. With the kernel matrix G of
+the instances, scores are ``A G``, ``||mu||^2 = sum (A G) * A``, and the distance of a distribution from the
+centre is ``||C (w - centre)||_G``. Features are never formed, so psi may have infinitely many.
+
+Bounds that need no trust in a solver. Upper: for every A and every w of the set, by Cauchy and Schwarz's
+inequality ``mu'(E_w Phi - tau) >= -rho ||mu||``. Lower: mixing a distribution with the centre shrinks its
+distance; the largest share that is inside gives a distribution of the set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
+from minimaxrisk.features.matrix import Coding, make_coding
+from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
+from minimaxrisk.problem.problem import FeasiblePoint
+from minimaxrisk.problem.rule import instance_thresholds
+from minimaxrisk.samples.instances import Instances, distinct_instances
+from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.uncertainty.ball_radius import UnitMeans
+
+# So that the interior of the ball is not empty.
+SMALLEST_RADIUS = 1e-9
+# Rows at which the matrices of the interior point take minutes and gigabytes.
+MOST_ROWS = 12_000
+
+
+@dataclass(frozen=True)
+class BallProblem:
+    """Scalar products of the instances, their labels, and the radius of the ball around their mean."""
+
+    gram: FloatArray  # n x n
+    coding: Coding
+    centre: FloatArray  # K x n: the empirical distribution
+    radius: float
+    marginal: Marginal = FREE
+
+    @property
+    def objective(self) -> BayesError:
+        return BayesError(self.marginal)
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.gram)
+
+    @property
+    def orientation(self) -> float:
+        """With one block of coefficients the decision function is positive for the second class."""
+        return -1.0 if self.coding.n_blocks == 1 else 1.0
+
+    def norm(self, coefficients: FloatArray) -> float:
+        """Of ``sum_i A_bi psi(x_i)``, all blocks together."""
+        return float(np.sqrt(max(0.0, float(np.sum((coefficients @ self.gram) * coefficients)))))
+
+    def scores_of(self, coefficients: FloatArray) -> FloatArray:
+        """Scores of every class for every instance (K x n), from coefficients (B x n)."""
+        return self.coding.scores(coefficients @ self.gram)
+
+    def threshold_of(self, scores: FloatArray) -> float:
+        """phi: the largest phi_i, or their mean where the masses of instances are known."""
+        return self.marginal.largest_mean(instance_thresholds(scores))
+
+    def upper_bound(self, coefficients: FloatArray) -> float:
+        """U(A), which no distribution of the set exceeds."""
+        scores = self.scores_of(coefficients)
+        gain = float(np.sum(self.centre * scores))
+        return self.objective.conjugate(scores) - gain + self.radius * self.norm(coefficients)
+
+    def lower_bound(self, distribution: FloatArray) -> FeasiblePoint:
+        """L(w), and the mixture of w with the centre that proves it."""
+        w = self.objective.repaired(distribution, self.centre)
+        distance = self.norm(self.coding.encode(w - self.centre))
+        share = 1.0 if distance <= self.radius else self.radius / distance
+        mixed = share * w + (1.0 - share) * self.centre
+        return FeasiblePoint(mixed, self.objective.value(mixed))
+
+
+@dataclass(frozen=True)
+class PosedBall:
+    """The problem with the instances that it is about, and the products and space of their features."""
+
+    problem: BallProblem
+    instances: Instances
+    products: KernelMatrix
+    space: KernelSpace
+    X: DataMatrix
+    factor: float
+
+    def linear(self, dual_coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients on the columns and intercepts, for the linear kernel."""
+        mean, total = self.instances.weights @ self.X, dual_coef.sum(axis=1)
+        coef = np.asarray(dual_coef @ self.X) - total[:, None] * mean
+        return coef, total * self.space.constant - coef @ mean
+
+
+def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
+    """The ball of a ``MinimaxRiskKernelClassifier`` around the mean of the data."""
+    if len(data.labels) > MOST_ROWS:
+        raise ValueError(
+            f"X has {len(data.labels)} rows, and the matrices of this classifier grow with their square: use "
+            f"at most {MOST_ROWS}, or MinimaxRiskClassifier."
+        )
+    instances = distinct_instances(data)
+    X = data.X[instances.rows, :]  # into memory where it is read from a file
+    is_made = parameters.kernel == "precomputed"
+    if is_made:
+        if data.X.shape[0] != data.X.shape[1]:
+            raise ValueError(
+                f"with kernel='precomputed' X must be square, a row and a column for each sample, got shape "
+                f"{data.X.shape}."
+            )
+        X = X[:, instances.rows]
+    products = KernelMatrix.of(parameters, X)
+    plain = products(X, X)
+    if not np.allclose(plain, plain.T, rtol=1e-8, atol=1e-8 * float(np.abs(plain).max(initial=0.0))):
+        raise ValueError("the kernel must be symmetric, but k(x, x') and k(x', x) differ.")
+    space = KernelSpace.of(plain, instances.weights, fit_intercept=parameters.fit_intercept)
+    gram = space.centred(plain)
+    gram = 0.5 * (gram + gram.T)
+    coding = make_coding(parameters.coding, len(data.classes))
+    units = UnitMeans.of(gram, instances.units, coding)
+    error = units.standard_error
+    if isinstance(parameters.radius, str):
+        radius = units.covering(parameters.confidence, parameters.n_bootstrap, seed)
+        factor = radius / error if error > 0.0 else 1.0
+    else:
+        factor, radius = float(parameters.radius), float(parameters.radius) * error
+    marginal = KnownMarginal(instances.weights) if parameters.marginal == "empirical" else FREE
+    problem = BallProblem(gram, coding, instances.p_hat, max(radius, SMALLEST_RADIUS), marginal)
+    return PosedBall(problem, instances, products, space, X, factor)

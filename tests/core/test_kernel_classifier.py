@@ -1,0 +1,192 @@
+"""The kernel classifier: kernels, weights, groups and new instances, its certificate, and what it refuses."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, verify, worst_case
+
+
+@pytest.fixture(scope="module")
+def study():
+    random = np.random.default_rng(0)
+    y = np.arange(45) % 3
+    X = random.normal(size=(45, 12))
+    X[:, :3] += 1.2 * np.eye(3)[y]
+    return X, np.array(["a", "b", "c"])[y]
+
+
+@pytest.fixture(params=[2, 3])
+def data(request, study):
+    X, y = study
+    rows = slice(None) if request.param == 3 else y != "c"
+    return X[rows], y[rows]
+
+
+def same(one, other, X, Z):
+    assert one.worst_case_error_ == pytest.approx(other.worst_case_error_, abs=1e-7)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(Z), atol=1e-6)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(Z), atol=1e-5)
+
+
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+def test_ways_to_give_the_same_kernel(data, marginal):
+    X, y = data
+    options = {"marginal": marginal, "gap_tol": 1e-9}
+    plain = MinimaxRiskKernelClassifier(**options).fit(X, y)
+    assert plain.coef_.shape == (1 if len(plain.classes_) == 2 else 3, 12)
+    assert plain.X_fit_ is None
+    made = MinimaxRiskKernelClassifier("precomputed", **options).fit(X @ X.T, y)
+    same(plain, made, X, X @ X.T)
+    own = MinimaxRiskKernelClassifier(lambda A, B: A @ B.T, **options).fit(X, y)
+    same(plain, own, X, X)
+    in_rows = MinimaxRiskKernelClassifier(**options).fit(sparse.csr_array(X), y)
+    same(plain, in_rows, X, sparse.csr_array(X))
+
+
+def test_the_kernel_of_radial_functions(data):
+    X, y = data
+    model = MinimaxRiskKernelClassifier("rbf", gap_tol=1e-9).fit(X, y)
+    G = rbf_kernel(X, gamma=1.0 / (12 * X.var()))
+    same(model, MinimaxRiskKernelClassifier("precomputed", gap_tol=1e-9).fit(G, y), X, G)
+    given = MinimaxRiskKernelClassifier("rbf", gamma="auto", gap_tol=1e-9).fit(X, y)
+    G = rbf_kernel(X, gamma=1.0 / 12)
+    same(given, MinimaxRiskKernelClassifier("precomputed", gap_tol=1e-9).fit(G, y), X, G)
+    stored = MinimaxRiskKernelClassifier("rbf", gap_tol=1e-9).fit(sparse.csr_array(X), y)
+    same(model, stored, X, sparse.csr_array(X))
+
+
+def test_instances_may_be_moved_and_scaled(data):
+    X, y = data
+    plain, moved = (MinimaxRiskKernelClassifier(gap_tol=1e-9).fit(Z, y) for Z in (X, 7.0 * X + 3.0))
+    same(plain, moved, X, 7.0 * X + 3.0)
+
+
+def test_weights_that_count_are_rows_given_again(data):
+    X, y = data
+    weights = np.arange(len(y)) % 3
+    weights[:6] = 1
+    again = np.repeat(np.arange(len(y)), weights)
+    for options in ({}, {"kernel": "rbf", "gamma": 0.1}, {"radius": "bootstrap", "random_state": 0}):
+        weighted = MinimaxRiskKernelClassifier(**options, gap_tol=1e-9).fit(X, y, sample_weight=weights)
+        repeated = MinimaxRiskKernelClassifier(**options, gap_tol=1e-9).fit(X[again], y[again])
+        same(weighted, repeated, X, X)
+        assert verify(weighted, X, y, sample_weight=weights).valid
+
+
+def test_groups_widen_the_ball(data):
+    X, y = data
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    groups = np.arange(len(y)) // 3
+    alone = MinimaxRiskKernelClassifier().fit(X, y)
+    grouped = MinimaxRiskKernelClassifier().fit(X, y, groups=groups)
+    copies = np.repeat(X[::3], 3, axis=0)
+    many = MinimaxRiskKernelClassifier().fit(copies, y, groups=groups)
+    few = MinimaxRiskKernelClassifier().fit(X[::3], y[::3])
+    assert grouped.ball_radius_ != alone.ball_radius_
+    assert many.ball_radius_ == pytest.approx(few.ball_radius_)
+    assert many.worst_case_error_ == pytest.approx(few.worst_case_error_, abs=1e-6)
+    assert verify(grouped, X, y, groups=groups).valid
+    assert not verify(grouped, X, y).valid
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}, {"radius": 0.5, "marginal": "empirical"}])
+def test_the_certificate(data, options):
+    X, y = data
+    model = MinimaxRiskKernelClassifier(**options).fit(X, y)
+    found = verify(model, X, y)
+    assert found.valid, found.problems
+    assert found.gap <= 1e-6
+    assert not verify(model, X[:-1], y[:-1]).valid
+    assert not verify(model, X[::-1], y[::-1]).valid
+    kept = dict(vars(model))
+    wrong = {
+        "dual_coef_": 1.1 * model.dual_coef_,
+        "worst_case_error_": model.worst_case_error_ - 1e-3,
+        "worst_case_error_lower_": model.worst_case_error_lower_ + 1e-3,
+        "worst_case_distribution_": model.worst_case_distribution_[::-1],
+        "threshold_": model.threshold_ + 1e-3,
+        "radius_": 2.0 * model.radius_,
+        "ball_radius_": 2.0 * model.ball_radius_,
+        "coverage_": 0.5,
+        "optimality_gap_": 0.5,
+        "rows_": model.rows_[::-1],
+        "coding_": "other",
+    }
+    wrong |= {"coef_": 2.0 * model.coef_, "intercept_": model.intercept_ + 1.0} if "coef_" in kept else {}
+    wrong |= {"X_fit_": 2.0 * model.X_fit_} if model.X_fit_ is not None else {}
+    for name, value in wrong.items():
+        setattr(model, name, value)
+        if name != "dual_coef_" or value.any():
+            assert not verify(model, X, y).valid, name
+        setattr(model, name, kept[name])
+    model.dual_coef_ = np.full_like(model.dual_coef_, np.nan)
+    assert np.isnan(verify(model, X, y).upper)
+
+
+def test_the_randomized_rule_errs_no_more_than_it_says(data):
+    X, y = data
+    for marginal in ("free", "empirical"):
+        model = MinimaxRiskKernelClassifier(marginal=marginal, gap_tol=1e-9).fit(X, y)
+        error = np.sum(model.worst_case_distribution_ * (1.0 - model.predict_proba(X)))
+        assert model.worst_case_error_lower_ - 1e-9 <= error <= model.worst_case_error_ + 1e-6
+
+
+def test_smaller_balls_have_smaller_risks(data):
+    X, y = data
+    risks = [MinimaxRiskKernelClassifier(radius=s).fit(X, y).worst_case_error_ for s in (0.01, 0.3, 1.0, 9.0)]
+    assert risks == sorted(risks)
+    assert risks[-1] == pytest.approx(1.0 - 1.0 / len(np.unique(y)))
+    covers = MinimaxRiskKernelClassifier(radius="bootstrap", confidence=0.9, random_state=0).fit(X, y)
+    assert covers.coverage_ == 0.9
+    assert covers.radius_ > 1.0
+
+
+def test_in_a_pipeline_and_without_an_intercept(data):
+    X, y = data
+    model = make_pipeline(StandardScaler(), MinimaxRiskKernelClassifier(fit_intercept=False)).fit(X, y)
+    assert model.score(X, y) > 0.7
+    centred = model[-1].decision_function(np.zeros((1, 12)))
+    np.testing.assert_allclose(centred, 0.0, atol=1e-9)  # at the mean all classes are alike
+
+
+def test_what_is_refused(data):
+    X, y = data
+    cases = [
+        ("precomputed", X, "with kernel='precomputed' X must be square"),
+        (lambda A, B: A[:, :1] @ B[:, 1:2].T, X, "the kernel must be symmetric"),
+        (lambda A, B: A, X, "kernel must return a matrix of shape"),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), X, "the kernel must give finite numbers"),
+    ]
+    for kernel, Z, message in cases:
+        with pytest.raises(ValueError, match=message):
+            MinimaxRiskKernelClassifier(kernel).fit(Z, y)
+    model = MinimaxRiskKernelClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="is a ball"):
+        worst_case(model, X, y)
+    with pytest.raises(ValueError, match="method='radii' needs a MinimaxRiskClassifier"):
+        error_bound(model, X, y, method="radii")
+    assert error_bound(model, X, y).method in ("holdout", "majority")
+    dask = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match=r"got a dask array; pass X.compute\(\)"):
+        MinimaxRiskKernelClassifier().fit(dask.from_array(X), y)
+    with pytest.raises(TypeError, match="got a dask array"):
+        MinimaxRiskKernelClassifier("rbf").fit(X, y).predict(dask.from_array(X))
+    lazy = model.predict(dask.from_array(X, chunks=(20, 12)))
+    np.testing.assert_array_equal(lazy.compute(), model.predict(X))
+
+
+def test_an_indefinite_kernel_is_no_reason_to_fail(data):
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MinimaxRiskKernelClassifier("sigmoid", gamma=1.0).fit(X, y)
+    assert model.worst_case_error_lower_ <= model.worst_case_error_
