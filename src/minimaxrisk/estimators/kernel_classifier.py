@@ -33,14 +33,15 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "chi2", "precomputed"} or callable, \
-            default="linear"
-        As for ``sklearn.svm.SVC``: a callable takes two arrays of instances and returns the matrix of their
-        products; with ``"precomputed"`` X is that matrix.
+    kernel : {"linear", "rbf", "poly", "sigmoid", ..., "precomputed"} or callable, default="linear"
+        A kernel of ``sklearn.metrics.pairwise``. As for ``sklearn.svm.SVC``, a callable takes two arrays of
+        instances and returns the matrix of their products; with ``"precomputed"`` X is that matrix.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of most kernels: ``"scale"`` is ``1 / (n_features * X.var())``, ``"auto"`` 1 / n_features.
-    degree, coef0 : float, default=3, 0.0
-        Parameters of ``"poly"`` and ``"sigmoid"``.
+    degree : float, default=3
+        Parameter of ``"poly"``.
+    coef0 : float, default=0.0
+        Parameter of ``"poly"`` and ``"sigmoid"``.
     radius : float or "bootstrap", default=0.3
         The radius of the ball: a number of standard errors of the mean feature vector, or so large that the
         ball contains the true mean with probability ``confidence``.
