@@ -430,6 +430,13 @@ def test_the_largest_products_hold_nearly_all_maxima_and_the_others_are_looked_u
     X[:, 7] += 3.0 * labels  # its deviation shrinks with the labels as they are
     rule = MultiplierBootstrap(0.9, 150, 4)
     shared = rule.sharing(sample_of(X, random.permutation(labels))).shared
+    np.testing.assert_allclose(shared.spread, np.sqrt(np.mean(shared.products**2, axis=0)))
+    assert shared.largest.shape == (150, 64 + shared.products.shape[1] // 64)
+    # No other column has a larger ratio; that of the intercept is one.
+    ratios = np.abs(shared.products) / shared.spread
+    np.testing.assert_allclose(np.take_along_axis(ratios, shared.largest, axis=1).min(axis=1), shared.others)
+    np.put_along_axis(ratios, shared.largest, 0.0, axis=1)
+    assert (ratios.max(axis=1) <= shared.others).all()
     for y in (labels, random.permutation(labels)):
         sample = sample_of(X, y)
         code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
