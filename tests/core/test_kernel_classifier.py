@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, verify, worst_case
+from minimaxrisk.problem import ball
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +159,14 @@ def test_in_a_pipeline_and_without_an_intercept(data):
     np.testing.assert_allclose(centred, 0.0, atol=1e-9)  # at the mean all classes are alike
 
 
-def test_what_is_refused(data):
+def test_what_is_refused(data, monkeypatch):
     X, y = data
+    with monkeypatch.context() as patch:
+        patch.setattr(ball, "MOST_ROWS", len(y) - 1)
+        with pytest.raises(ValueError, match=f"X has {len(y)} rows.*use at most {len(y) - 1}, or Mini"):
+            MinimaxRiskKernelClassifier().fit(X, y)
+        patch.setattr(ball, "MOST_ROWS", len(y))
+        MinimaxRiskKernelClassifier().fit(X, y)
     cases = [
         ("precomputed", X, "with kernel='precomputed' X must be square"),
         (lambda A, B: A[:, :1] @ B[:, 1:2].T, X, "the kernel must be symmetric"),
