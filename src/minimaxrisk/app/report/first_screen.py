@@ -69,7 +69,9 @@ def _signal(findings: Findings) -> Entry:
         says = "something tells the classes apart"
     if claims.says_nothing(findings):
         says = "cannot tell: no feature was selected"
-    return Entry(name, f"p = {p_value(test.pvalue)}", f"{says}; from {n} of the labels")
+    is_smallest = test.pvalue * (test.n_permutations + 1) < 1.5
+    how = f"the smallest possible with {n}" if is_smallest else f"from {n} of the labels"
+    return Entry(name, f"p = {p_value(test.pvalue)}", f"{says}; {how}")
 
 
 def _left_out_error(findings: Findings) -> Entry:
@@ -222,7 +224,7 @@ SPOTS = (
 def scores_figure(findings: Findings) -> Figure | None:
     """The left-out score of every sample, a row for each class.
 
-    Of two classes it is the score of the second one, of more that of the own class less the best other.
+    Of two classes it is the score of the second one, of more that of the own class minus the best other.
     """
     found, folds = findings.left_out, findings.cross_validation
     if found is None or folds is None or found.margins is None or claims.selected_nothing(findings):
@@ -248,7 +250,7 @@ def scores_figure(findings: Findings) -> Figure | None:
         }
         for i, up in zip(drawn, lift, strict=True)
     ]
-    title = _axis_title(classes) if is_pair else "← wrong · score less the best other · right →"
+    title = _axis_title(classes) if is_pair else "← wrong · score minus the best other · right →"
     sides = [domain[1], *[domain[0]] * (len(classes) - 1)] if is_pair else [domain[0]] * len(classes)
     return Figure(
         key="scores",
