@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem.ball import BallProblem
 from minimaxrisk.problem.objective import FREE, KnownMarginal
 from minimaxrisk.samples.independent_units import units_of_groups, units_of_rows
+from minimaxrisk.uncertainty import ball_radius
 from minimaxrisk.uncertainty.ball_radius import UnitMeans
 
 
@@ -165,6 +166,28 @@ def test_the_standard_error_is_that_of_the_mean_of_phi(n_classes):
     assert means.standard_error == pytest.approx(expected)
     draws = means.distances(4000, 0)
     assert np.sqrt(np.mean(draws**2)) == pytest.approx(expected, rel=0.05)
+
+
+def test_the_covering_radius_is_a_draw_surely_above_the_quantile_widened_by_students_law(monkeypatch):
+    X, y = simulated(np.random.default_rng(2), 15)
+    p_hat = np.zeros((2, 15))
+    p_hat[y, np.arange(15)] = 1 / 15
+    units = units_of_rows(p_hat, y, np.ones(15), None, np.arange(15))
+    means = UnitMeans.of(X @ X.T, units, make_coding("signed", 2))
+    draws = np.sort(means.distances(100, 3))
+    place = int(stats.binom.ppf(0.95, 100, 0.8))
+    widening = stats.t.ppf(0.9, 14) / stats.norm.ppf(0.9)
+    assert means.covering(0.8, 100, 3) == pytest.approx(draws[place] * widening)
+    assert means.covering(0.999, 20, 3) == pytest.approx(  # too few draws to be sure
+        np.max(means.distances(20, 3)) * stats.t.ppf(0.9995, 14) / stats.norm.ppf(0.9995)
+    )
+    # The draws are the same, however many are held at a time; by their definition.
+    monkeypatch.setattr(ball_radius, "MOST_HELD", 40)
+    np.testing.assert_array_equal(np.sort(means.distances(100, 3)), draws)
+    e = np.random.default_rng(3).standard_normal((100, 15))
+    phi = ((1.0 - 2.0 * y)[:, None] * X)[np.argsort(y, kind="stable")]  # units come class by class
+    expected = np.linalg.norm(e @ (phi - phi.mean(axis=0)), axis=1) / np.sqrt(15 * 14)
+    np.testing.assert_allclose(np.sort(expected), draws)
 
 
 def test_rows_of_a_group_are_one_unit():

@@ -141,6 +141,16 @@ def test_the_randomized_rule_errs_no_more_than_it_says(data):
         assert model.worst_case_error_lower_ - 1e-9 <= error <= model.worst_case_error_ + 1e-6
 
 
+def test_instances_that_are_known_keep_their_masses(data):
+    X, y = data
+    free, known = (
+        MinimaxRiskKernelClassifier(marginal=marginal).fit(X, y) for marginal in ("free", "empirical")
+    )
+    np.testing.assert_allclose(known.worst_case_distribution_.sum(axis=1), 1.0 / len(y))
+    assert np.ptp(free.worst_case_distribution_.sum(axis=1)) > 0.1 / len(y)
+    assert known.worst_case_error_ < free.worst_case_error_ - 1e-4
+
+
 def test_smaller_balls_have_smaller_risks(data):
     X, y = data
     risks = [MinimaxRiskKernelClassifier(radius=s).fit(X, y).worst_case_error_ for s in (0.01, 0.3, 1.0, 9.0)]
