@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -114,8 +115,12 @@ BAD = {
 }  # fmt: skip
 
 
+# Click 8.1 mixes the two streams unless told otherwise; later releases have no such argument.
+APART = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+
+
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    result = CliRunner(**APART).invoke(app, [str(each) for each in arguments])
     assert result.exit_code == 0, result.output
     return result
 

@@ -49,10 +49,9 @@ def test_every_option_of_every_command_is_told(commands):
         options = {option for written, _ in told for option in re.findall(r"--[\w-]+", written)}
         assert {each for option in command.params for each in option.opts if each.startswith("--")} <= options
     headings = commands.parameters("minimaxrisk fit", found["minimaxrisk fit"])
-    assert (headings["Arguments"][0][0], headings["The classifier"][0][0]) == (
-        "DATA",
-        "--model <single|ensemble>",
-    )
+    assert headings["Arguments"][0][0] == "DATA"
+    # Releases of typer differ in their brackets.
+    assert re.fullmatch(r"--model [<\[]single\|ensemble[>\]]", headings["The classifier"][0][0])
     assert commands.usage("minimaxrisk fit", found["minimaxrisk fit"]) == "minimaxrisk fit [OPTIONS] DATA"
 
 
