@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 from scipy.optimize import linprog
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, error_bound, verify, worst_case
@@ -311,7 +313,7 @@ def test_counts_and_other_weights(study, X_new):
     model = MinimaxRiskClassifier().fit(X, y, sample_weight=counts)
     found = error_bound(model, X, y, X_new=X_new, sample_weight=counts, random_state=0)
     assert list(found.left_out) == [HOLDOUT]
-    assert "repeat the rows" in found.left_out[HOLDOUT]
+    assert "repeat the row" in found.left_out[HOLDOUT]
     sizes = np.bincount(y, counts)
     level = 1.0 - 0.05 * SHARES[MAJORITY] / (1.0 - SHARES[HOLDOUT]) / 2
     assert pick(found, MAJORITY).value == clopper_pearson_limit(sizes.min(), 120, level)
@@ -356,6 +358,26 @@ def test_radii_of_a_model_that_was_fitted_with_groups(study):
         one, other = ([s.value for s in each.side_by_side if s.method == RADII] for each in (apart, found))
         assert other == pytest.approx(one, abs=1e-5)
     assert "takes the groups for independent" in pick(found, RADII, "predict", "free").assumption
+
+
+def test_features_chosen_by_the_labels_leave_no_bound_by_radii():
+    """On noise the best 8 of 3000 columns separate the classes, and radii do not know that they were chosen."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 3000)), np.arange(60) % 2
+    for chosen in (SelectKBest(k=8), make_pipeline(StandardScaler(), SelectKBest(k=8))):
+        chosen.fit(X, y)
+        model = MinimaxRiskClassifier(radius="bonferroni").fit(chosen.transform(X), y)
+        assert model.worst_case_error_ < 0.45
+        found = error_bound(model, X, y, transformer=chosen, random_state=0)
+        assert "may have made them by looking at the labels" in found.left_out[RADII]
+        assert RADII not in {one.method for one in (found, *found.alternatives)}
+        assert found.value > 0.4  # the truth is 0.5
+        with pytest.raises(ValueError, match="method='radii' cannot be used: bounds by radii take"):
+            error_bound(model, X, y, transformer=chosen, method="radii")
+    # What does not look at labels is no obstacle.
+    plain = make_pipeline(StandardScaler(), VarianceThreshold()).fit(X[:, :8])
+    model = MinimaxRiskClassifier(radius="bonferroni").fit(plain.transform(X[:, :8]), y)
+    assert error_bound(model, X[:, :8], y, transformer=plain, method="radii").method == RADII
 
 
 def test_a_transformer_is_fitted_anew_by_the_hold_out(study):

@@ -28,22 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.feature_selection import VarianceThreshold
-from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    Binarizer,
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
@@ -57,8 +42,8 @@ from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, EngineSettings, Enough
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of
+from minimaxrisk.guarantees.posed_fit import is_label_free
 from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -70,42 +55,15 @@ from minimaxrisk.samples.validation import (
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import radius_rule_of, without_coverage
 
-# By name and not by what they say of themselves: a transformer may look at labels that it does not require,
-# and so may a subclass of one that does not.
-LABEL_FREE = frozenset(
-    {
-        Binarizer,
-        ClippedScaler,
-        FunctionTransformer,
-        MaxAbsScaler,
-        MinMaxScaler,
-        Normalizer,
-        PCA,
-        PowerTransformer,
-        QuantileTransformer,
-        RBFSampler,
-        RobustScaler,
-        SimpleImputer,
-        StandardScaler,
-        TruncatedSVD,
-        VarianceThreshold,
-    }
-)
-
 
 def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
     """Whether the steps before the last one are sure to give the same features for every labelling.
 
-    Not where they draw at random without a seed, and not where metadata routing could take weights to them:
-    it is for the pipeline to say which steps get any.
+    Not where metadata routing could take weights to them: it is for the pipeline to say which steps get any.
     """
     if len(pipeline) < 2 or (has_weights and get_config()["enable_metadata_routing"]):
         return False
-    return all(
-        step in (None, "passthrough")
-        or (type(step) in LABEL_FREE and getattr(step, "random_state", 0) is not None)
-        for _, step in pipeline.steps[:-1]
-    )
+    return is_label_free(pipeline[:-1])
 
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95)

@@ -31,6 +31,7 @@ from minimaxrisk.guarantees.posed_fit import (
     check_model,
     is_ball,
     is_ensemble,
+    is_label_free,
     training_data_of,
 )
 from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
@@ -42,7 +43,10 @@ EXCESS = "excess"  # what new instances add to worst cases within radii
 # How delta is split. The limit of a hold-out grows with log(1/delta), radii only with its root, and hold-outs
 # are usually the tightest. The share of the excess is divided among the bounds that have one.
 SHARES = {HOLDOUT: 0.6, RADII: 0.2, EXCESS: 0.15, MAJORITY: 0.05}
-NO_WEIGHTS = "a hold-out counts errors and takes no sample_weight; where weights are counts, repeat the rows."
+NO_WEIGHTS = (
+    "a hold-out counts errors and takes no sample_weight; where a weight counts equal samples, repeat the "
+    "row, and pass groups with one entry for all copies if they are measurements of one patient."
+)
 
 
 def error_bound(
@@ -102,8 +106,9 @@ def error_bound(
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
         The instances without a label that ``fit`` was given.
     transformer : fitted transformer or None, default=None
-        What made the features of the model from ``X`` and ``X_new``, such as a ``ClippedScaler``, without
-        labels. A hold-out fits it again; bounds by radii take it as given.
+        What made the features of the model from ``X`` and ``X_new``, such as a ``ClippedScaler``. A hold-out
+        fits it again. Bounds by radii take it as given, so that there are none unless it is known not to look
+        at labels, as the scalers of scikit-learn.
     test_size : float or int, default=0.5
         The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It
         is drawn at random, without regard to the labels.
@@ -184,11 +189,8 @@ def error_bound(
         data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
         posed = as_posed_fit(model, X, y, **data, transformer=transformer)
         model, transformer = posed.model, posed.transformer
-    if method == RADII and (is_ensemble(model) or is_ball(model)):
-        raise ValueError(
-            f"method='radii' needs a MinimaxRiskClassifier, got {type(model).__name__}; use "
-            "method='holdout'. oob_error_ estimates the error of an ensemble."
-        )
+    if method == RADII:
+        _refuse_without_radii(model, transformer)
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     if method == RADII:
         rule = "predict" if rule is None else rule
@@ -235,6 +237,8 @@ def _best(
         has_radii=not (is_ensemble(model) or is_ball(model)),
         lacks_groups=unit is not None and not was_fitted_with_groups,
     )
+    if not is_label_free(fit.transformer):
+        left_out[RADII] = _by_labels(fit.transformer)
     methods = [method for method in (HOLDOUT, RADII, MAJORITY) if method not in left_out]
     levels = _levels(1.0 - confidence, methods, has_new=new is not None)
     found: list[ErrorBound] = []
@@ -315,6 +319,23 @@ def _ruled_out(sample: JudgedSample, *, has_new: bool, has_radii: bool, lacks_gr
     elif sample.unit is not None and not sample.are_alike:
         reasons[MAJORITY] = "one sample of each group is drawn, which does not go with sample_weight."
     return reasons
+
+
+def _refuse_without_radii(model: Any, transformer: Any) -> None:
+    if is_ensemble(model) or is_ball(model):
+        raise ValueError(
+            f"method='radii' needs a MinimaxRiskClassifier, got {type(model).__name__}; use "
+            "method='holdout'. oob_error_ estimates the error of an ensemble."
+        )
+    if not is_label_free(transformer):
+        raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
+
+
+def _by_labels(transformer: Any) -> str:
+    return (
+        f"bounds by radii take the features as given, and {type(transformer).__name__} may have made them by "
+        "looking at the labels, which no radius counts; a hold-out fits it again."
+    )
 
 
 def _checked_new(model: Any, X_new: Any, transformer: Any) -> DataMatrix:

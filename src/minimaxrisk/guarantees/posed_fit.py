@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
@@ -136,6 +137,29 @@ def is_ensemble(model: Any) -> bool:
 def is_ball(model: Any) -> bool:
     """Whether its uncertainty set is a ball, as that of ``MinimaxRiskKernelClassifier``."""
     return hasattr(model, "ball_radius_")
+
+
+# By name and not by what they say of themselves: a transformer may look at labels that it does not require,
+# and so may a subclass of one that does not.
+LABEL_FREE = {
+    "minimaxrisk": ("ClippedScaler",),
+    "sklearn": (
+        *("Binarizer", "FunctionTransformer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "PCA"),
+        *("PowerTransformer", "QuantileTransformer", "RBFSampler", "RobustScaler", "SimpleImputer"),
+        *("StandardScaler", "TruncatedSVD", "VarianceThreshold"),
+    ),
+}
+
+
+def is_label_free(transformer: Any) -> bool:
+    """Whether it is sure to make the same features for every labelling; not if it draws without a seed."""
+    if transformer is None or isinstance(transformer, str):  # a step that was left out
+        return True
+    if isinstance(transformer, Pipeline):
+        return all(is_label_free(step) for _, step in transformer.steps)
+    kind = type(transformer)
+    known = LABEL_FREE.get(kind.__module__.partition(".")[0], ())
+    return kind.__name__ in known and getattr(transformer, "random_state", 0) is not None
 
 
 def refuse_ball(model: Any) -> None:
