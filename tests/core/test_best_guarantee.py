@@ -361,7 +361,7 @@ def test_radii_of_a_model_that_was_fitted_with_groups(study):
 
 
 def test_features_chosen_by_the_labels_leave_no_bound_by_radii():
-    """On noise the best 8 of 3000 columns separate the classes, and radii do not know that they were chosen."""
+    """On noise the best 8 of 3000 columns separate the classes; radii do not know that they were chosen."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 3000)), np.arange(60) % 2
     for chosen in (SelectKBest(k=8), make_pipeline(StandardScaler(), SelectKBest(k=8))):
