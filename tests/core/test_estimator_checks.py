@@ -51,7 +51,6 @@ ESTIMATORS = [
     ),
     MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5),
     MinimaxRiskKernelClassifier(),
-    MinimaxRiskKernelClassifier("rbf", marginal="empirical"),
     MinimaxRiskSelector(),
     MinimaxRiskSelector(L1SVMClassifier(solver="full-lp")),
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
