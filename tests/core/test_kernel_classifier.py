@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -201,9 +199,20 @@ def test_what_is_refused(data, monkeypatch):
     np.testing.assert_array_equal(lazy.compute(), model.predict(X))
 
 
-def test_an_indefinite_kernel_is_no_reason_to_fail(data):
+def test_a_kernel_of_no_features_is_refused(data):
     X, y = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = MinimaxRiskKernelClassifier("sigmoid", gamma=1.0).fit(X, y)
-    assert model.worst_case_error_lower_ <= model.worst_case_error_
+    distances = np.abs(X[:, :1] - X[:, :1].T)
+    for kernel, Z in (("sigmoid", 3.0 * X), ("precomputed", distances), (lambda A, B: -A @ B.T, X)):
+        with pytest.raises(ValueError, match="the kernel must be positive semi-definite"):
+            MinimaxRiskKernelClassifier(kernel, gamma=1.0).fit(Z, y)
+    # What is lost by rounding is no reason.
+    low_rank = np.outer(X[:, 0], X[:, 0]) + 1e-12 * np.random.default_rng(0).normal(size=(len(y), 1))
+    low_rank = 0.5 * (low_rank + low_rank.T)
+    assert MinimaxRiskKernelClassifier("precomputed").fit(low_rank, y).worst_case_error_ <= 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e9])
+def test_any_scale(data, scale):
+    X, y = data
+    plain, scaled = (MinimaxRiskKernelClassifier(gap_tol=1e-9).fit(Z, y) for Z in (X, scale * X))
+    same(plain, scaled, X, scale * X)

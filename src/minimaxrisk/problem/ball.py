@@ -29,8 +29,10 @@ from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.ball_radius import UnitMeans
 
-# So that the interior of the ball is not empty.
+# As a share of the size of the features, so that the interior of the ball is not empty.
 SMALLEST_RADIUS = 1e-9
+# As a share of the same: eigenvalues above minus this are rounding errors.
+ROUNDING = 1e-8
 # Rows at which the matrices of the interior point take minutes and gigabytes.
 MOST_ROWS = 12_000
 
@@ -111,9 +113,9 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
             f"at most {MOST_ROWS}, or MinimaxRiskClassifier."
         )
     instances = distinct_instances(data)
-    X = data.X[instances.rows, :]  # into memory where it is read from a file
-    is_made = parameters.kernel == "precomputed"
-    if is_made:
+    # Into memory where it is read from a file; products of single precision are not accurate enough.
+    X = data.X[instances.rows, :].astype(np.float64, copy=False)
+    if parameters.kernel == "precomputed":
         if data.X.shape[0] != data.X.shape[1]:
             raise ValueError(
                 f"with kernel='precomputed' X must be square, a row and a column for each sample, got shape "
@@ -127,6 +129,8 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
     space = KernelSpace.of(plain, instances.weights, fit_intercept=parameters.fit_intercept)
     gram = space.centred(plain)
     gram = 0.5 * (gram + gram.T)
+    square = float(instances.weights @ np.diag(gram)) or 1.0
+    _refuse_indefinite(gram, square)
     coding = make_coding(parameters.coding, len(data.classes))
     units = UnitMeans.of(gram, instances.units, coding)
     error = units.standard_error
@@ -136,5 +140,18 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
     else:
         factor, radius = float(parameters.radius), float(parameters.radius) * error
     marginal = KnownMarginal(instances.weights) if parameters.marginal == "empirical" else FREE
-    problem = BallProblem(gram, coding, instances.p_hat, max(radius, SMALLEST_RADIUS), marginal)
+    radius = max(radius, SMALLEST_RADIUS * float(np.sqrt(square)))
+    problem = BallProblem(gram, coding, instances.p_hat, radius, marginal)
     return PosedBall(problem, instances, products, space, X, factor)
+
+
+def _refuse_indefinite(gram: FloatArray, square: float) -> None:
+    """No features have such products, and bounds from them would mean nothing."""
+    lifted = gram + ROUNDING * square * len(gram) * np.eye(len(gram))
+    try:
+        np.linalg.cholesky(lifted)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "the kernel must be positive semi-definite: its products are not those of any features, so that "
+            "a bound would mean nothing. Choose another kernel, or add a constant to its diagonal."
+        ) from error

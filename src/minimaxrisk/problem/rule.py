@@ -224,7 +224,7 @@ class KernelRule:
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         read = X[:, :] if self.fitted is not None else X[:, self.rows]
-        plain = self.products(read, self.fitted)
+        plain = self.products(read.astype(np.float64, copy=False), self.fitted)
         decision = self.coef @ self.space.centred(plain).T
         return np.vstack([-decision, decision]) if len(decision) == 1 else decision
 
