@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, MinimaxRiskEnsembleClassifier
+from minimaxrisk import (
+    ClippedScaler,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+)
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
     chooses_radius,
     coverage_of,
+    is_label_free,
     pose_as_fitted,
     pose_with,
     training_data_of,
@@ -123,3 +132,26 @@ def test_data_are_checked_as_the_model_wants_them(study):
     assert weighted.counts.tolist() == [1.0] * len(y)  # a weight of 3 is one sample
     with pytest.raises(ValueError, match="feature names"):
         training_data_of(model, frame.rename(columns={"g0": "other"}), y)
+
+
+class Normalizer(StandardScaler):
+    """By the name of one that is known, and yet another."""
+
+
+@pytest.mark.parametrize(
+    ("transformer", "is_free"),
+    [
+        (None, True),
+        ("passthrough", True),
+        (StandardScaler(), True),
+        (ClippedScaler(), True),
+        (PCA(2, random_state=0), True),
+        (PCA(2), False),  # draws without a seed
+        (SelectKBest(), False),
+        (Normalizer(), False),
+        (make_pipeline(StandardScaler(), "passthrough", ClippedScaler()), True),
+        (make_pipeline(StandardScaler(), SelectKBest()), False),
+    ],
+)
+def test_what_is_known_not_to_look_at_labels(transformer, is_free):
+    assert is_label_free(transformer) is is_free
