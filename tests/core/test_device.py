@@ -14,6 +14,7 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
     MinimaxRiskSelector,
     permutation_test,
     verify,
@@ -340,7 +341,7 @@ def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
         assert device.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
-@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler()])
+@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), MinimaxRiskKernelClassifier()])
 def test_what_works_on_numpy_arrays_alone_says_so(what, study):
     X, y = study
     with pytest.raises(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -119,6 +121,8 @@ def test_the_certificate(data, options):
         "optimality_gap_": 0.5,
         "rows_": model.rows_[::-1],
         "coding_": "other",
+        "_products": replace(model._products, degree=7),
+        "_space": replace(model._space, constant=2.0 * model._space.constant),
     }
     wrong |= {"coef_": 2.0 * model.coef_, "intercept_": model.intercept_ + 1.0} if "coef_" in kept else {}
     wrong |= {"X_fit_": 2.0 * model.X_fit_} if model.X_fit_ is not None else {}

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arrays import refuse_elsewhere
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
@@ -18,6 +19,7 @@ from minimaxrisk.engines.ball import BallSolution, solve_ball
 from minimaxrisk.estimators.fitting import radius_seed_of, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.features.kernel import KERNELS
+from minimaxrisk.guarantees.posed_fit import coverage_of
 from minimaxrisk.problem.ball import PosedBall, pose_ball
 from minimaxrisk.problem.rule import KernelRule, LinearRule
 from minimaxrisk.samples.validation import check_training_data
@@ -198,6 +200,7 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
             The fitted classifier.
         """
         _refuse_dask(X)
+        refuse_elsewhere(X, type(self).__name__)
         checked = copy(self)
         data = check_training_data(
             checked,
@@ -235,7 +238,7 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         self.dual_coef_ = problem.orientation * solution.coefficients + 0.0
         self.rows_ = posed.instances.rows
         self.radius_, self.ball_radius_ = posed.factor, problem.radius
-        self.coverage_ = float(self.confidence) if isinstance(self.radius, str) else None
+        self.coverage_ = coverage_of(self)
         self.coding_, self.n_iter_ = problem.coding.name, solution.n_iterations
         self._products, self._space = posed.products, posed.space
         self.X_fit_ = None

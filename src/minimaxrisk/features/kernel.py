@@ -38,8 +38,7 @@ class KernelMatrix:
         """With ``gamma`` as for ``sklearn.svm.SVC``: ``"scale"`` is 1 / (n_features X.var())."""
         gamma = parameters.gamma
         if gamma == "scale":
-            mean_square = X.multiply(X).mean() if sparse.issparse(X) else np.mean(np.square(X))
-            variance = float(mean_square - X.mean() ** 2)
+            variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         elif gamma == "auto":
             gamma = 1.0 / X.shape[1]

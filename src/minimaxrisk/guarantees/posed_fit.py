@@ -166,7 +166,7 @@ def refuse_ball(model: Any) -> None:
     if is_ball(model):
         raise ValueError(
             f"this is about a set with an interval for each column, and that of {type(model).__name__} is a "
-            "ball; verify(model, X, y) recomputes its bounds, and compare(...) tells how often it errs."
+            "ball; verify(model, X, y) recomputes its bounds, error_bound(model, X, y) bounds its error."
         )
 
 

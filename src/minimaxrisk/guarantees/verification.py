@@ -267,6 +267,11 @@ def _recompute_ball(fit: PosedFit) -> Certificate:
     _confirm("rows_", model.rows_, posed.instances.rows, problems)
     gap = float(model.worst_case_error_ - model.worst_case_error_lower_)
     _confirm("optimality_gap_", model.optimality_gap_, gap, problems)
+    # What predicts, besides the coefficients.
+    if model._products != posed.products:
+        problems.append("the kernel is not the one that the parameters and the data give")
+    for stored, again in zip(vars(model._space).values(), vars(posed.space).values(), strict=True):
+        _confirm("the mean of the kernel", stored, again, problems)
     kept = model.X_fit_
     if kept is not None and not (kept.shape == posed.X.shape and abs(kept - posed.X).max() == 0.0):
         problems.append("X_fit_ does not hold the instances of the data")
