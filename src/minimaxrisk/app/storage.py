@@ -347,7 +347,7 @@ def _without_callback(classifier: Any) -> Any:
         return stored.set_params(callback=None)
     if isinstance(stored, MinimaxRiskClassifierCV):
         stored.estimator_ = _without_callback(stored.estimator_)
-    if stored.estimator is not None:
+    if getattr(stored, "estimator", None) is not None:
         stored.estimator = clone(stored.estimator).set_params(callback=None)
     return stored
 
