@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
-from experiments.accuracy.methods import DENSE_ALONE, INNER_FOLDS, MAKERS, OTHERS, TUNED, make_method
+from experiments.accuracy.methods import DENSE_ALONE, ENSEMBLE, INNER_FOLDS, MAKERS, TUNED, clips, make_method
 from experiments.harness.cells import OK, REFUSED, Cell, EndedError
 from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, pick
 from experiments.harness.settings import Settings
@@ -18,7 +18,7 @@ from minimaxrisk.analysis.comparison import compare
 
 NAME = "errors"
 FOLDS = 5
-BEST = "ensemble"
+BEST = ENSEMBLE
 # By how much the ensemble is to be better than the best of the tuned others.
 AIM = 0.005
 
@@ -34,7 +34,7 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
         for repetition in range(settings.accuracy_repetitions)
         for dataset in sources.names
         for method in MAKERS
-        for clip in (False, True)
+        for clip in clips(method)
     ]
 
 
@@ -59,7 +59,7 @@ def label(method: str, *, clip: bool) -> str:
     return f"{method}, clipped" if clip else method
 
 
-LABELS = tuple(label(method, clip=clip) for method in MAKERS for clip in (False, True))
+LABELS = tuple(label(method, clip=clip) for method in MAKERS for clip in clips(method))
 
 
 def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
@@ -68,7 +68,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         dataset: {
             label(method, clip=clip): found
             for method in MAKERS
-            for clip in (False, True)
+            for clip in clips(method)
             if (found := _by_fold(known, dataset, method, clip=clip))
         }
         for dataset in sources.names
@@ -117,7 +117,7 @@ def _error_of_mean(values: np.ndarray) -> float:
 
 
 def _claims(errors: Errors) -> list[Claim]:
-    rivals = [label(name, clip=clip) for name in OTHERS if name in TUNED for clip in (False, True)]
+    rivals = [label(name, clip=clip) for name in TUNED for clip in clips(name)]
     means = {name: _complete(errors, BEST, name) for name in rivals}
     means = {name: found for name, found in means.items() if found}
     if not means:
@@ -179,7 +179,7 @@ def _difference(one: Mapping[tuple[int, int], float], other: Mapping[tuple[int, 
 def _cost_table(rows: Sequence[Row]) -> TextTable:
     lines = []
     for method in MAKERS:
-        for clip in (False, True):
+        for clip in clips(method):
             found = pick(rows, method=method, clip=clip)
             if not found:
                 continue

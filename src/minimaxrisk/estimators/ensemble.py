@@ -20,6 +20,7 @@ from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.estimators.ball_member import fit_ball, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import (
     describe_set,
@@ -49,10 +50,12 @@ SMALL_COEFFICIENT = 0.1
 class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
 
-    Each member is a classifier fitted on a random part of the samples, with the same share of every class.
-    ``predict_proba`` is the mean of their rules :math:`h_b(y|x)`, ``predict`` names its largest. Averages
-    vary less from sample to sample than one rule does, and usually err less. The fit certifies the worst case
-    of the average over the uncertainty set of *all* samples, by a linear program (see ``worst_case``).
+    Each member is a classifier fitted on a random part of the samples, with the same share of every class,
+    and selects columns. One more rule uses all columns: that of a ``MinimaxRiskKernelClassifier``, the
+    *ball*. ``predict_proba`` is a weighted mean of the rules :math:`h_b(y|x)`, ``predict`` names its largest.
+    Averages vary less from sample to sample than one rule does, and usually err less. The fit certifies the
+    worst case of the average over the uncertainty set of *all* samples, by a linear program (see
+    ``worst_case``).
 
     Parameters
     ----------
@@ -67,6 +70,10 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``. Then
         ``false_selection_bounds_`` says how many false selections to expect at most, but members that see
         more samples predict better. False draws every part by itself.
+    ball : bool or "auto", default="auto"
+        Whether the average has the ball. ``"auto"``: where it takes no longer than the other members, with up
+        to 2500 distinct samples and two classes, or 2500 / n_classes. Without it the rule uses the columns of
+        ``selected_features_`` alone.
     radius : float, {"bonferroni", "bootstrap"}, array-like or None, default=None
         The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
@@ -93,11 +100,18 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         The rules of the members: the columns that each uses, their coefficients, intercepts and threshold.
     in_bag_ : ndarray of bool of shape (n_estimators, n_samples)
         Which samples each member has seen.
+    ball_ : LinearRule or None
+        The rule of the ball, fitted on all samples.
+    ball_weight_ : float
+        The share of the ball in the average, that of the members being the rest. With a and b errors of
+        members and ball on samples that they have not seen it is (a + 1)² / ((a + 1)² + (b + 1)²).
+    ball_oob_proba_ : ndarray of shape (n_samples, n_classes) or None
+        For each sample the rule of a ball fitted on folds without it.
     estimator_ : MinimaxRiskClassifier
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
-        For each sample the mean rule of the members that have not seen it; NaN, and a warning, if every
-        member has.
+        For each sample the mean rule of the members that have not seen it, and of a ball that has not, with
+        the weight that the other samples give it; NaN, and a warning, if every member has.
     oob_error_ : float
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
@@ -105,7 +119,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         An approximate 95% interval of the error: Clopper and Pearson's with Nadeau and Bengio's correction,
         since errors of members that share samples are not independent.
     selected_features_, n_features_selected_ : ndarray of int, int
-        Columns that at least one member uses, and their number.
+        Columns that at least one member uses, and their number. The ball, which uses all, does not count
+        here, nor for importances and frequencies.
     feature_importances_ : ndarray of shape (n_features,)
         The mean over members of the absolute coefficients, summed over classes, times the column's standard
         deviation (its root mean square with ``standardize=False``).
@@ -141,6 +156,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     See Also
     --------
     MinimaxRiskClassifier : What the members are.
+    MinimaxRiskKernelClassifier : What the ball is.
     worst_case : The worst case of ``predict``.
     error_bound : With ``method="holdout"`` a bound on the error that holds with a probability.
 
@@ -164,6 +180,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="neither")],
         "complementary": ["boolean"],
+        "ball": ["boolean", StrOptions({"auto"})],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
             StrOptions(set(NAMED_RULES)),
@@ -185,6 +202,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         n_estimators: int = 50,
         subsample: float = 0.8,
         complementary: bool = False,
+        ball: Any = "auto",
         radius: Any = None,
         certify: bool = True,
         threshold: float = 0.6,
@@ -197,6 +215,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         self.n_estimators = n_estimators
         self.subsample = subsample
         self.complementary = complementary
+        self.ball = ball
         self.radius = radius
         self.certify = certify
         self.threshold = threshold
@@ -244,7 +263,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             groups=groups,
         )
         units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
-        parts = self._parts(units)
+        random = check_random_state(self.random_state)
+        parts = self._parts(units, random)
         radius_seed = radius_seed_of(estimator)
         settings = engine_settings_of(estimator, checked.n_features_in_)
         certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
@@ -265,11 +285,18 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             members = parallel_map_in_batches(
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
-        fitted = AverageRule(members)
+        ball = None
+        if self.ball is True or (self.ball == "auto" and is_quick(posed)):
+            with suitable_threads(len(data.labels)):
+                ball = fit_ball(
+                    posed, data, units, share=self.subsample, gap_tol=self.gap_tol, random=random
+                )
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True
-        judged = out_of_bag(fitted, data, in_bag, units.unit_of_row)
+        left_out, rule = (None, None) if ball is None else (ball.left_out, ball.rule)
+        judged = out_of_bag(AverageRule(members), data, in_bag, units.unit_of_row, left_out)
+        fitted = AverageRule(members, rule, judged.ball_weight)
         with suitable_threads(len(data.labels)):
             worst = None
             if self.certify:
@@ -279,6 +306,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         start_over(self, checked)
         self.classes_, self.estimator_ = data.classes, certified
         self.members_, self.in_bag_ = members, in_bag
+        self.ball_, self.ball_oob_proba_ = rule, left_out
         self.coding_ = posed.problem.coding.name
         self._store_use(fitted, posed)
         if worst is not None:
@@ -289,10 +317,9 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         return self
 
     def _fitted_rule(self) -> AverageRule:
-        return AverageRule(self.members_)
+        return AverageRule(self.members_, self.ball_, self.ball_weight_)
 
-    def _parts(self, units: Strata) -> list[IntArray]:
-        random = check_random_state(self.random_state)
+    def _parts(self, units: Strata, random: np.random.RandomState) -> list[IntArray]:
         if not self.complementary:
             return independent_parts(units, self.n_estimators, self.subsample, random)
         if self.subsample != 0.5:
@@ -305,7 +332,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
 
     def _store_use(self, fitted: AverageRule, posed: PosedProblem) -> None:
         scale = posed.problem.scale
-        self.selected_features_ = fitted.columns
+        self.selected_features_ = fitted.selected
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
         selections = [member.columns for member in fitted.members]

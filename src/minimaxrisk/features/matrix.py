@@ -26,6 +26,8 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_l
 
 # Numbers held at a time where draws of weights are multiplied with the features: draws x components.
 DRAWN_ELEMENTS = 1 << 21
+# Entries of the columns that are read at a time for products of instances.
+READ_ELEMENTS = 1 << 22
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), and
 # within a class a variance of at least this fraction of the squared mean.
 SMALLEST_SQUARE, ENOUGH_VARIANCE = 1e-200, 1e-3
@@ -268,6 +270,23 @@ class FeatureMatrix(Protocol):
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
+
+
+def products_of_instances(features: FeatureMatrix, *, first: int = 0) -> FloatArray:
+    """``Psi Psi'`` (n x n) over the columns from ``first`` on, in one pass."""
+    n, d = features.shape
+    total, width = np.zeros((n, n)), max(1, READ_ELEMENTS // n)
+    features.n_passes += 1
+    for start in range(first, d, width):
+        columns = np.arange(start, min(start + width, d))
+        if features.is_sparse:
+            values, shift = features.shifted_columns(columns)
+            across = values @ shift
+            total += (values @ values.T).toarray() - across[:, None] - across + shift @ shift
+        else:
+            part = features.columns(columns)
+            total += part @ part.T
+    return total
 
 
 def squared_norm(features: FeatureMatrix, start: FloatArray, n_iterations: int) -> float:

@@ -261,7 +261,11 @@ def linear_rule_of(model: Any) -> LinearRule:
 
 
 def fitted_rule_of(model: Any) -> FittedRule:
-    return AverageRule(model.members_) if is_ensemble(model) else linear_rule_of(model)
+    return average_rule_of(model) if is_ensemble(model) else linear_rule_of(model)
+
+
+def average_rule_of(model: Any) -> AverageRule:
+    return AverageRule(model.members_, model.ball_, model.ball_weight_)
 
 
 def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:

@@ -14,6 +14,7 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
+    average_rule_of,
     coverage_of,
     is_ball,
     is_ensemble,
@@ -282,16 +283,16 @@ def _recompute_ensemble(
     model: Any, data: TrainingData, posed: PosedProblem, problems: list[str]
 ) -> tuple[float, float]:
     """U and L of the average of the members, and whatever else is said of it."""
-    fitted, scale = AverageRule(model.members_), posed.problem.scale
-    if not all(member.is_finite for member in fitted.members):
-        problems.append("the coefficients in members_ are not finite")
+    fitted, scale = average_rule_of(model), posed.problem.scale
+    if not fitted.is_finite:
+        problems.append("the coefficients in members_ or ball_ are not finite")
         return np.nan, np.nan
     loss = 1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows))
     objective = ExpectedLoss(loss, posed.problem.marginal)
     upper = _recompute_upper_of_loss(model, posed, objective, problems)
     lower = _recompute_lower(model, posed, objective, problems)
     importance = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
-    _check_use(model, importance, fitted.columns, problems)
+    _check_use(model, importance, fitted.selected, problems)
     _check_selections(model, fitted, problems)
     _check_out_of_bag(model, fitted, data, problems)
     return upper, lower
@@ -333,7 +334,11 @@ def _check_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData, probl
     if in_bag.shape != expected or in_bag.dtype != np.bool_:
         problems.append(f"in_bag_ has shape {in_bag.shape}, the members and the data need {expected}")
         return
-    found = out_of_bag(fitted, data, in_bag, unit_of_row(data))
+    of_ball = model.ball_oob_proba_
+    if (of_ball is None) != (fitted.ball is None):
+        problems.append("ball_ and ball_oob_proba_ must both be there or not")
+        return
+    found = out_of_bag(fitted, data, in_bag, unit_of_row(data), of_ball)
     for field in fields(OutOfBag):
         stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
         _confirm(f"{field.name}_", _comparable(stored), _comparable(again), problems)

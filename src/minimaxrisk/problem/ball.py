@@ -127,22 +127,50 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
     if not np.allclose(plain, plain.T, rtol=1e-8, atol=1e-8 * float(np.abs(plain).max(initial=0.0))):
         raise ValueError("the kernel must be symmetric, but k(x, x') and k(x', x) differ.")
     space = KernelSpace.of(plain, instances.weights, fit_intercept=parameters.fit_intercept)
-    gram = space.centred(plain)
-    gram = 0.5 * (gram + gram.T)
-    square = float(instances.weights @ np.diag(gram)) or 1.0
-    _refuse_indefinite(gram, square)
+    gram = _products_of_features(plain, space)
+    _refuse_indefinite(gram, _mean_square(gram, instances))
     coding = make_coding(parameters.coding, len(data.classes))
-    units = UnitMeans.of(gram, instances.units, coding)
-    error = units.standard_error
-    if isinstance(parameters.radius, str):
-        radius = units.covering(parameters.confidence, parameters.n_bootstrap, seed)
-        factor = radius / error if error > 0.0 else 1.0
-    else:
-        factor, radius = float(parameters.radius), float(parameters.radius) * error
     marginal = KnownMarginal(instances.weights) if parameters.marginal == "empirical" else FREE
-    radius = max(radius, SMALLEST_RADIUS * float(np.sqrt(square)))
-    problem = BallProblem(gram, coding, instances.p_hat, radius, marginal)
-    return PosedBall(problem, instances, products, space, X, factor)
+    factor = parameters.radius
+    if isinstance(factor, str):
+        units = UnitMeans.of(gram, instances.units, coding)
+        error = units.standard_error
+        covering = units.covering(parameters.confidence, parameters.n_bootstrap, seed)
+        factor = covering / error if error > 0.0 else 1.0
+    problem = _around_mean(gram, instances, coding, float(factor), marginal)
+    return PosedBall(problem, instances, products, space, X, float(factor))
+
+
+def ball_on_products(
+    plain: FloatArray,
+    instances: Instances,
+    coding: Coding,
+    factor: float,
+    *,
+    fit_intercept: bool,
+    marginal_is_known: bool,
+) -> tuple[BallProblem, KernelSpace]:
+    """The ball of ``factor`` standard errors around the mean of instances with these products."""
+    space = KernelSpace.of(plain, instances.weights, fit_intercept=fit_intercept)
+    marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
+    return _around_mean(_products_of_features(plain, space), instances, coding, factor, marginal), space
+
+
+def _products_of_features(plain: FloatArray, space: KernelSpace) -> FloatArray:
+    gram = space.centred(plain)
+    return 0.5 * (gram + gram.T)
+
+
+def _mean_square(gram: FloatArray, instances: Instances) -> float:
+    return float(instances.weights @ np.diag(gram)) or 1.0
+
+
+def _around_mean(
+    gram: FloatArray, instances: Instances, coding: Coding, factor: float, marginal: Marginal
+) -> BallProblem:
+    error = UnitMeans.of(gram, instances.units, coding).standard_error
+    radius = max(factor * error, SMALLEST_RADIUS * float(np.sqrt(_mean_square(gram, instances))))
+    return BallProblem(gram, coding, instances.p_hat, radius, marginal)
 
 
 def _refuse_indefinite(gram: FloatArray, square: float) -> None:

@@ -6,8 +6,9 @@ Scores have one row per class and one column per instance (K x n).
 scikit-learn wants positive decisions to mean class 1. So one row of coefficients is minus mu, and one row per
 class is mu itself.
 
-``AverageRule`` lets one of B randomized rules decide, with probability 1/B each. Its expected loss is linear
-in each of the rules, so that its largest over any set of distributions is at most the average of theirs.
+``AverageRule`` lets one of several randomized rules decide, with given probabilities. Its expected loss is
+linear in each of the rules, so that its largest over any set of distributions is at most the average of
+theirs.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class LinearRule:
         cls, mu: FloatArray, threshold: float | None, coding: Coding, scale: ColumnScale
     ) -> LinearRule:
         coef, intercept = scale.to_original(mu)
-        sign = _orientation(coding.n_blocks)
+        sign = orientation(coding.n_blocks)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
 
@@ -119,7 +120,7 @@ class LinearRule:
         is_feature = columns >= lead
         columns, constant = columns[is_feature] - lead, mu[:, ~is_feature].sum(axis=1)
         shift, scale = problem.scale.at(columns)
-        coef, sign = mu[:, is_feature] / scale, _orientation(n_blocks)
+        coef, sign = mu[:, is_feature] / scale, orientation(n_blocks)
         threshold = None if problem.marginal.is_known else problem.threshold_of_some(components, values)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         intercept = sign * (constant - coef @ shift) + 0.0
@@ -141,7 +142,7 @@ class LinearRule:
         return replace(self, n_features=len(columns), columns=np.searchsorted(columns, self.columns))
 
     def to_mu(self, scale: ColumnScale) -> FloatArray:
-        sign = _orientation(len(self.coef))
+        sign = orientation(len(self.coef))
         return scale.from_original(sign * self.full_coef, sign * self.intercept)
 
     def use_of_components(self, scale: ColumnScale) -> FloatArray:
@@ -160,28 +161,43 @@ class LinearRule:
         return probabilities(self.scores(X), self.threshold)
 
 
-def _orientation(n_blocks: int) -> float:
+def orientation(n_blocks: int) -> float:
+    """The sign between mu and coefficients in scikit-learn's orientation."""
     return -1.0 if n_blocks == 1 else 1.0
 
 
 @dataclass(frozen=True)
 class AverageRule:
-    """Rules on the same columns that decide with equal probabilities."""
+    """Members that select columns decide with equal probabilities, a rule on all columns with its own."""
 
     members: Sequence[LinearRule]
+    ball: LinearRule | None = None
+    ball_weight: float = 0.0  # the probability that it decides
 
     @property
-    def columns(self) -> IntArray:
+    def selected(self) -> IntArray:
         """The columns that any member uses."""
         return np.unique(np.concatenate([member.columns for member in self.members]))
 
+    @property
+    def columns(self) -> IntArray:
+        """The columns that any rule uses."""
+        return self.selected if self.ball is None else np.union1d(self.selected, self.ball.columns)
+
+    @property
+    def is_finite(self) -> bool:
+        rules = self.members if self.ball is None else [*self.members, self.ball]
+        return all(rule.is_finite for rule in rules)
+
     def restricted_to(self, columns: IntArray) -> AverageRule:
         """The same rule for a matrix that has these ascending columns alone."""
-        return AverageRule([member.restricted_to(columns) for member in self.members])
+        members = [member.restricted_to(columns) for member in self.members]
+        ball = None if self.ball is None else self.ball.restricted_to(columns)
+        return AverageRule(members, ball, self.ball_weight)
 
     def probabilities_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
         """h_b(y|x) of each member in turn, for every row of X (K x n)."""
-        columns = self.columns
+        columns = self.selected
         used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
         for member in self.members:
             yield member.restricted_to(columns).probabilities(used)
@@ -196,10 +212,13 @@ class AverageRule:
         total = next(each)
         for other in each:
             total += other
-        return total / len(self.members)
+        mean = total / len(self.members)
+        if self.ball is None:
+            return mean
+        return (1.0 - self.ball_weight) * mean + self.ball_weight * self.ball.probabilities(X)
 
     def use_of_components(self, scale: ColumnScale) -> FloatArray:
-        """Sizes of coefficients of the inner columns, on average (B x d)."""
+        """Sizes of the members' coefficients of the inner columns, on average (B x d)."""
         total = np.zeros_like(self.members[0].to_mu(scale))
         for member in self.members:
             total += member.use_of_components(scale)
