@@ -349,7 +349,7 @@ def test_prediction_reads_only_columns_that_are_used(study, expected, small_bloc
 
 
 def test_an_ensemble_predicts_some_rows_at_a_time(study, small_blocks):
-    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0}
+    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0, "ball": False}
     model = MinimaxRiskEnsembleClassifier(certify=False, **options).fit(*study)
     X = Watched(study[0], (10, 1))
     found = model.predict_proba(X)

@@ -31,10 +31,9 @@ from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_mo
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import dispatch
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
-from minimaxrisk.guarantees.posed_fit import pose_as_fitted, training_data_of
+from minimaxrisk.guarantees.posed_fit import average_rule_of, pose_as_fitted, training_data_of
 from minimaxrisk.guarantees.worst_case import features_to_start_with, largest_expected_loss
 from minimaxrisk.inspection import StabilityDisplay
-from minimaxrisk.problem.rule import AverageRule
 
 PAIRS = {"subsample": 0.5, "complementary": True}
 # So many that each sample is out of bag at some time.
@@ -101,6 +100,9 @@ def test_the_rule_is_the_mean_of_the_members(three_classes):
     X, y = three_classes
     model = ensemble().fit(X, y)
     mean = np.mean([member.probabilities(X).T for member in model.members_], axis=0)
+    share = model.ball_weight_
+    assert 0.0 < share < 1.0
+    mean = (1.0 - share) * mean + share * model.ball_.probabilities(X).T
     np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-15)
     np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(mean, axis=1)])
     np.testing.assert_array_equal(model.decision_function(X), model.predict_proba(X))
@@ -116,7 +118,7 @@ def test_decisions_of_two_classes(cancer):
 
 def test_without_a_feature_the_first_class_wins():
     X, y = np.random.default_rng(0).standard_normal((20, 3)), np.repeat(["x", "y"], 10)
-    model = ensemble(MinimaxRiskClassifier(radius=50.0)).fit(X, y)
+    model = ensemble(MinimaxRiskClassifier(radius=50.0), ball=False).fit(X, y)
     assert model.n_features_selected_ == 0
     assert set(model.predict(X)) == {"x"}
     assert model.worst_case_error_ == pytest.approx(0.5)
@@ -236,7 +238,7 @@ def test_the_start_of_the_program_does_not_matter(wide):
     X, y = wide
     model = ensemble(MinimaxRiskClassifier(tol=1e-9)).fit(X, y)
     data = training_data_of(model, X, y)
-    problem, fitted = pose_as_fitted(model, data).problem, AverageRule(model.members_)
+    problem, fitted = pose_as_fitted(model, data).problem, average_rule_of(model)
     start = features_to_start_with(fitted, problem)
     assert 0 < len(start) <= 4 * 40 * 3
     loss = 1.0 - fitted.probabilities(X[pose_as_fitted(model, data).instances.rows])
@@ -292,6 +294,8 @@ def test_no_certificate_unless_asked_for(wide):
 OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
 # What is said of the others begins with their names.
 FOUND_BY = {
+    "ball_": "worst_case_error_",
+    "ball_oob_proba_": "oob_proba_",
     "classes_": "the labels are",
     "estimator_": "worst_case_error_",
     "in_bag_": "oob_proba_",
@@ -360,7 +364,7 @@ def test_numbers_that_are_none_and_other_data(three_classes):
     assert "the labels are" in verify(model, X, np.where(y == "a", "z", y)).problems[0]
     broken = deepcopy(model)
     broken.members_[0].coef[:] = np.nan
-    assert verify(broken, X, y).problems[0] == "the coefficients in members_ are not finite"
+    assert verify(broken, X, y).problems[0] == "the coefficients in members_ or ball_ are not finite"
     broken = deepcopy(model)
     broken.worst_case_proof_.coef[:] = np.inf
     assert "worst_case_proof_ is not finite" in verify(broken, X, y).problems
@@ -399,7 +403,8 @@ def test_radii_of_an_ensemble_count_groups(three_classes):
 @pytest.mark.parametrize("parts", [PAIRS, SINGLE])
 def test_out_of_bag_by_brute_force(wide, parts):
     X, y = wide
-    model = ensemble(**parts).fit(X, y)
+    model = ensemble(**parts, ball=False).fit(X, y)
+    assert (model.ball_, model.ball_oob_proba_, model.ball_weight_) == (None, None, 0.0)
     each = np.array([member.probabilities(X).T for member in model.members_])
     for i in range(40):
         unseen = ~model.in_bag_[:, i]
@@ -480,7 +485,7 @@ def test_bounds_on_false_selections_need_pairs(wide, pyplot):
 
 
 def test_logarithms_of_nothing_come_with_a_warning(wide):
-    model = ensemble(n_estimators=2).fit(*wide)
+    model = ensemble(n_estimators=2, ball=False).fit(*wide)
     h = model.predict_proba(wide[0])
     assert (h == 0.0).any()
     with pytest.warns(UserWarning, match="exactly 0"):

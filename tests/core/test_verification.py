@@ -220,7 +220,7 @@ def test_members_and_proofs_that_are_no_numbers(data, together, name):
     model = deepcopy(together)
     getattr(model.members_[1], name)[0] = np.inf
     certificate = verify(model, *data)
-    assert certificate.problems[0].startswith("the coefficients in members_ are not finite")
+    assert certificate.problems[0].startswith("the coefficients in members_ or ball_ are not finite")
     assert np.isnan([certificate.lower, certificate.upper]).all()
     model = deepcopy(together)
     getattr(model.worst_case_proof_, name)[0] = np.nan

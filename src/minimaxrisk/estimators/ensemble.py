@@ -288,9 +288,7 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         ball = None
         if self.ball is True or (self.ball == "auto" and is_quick(posed)):
             with suitable_threads(len(data.labels)):
-                ball = fit_ball(
-                    posed, data, units, share=self.subsample, gap_tol=self.gap_tol, random=random
-                )
+                ball = fit_ball(posed, data, units, share=self.subsample, gap_tol=self.gap_tol, random=random)
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True

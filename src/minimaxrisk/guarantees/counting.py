@@ -8,10 +8,11 @@ with the probability asked for, whatever the classifier and whatever the distrib
 samples that the model does not learn from; its limit is about the model that was fitted on the others.
 
 Out of bag each sample is judged by the members of an ensemble that did not learn from it; so the estimate is
-about an ensemble of fewer members. A ball that uses all columns is judged by folds. Errors on different samples are not independent, as members share samples.
-The interval takes account of that by the correction of Nadeau and Bengio: with B members that see n_1 samples
-each and leave n_2 out, the variance of the mean is ``1 / (B n_2) + 1 / n_1`` times that of one error, where
-B n_2 independent errors would have the first term alone. The interval is approximate.
+about an ensemble of fewer members. The ball is judged by folds. Errors on different samples are not
+independent, as members share samples. The interval takes account of that by the correction of Nadeau and
+Bengio: with B members that see n_1 samples each and leave n_2 out, the variance of the mean is ``1 / (B n_2)
++ 1 / n_1`` times that of one error, where B n_2 independent errors would have the first term alone. The
+interval is approximate.
 
 References
 ----------

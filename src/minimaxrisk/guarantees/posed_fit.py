@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.problem.rule import AverageRule, LinearRule
@@ -262,6 +262,15 @@ def linear_rule_of(model: Any) -> LinearRule:
 
 def fitted_rule_of(model: Any) -> FittedRule:
     return average_rule_of(model) if is_ensemble(model) else linear_rule_of(model)
+
+
+def columns_read_by(model: Any) -> IntArray:
+    """The columns that predictions depend on."""
+    if chooses_radius(model):
+        model = model.estimator_
+    if is_ball(model):
+        return np.arange(model.n_features_in_)
+    return fitted_rule_of(model).columns
 
 
 def average_rule_of(model: Any) -> AverageRule:

@@ -24,6 +24,7 @@ from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.posed_fit import columns_read_by
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import ScaleComparison
 
@@ -117,13 +118,13 @@ def predict_and_write(
 
 
 def _used_columns(saved: SavedModel) -> np.ndarray | None:
-    """The selected columns; None for a model without any, which reads all columns."""
+    """The columns that the model needs; None for one that needs none, which reads all columns."""
     if are_generated(list(saved.feature_names)):
         raise typer.BadParameter(
             "needs a model whose columns have names; those of this one are matched by position.",
             param_hint="--only-used",
         )
-    used = saved.classifier.selected_features_
+    used = columns_read_by(saved.classifier)
     return used if len(used) else None
 
 

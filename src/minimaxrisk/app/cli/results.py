@@ -22,6 +22,7 @@ from minimaxrisk.app.report.claims import (
     NO_BOUND,
     NOT_BETTER,
     PREDICT,
+    about_ball,
     beats_majority,
     best_bound,
     headline,
@@ -99,7 +100,7 @@ def fit_as_text(
     if findings.guarantee is not None:
         bound = best_bound(findings, digits=4) if veto(findings) is None else NO_BOUND
         lines += _lines("new samples", bound)
-    lines += _selection(findings.features, data.classes, data.n_features)
+    lines += _selection(findings)
     for what, path in _written(outputs, study.source).items():
         is_page = path.suffix.lower() in (".html", ".htm")
         # One line, so that the path can be copied.
@@ -137,6 +138,7 @@ def fit_as_json(
         "predict_error_bound": fit.predict_bound,
         "majority_error": data.majority_error,
         "model": "single" if fit.n_members is None else "ensemble",
+        "ball_weight": fit.ball_weight,
         "features": fit.choice,
         "is_below_majority_error": fit.upper < data.majority_error,
         "radius": model.radius_,
@@ -284,9 +286,11 @@ def _other_classifiers(trained: Trained, findings: Findings) -> list[str]:
     return lines + _aligned([list(table.headers), *map(list, table.rows)], left=[0])
 
 
-def _selection(table: FeatureTable, classes: Sequence[str], n_features: int) -> list[str]:
+def _selection(findings: Findings) -> list[str]:
     """The most important features: which classes higher values point to, and means of classes."""
-    lines = [_line("selected features", f"{table.n_selected} of {n_features}")]
+    table, classes, weight = findings.features, findings.data.classes, findings.fit.ball_weight
+    ball = "" if weight is None else f"; {about_ball(weight)}"
+    lines = [_line("selected features", f"{table.n_selected} of {findings.data.n_features}{ball}")]
     if not table.n_selected:
         return lines
     rows = [["feature", "importance", "higher values point", "means of classes"]]

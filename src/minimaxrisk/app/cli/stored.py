@@ -20,7 +20,7 @@ from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, row_digests
-from minimaxrisk.guarantees.posed_fit import is_ensemble
+from minimaxrisk.guarantees.posed_fit import columns_read_by, is_ensemble
 from minimaxrisk.guarantees.verification import verify
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
@@ -55,7 +55,7 @@ def read_for_model(
             source.data,
             feature_names=list(names),
             # Predictions need no other columns.
-            used=() if needs_labels else set(saved.feature_names[saved.classifier.selected_features_]),
+            used=() if needs_labels else set(saved.feature_names[columns_read_by(saved.classifier)]),
             target=saved.target if source.target is None else source.target,
             labels=source.labels,
             ignore=source.ignore,
@@ -143,14 +143,15 @@ def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> tuple[Study, D
 
 
 def known_samples(saved: SavedModel, X: DataMatrix) -> np.ndarray:
-    """Which samples have the values of a training sample in the selected columns.
+    """Which samples have the values of a training sample in the columns that the model uses.
 
     None do where training samples that differ agree in these columns: new samples may then do so by chance.
     """
     used, rows = saved.used_rows, saved.rows
-    if used is None or rows is None or not len(saved.classifier.selected_features_):
+    columns = columns_read_by(saved.classifier)
+    if used is None or rows is None or not len(columns):
         return np.zeros(X.shape[0], dtype=bool)
-    found = row_digests(X[:, saved.classifier.selected_features_])
+    found = row_digests(X[:, columns])
     if np.array_equal(np.sort(found), np.sort(used)):
         return np.ones(len(found), dtype=bool)
     if len(set(used.tolist())) < len(set(rows.tolist())):

@@ -22,7 +22,7 @@ from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, r
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.posed_fit import PosedFit, columns_read_by
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import verify
@@ -199,7 +199,7 @@ def saved_model(
         target=study.target or "class",
         fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),
         rows=row_digests(trained.fit.X, trained.fit.y),
-        used_rows=row_digests(trained.fit.X[:, trained.fit.model.selected_features_]),
+        used_rows=row_digests(trained.fit.X[:, columns_read_by(trained.fit.model)]),
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
         training_scale=training_scale(

@@ -42,6 +42,11 @@ def selected_nothing(findings: Findings) -> bool:
     return findings.fit.n_selected == 0
 
 
+def about_ball(weight: float) -> str:
+    """What an ensemble has besides the members that select features."""
+    return f"a rule that uses all of them has {weight:.0%} of the vote"
+
+
 def says_nothing(findings: Findings) -> bool:
     """Whether R* knows the sizes of the classes at most, as it would with any other labels."""
     return learned_nothing(findings) or selected_nothing(findings)

@@ -113,11 +113,13 @@ def _about_r_star(findings: Findings, advice: Advice) -> Entry:
             "larger. Errors of left-out samples count every sample alike and are not comparable with R*."
         )
     if findings.fit.n_members is not None:
+        weight = findings.fit.ball_weight
+        ball = "" if weight is None else f", and a rule on all features with {weight:.0%} of the vote"
         text += (
             f" It is that of an average of {findings.fit.n_members} linear classifiers, each of a part of "
-            "the samples; a single classifier fitted to make it small has a smaller one. Coefficients are "
-            "means over the members. The permutation test is that of a single classifier with the same "
-            "settings."
+            f"the samples{ball}; a single classifier fitted to make it small has a smaller one. "
+            "Coefficients are means over the members. The permutation test is that of a single classifier "
+            "with the same settings."
         )
     return Entry("Worst-case error R*", share(findings.fit.upper), text)
 

@@ -457,6 +457,7 @@ class FitSummary:
     preparation: str | None  # what was done to the values before the classifier saw them, as words
     choice: str | None  # how the radius was chosen: "few", "best", a number of features, or None where given
     n_members: int | None  # of an ensemble
+    ball_weight: float | None  # the share that a rule on all features has in it, if any
     class_weight: str | None  # "balanced", "given", or None where samples count alike
     marginal: str  # "free" or "empirical"
 

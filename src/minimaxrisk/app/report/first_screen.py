@@ -50,13 +50,20 @@ SIGNAL = {
 
 def key_numbers(findings: Findings) -> list[Entry]:
     """In the order of what people ask."""
-    fit = findings.fit
     return [
         _signal(findings),
         _left_out_error(findings),
         _bound(findings),
-        Entry("Features used", f"{fit.n_selected:,}", f"of {findings.data.n_features:,}"),
+        _features_used(findings),
     ]
+
+
+def _features_used(findings: Findings) -> Entry:
+    fit, of_all = findings.fit, f"of {findings.data.n_features:,}"
+    if fit.ball_weight is None:
+        return Entry("Features used", f"{fit.n_selected:,}", of_all)
+    ball = claims.about_ball(fit.ball_weight)
+    return Entry("Features selected", f"{fit.n_selected:,}", f"{of_all}; {ball}")
 
 
 def _signal(findings: Findings) -> Entry:

@@ -219,6 +219,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         preparation=subject.preparation,
         choice=choice_of(fit.learner),
         n_members=len(model.members_) if is_ensemble(model) else None,
+        ball_weight=model.ball_weight_ if is_ensemble(model) and model.ball_ is not None else None,
         class_weight=None if weighting is None else "balanced" if isinstance(weighting, str) else "given",
         marginal=parameters.marginal,
     )
