@@ -11,8 +11,8 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection
+    from minimaxrisk.analysis.batches import check_batches
     from minimaxrisk.analysis.comparison import compare
-    from minimaxrisk.analysis.data_checks import check_batches
     from minimaxrisk.analysis.doubts import check_data
     from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
     from minimaxrisk.analysis.permutation_test import permutation_test
@@ -63,7 +63,7 @@ _MODULE_OF = {
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
     "MinimaxRiskKernelClassifier": "estimators.kernel_classifier",
     "MinimaxRiskSelector": "estimators.selector",
-    "check_batches": "analysis.data_checks",
+    "check_batches": "analysis.batches",
     "check_data": "analysis.doubts",
     "compare": "analysis.comparison",
     "error_bound": "guarantees.error_bound",

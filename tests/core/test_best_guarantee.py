@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse, stats
 from scipy.optimize import linprog
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -23,7 +24,7 @@ from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.covering_radii import judged_by_program
 from minimaxrisk.guarantees.error_bound import EXCESS, SHARES, _levels
 from minimaxrisk.guarantees.posed_fit import PosedFit, pose_with, training_data_of
-from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII
+from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 from problems import by_radii
@@ -141,11 +142,11 @@ def pick(found, method, rule=None, marginal=None):
 
 def test_the_shares_are_all_there_is():
     assert sum(SHARES.values()) == pytest.approx(1.0)
-    everything = (HOLDOUT, RADII, MAJORITY)
+    everything = (HOLDOUT, AGREEMENT, RADII, MAJORITY)
     for kinds in (everything, (HOLDOUT, MAJORITY), (RADII,), (RADII, MAJORITY)):
         assert sum(_levels(0.1, kinds, has_new=True).values()) == pytest.approx(0.1)
     # Without new instances those by radii have no probability, and so none to lose.
-    levels = _levels(0.1, everything, has_new=False)
+    levels = _levels(0.1, (HOLDOUT, RADII, MAJORITY), has_new=False)
     assert levels[HOLDOUT] + levels[MAJORITY] == pytest.approx(0.1)
     assert levels[RADII] + levels[EXCESS] == pytest.approx(0.1)
     assert levels[HOLDOUT] > _levels(0.1, everything, has_new=True)[HOLDOUT]
@@ -237,7 +238,7 @@ def test_the_best_is_the_smallest_with_a_probability(found, crossed):
         for group in (True, False):
             values = [s.value for s in one.side_by_side if s.has_probability is group]
             assert values == sorted(values)
-    assert sum(s.has_probability for s in found.side_by_side) == 6
+    assert sum(s.has_probability for s in found.side_by_side) == 7
     # Models on parts of the data tell of such models, not of this one.
     assert {s.method for s in crossed.side_by_side if not s.has_probability} == {RADII}
     assert all(
@@ -266,7 +267,7 @@ def test_in_words(found, crossed):
         f"samples is at most {found.value:.4f}: it erred on "
     )
     assert "That holds for every distribution if the samples are independent." in found.statement
-    assert str(found).count("of this model: ") == 4
+    assert str(found).count("of this model: ") == 5
     assert "judged by 200 new ones" in str(found)
     assert "To compare" not in str(found)
     assert str(crossed).count("judged by 80 left out in cross-fitting") == 4
@@ -315,7 +316,7 @@ def test_counts_and_other_weights(study, X_new):
     assert list(found.left_out) == [HOLDOUT]
     assert "repeat the row" in found.left_out[HOLDOUT]
     sizes = np.bincount(y, counts)
-    level = 1.0 - 0.05 * SHARES[MAJORITY] / (1.0 - SHARES[HOLDOUT]) / 2
+    level = 1.0 - 0.05 * SHARES[MAJORITY] / (1.0 - SHARES[HOLDOUT] - SHARES[AGREEMENT]) / 2
     assert pick(found, MAJORITY).value == clopper_pearson_limit(sizes.min(), 120, level)
 
     survey = np.linspace(0.5, 1.5, 80)
@@ -351,7 +352,7 @@ def test_radii_of_a_model_that_was_fitted_with_groups(study):
     alone = MinimaxRiskClassifier(radius=1.0).fit(X, y)
     copies = [np.repeat(values, 3, axis=0) for values in (X, y, np.arange(40))]
     together = MinimaxRiskClassifier(radius=1.0).fit(*copies[:2], groups=copies[2])
-    for more in ({"X_new": X[:20] + 0.5}, {"n_folds": 2}):
+    for more in ({"X_new": X[:20] + 0.1}, {"n_folds": 2}):
         apart = error_bound(alone, X, y, random_state=0, **more)
         found = error_bound(together, *copies[:2], groups=copies[2], random_state=0, **more)
         assert RADII not in found.left_out
@@ -396,8 +397,8 @@ def test_a_transformer_is_fitted_anew_by_the_hold_out(study):
         random_state=np.random.RandomState(0),
     )
     assert pick(found, HOLDOUT).value == pytest.approx(bound.value, abs=1e-12)
-    with_new = error_bound(model, X, y, transformer=scaler, X_new=X + 1.0, random_state=0)
-    by_hand = error_bound(model, scaler.transform(X), y, X_new=scaler.transform(X + 1.0), random_state=0)
+    with_new = error_bound(model, X, y, transformer=scaler, X_new=X + 0.01, random_state=0)
+    by_hand = error_bound(model, scaler.transform(X), y, X_new=scaler.transform(X + 0.01), random_state=0)
     of_radii = [[s.value for s in each.side_by_side if s.method == RADII] for each in (with_new, by_hand)]
     assert of_radii[0] == of_radii[1]
 
@@ -509,7 +510,9 @@ def test_a_posed_fit_serves_all_questions(study, fitted, found, X_new, monkeypat
         ({"y": np.arange(80) % 2}, "X and y must be the data that the model was fitted on"),
         ({"y": np.arange(80) % 3}, "the labels are"),
         ({"sample_weight": 1.0 + np.arange(80) % 2}, "X and y must be the data"),
-        ({"model": MinimaxRiskClassifier()}, "not fitted"),
+        ({"model": MinimaxRiskClassifier(), "X_new": np.zeros((5, 40)), "method": "agreement"}, "not fitted"),
+        ({"model": LinearRegression()}, "model must be a classifier"),
+        ({"method": "agreement"}, "method='agreement' needs new instances, without labels: pass X_new"),
         ({"rule": "predict"}, "rule must be None with method='best'"),
         ({"y": None}, "X and y must be passed"),
     ],

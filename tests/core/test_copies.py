@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from minimaxrisk.analysis import data_checks
-from minimaxrisk.analysis.data_checks import near_copies
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees import assumptions
+from minimaxrisk.guarantees.assumptions import near_copies
 
 LABELS = np.repeat([0, 1], 20)
 
@@ -101,7 +101,7 @@ def test_columns_with_gaps_or_of_one_value_are_left_aside():
 def test_blocks_of_columns(monkeypatch):
     X = with_copies(study(), PAIRS, 0.1)
     whole = near_copies(X, LABELS)
-    monkeypatch.setattr(data_checks, "column_blocks", lambda d, _: [slice(0, 7), slice(7, d)])
+    monkeypatch.setattr(assumptions, "column_blocks", lambda d, _: [slice(0, 7), slice(7, d)])
     parts = near_copies(X, LABELS)
     assert [(p.first, p.second) for p in parts] == [(p.first, p.second) for p in whole]
     np.testing.assert_allclose([p.share for p in parts], [p.share for p in whole])
@@ -115,7 +115,7 @@ def test_where_nothing_can_be_said(monkeypatch):
     assert told(X, np.array([0] * 20 + [1] * 11 + [2] * 9)) == {(0, 5), (3, 4)}
     assert told(X[:10], LABELS[:10]) == {(0, 5), (3, 4)}
     assert told(X[:9], LABELS[:9]) == set()
-    monkeypatch.setattr(data_checks, "LARGEST_CLASS", 19)
+    monkeypatch.setattr(assumptions, "LARGEST_CLASS", 19)
     assert told(X) == set()
 
 

@@ -121,10 +121,10 @@ def test_groups_stay_together_and_count_once():
         ({"groups": [None] * 60}, "groups has no entry at position 0"),
         ({"y": ["ill"] * 59}, "one label for each of the 60 samples"),
         ({"y": [None] * 60}, "missing label"),
-        ({"y": None}, "method='holdout' needs samples and their labels"),
+        ({"y": None}, "X and y must be passed: samples, and their labels"),
         ({"sample_weight": np.ones(60)}, "takes no sample_weight"),
         ({"rule": "predict"}, "rule must be None with method='holdout'"),
-        ({"method": "hold-out"}, "method must be 'best', 'holdout' or 'radii', got 'hold-out'"),
+        ({"method": "hold-out"}, "method must be 'best', 'holdout', 'agreement' or 'radii', got 'hold-out'"),
     ],
 )
 def test_bad_input(data, arguments, message):

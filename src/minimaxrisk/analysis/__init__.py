@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
+    from minimaxrisk.analysis.batches import BatchCheck
     from minimaxrisk.analysis.comparison import Comparison
-    from minimaxrisk.analysis.data_checks import BatchCheck
     from minimaxrisk.analysis.doubts import Doubt
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchCheck", "Comparison", "Doubt", "MinimaxRiskPath", "PermutationTestResult"]
 
 _MODULE_OF = {
-    "BatchCheck": "data_checks",
+    "BatchCheck": "batches",
     "Comparison": "comparison",
     "Doubt": "doubts",
     "MinimaxRiskPath": "minimax_risk_path",

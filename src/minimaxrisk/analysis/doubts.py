@@ -1,8 +1,9 @@
 """What casts doubt on a result: one notion, and the function that looks for all of it.
 
 A doubt says what is wrong, why that matters and what to do. Some doubts are about validity: as long as they
-are not settled, errors and bounds may mean nothing. ``data_checks`` finds copies and batches, ``columns`` and
-``names`` what values and names give away, ``scales`` values that were not prepared, or not alike.
+are not settled, errors and bounds may mean nothing. ``batches`` is about what was measured
+together, ``columns`` and ``names`` about what values and names give away, ``scales`` about values that were
+not prepared, or not alike.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from scipy import sparse
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis import columns, names, scales
-from minimaxrisk.analysis.data_checks import BatchCheck, check_batches, exact_copies, near_copies
+from minimaxrisk.analysis.batches import BatchCheck, check_batches
+from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
 from minimaxrisk.samples.validation import check_labels, differences_within
 
 # Pairs of samples in a text.

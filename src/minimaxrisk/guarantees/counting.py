@@ -7,6 +7,9 @@ With k errors among n independent samples the error probability is below the lim
 with the probability asked for, whatever the classifier and whatever the distribution. A hold-out needs
 samples that the model does not learn from; its limit is about the model that was fitted on the others.
 
+From one model to another it takes no labels: a model errs only where the other one errs or the two differ, so
+that ``R(full) <= R(half) + P(full differs from half)``. New instances show how often they differ.
+
 Out of bag each sample is judged by the members of an ensemble that did not learn from it; so the estimate is
 about an ensemble of fewer members. The ball is judged by folds. Errors on different samples are not
 independent, as members share samples. The interval takes account of that by the correction of Nadeau and
@@ -23,7 +26,7 @@ C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +39,15 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, RULE_NAMES, ErrorBound
+from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
 from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups, differences_within
 
+UNCHOSEN = (
+    "No setting of the method may have been chosen by their labels: of a search pass the search, not its "
+    "best_estimator_."
+)
 # The probability that the interval of the out-of-bag error aims at.
 OUT_OF_BAG_LEVEL = 0.95
 
@@ -87,10 +94,34 @@ def holdout_bound(
         n_classes=len(np.unique(y)),
         subject=f"{RULE_NAMES[name]} of the same method trained on {len(train)} of the samples",
         evidence=f"it erred on {n_errors} of {len(test)} {_kind(unit)} held out",
-        assumption=_independence(unit),
+        assumption=f"{_independence(unit)} {UNCHOSEN}",
         n_errors=n_errors,
         n_test=len(test),
         model=model,
+    )
+
+
+def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, delta: float) -> ErrorBound:
+    """The error of ``full`` by that of the model of a hold-out, and by how often the two differ.
+
+    ``named`` are the labels that ``full`` gives to ``X_new``. The limit of the hold-out holds besides.
+    """
+    differ = np.asarray(half.model.predict(X_new)) != np.asarray(named)
+    limit = clopper_pearson_limit(int(differ.sum()), len(differ), 1.0 - delta)
+    return replace(
+        half,
+        value=min(1.0, half.value + limit),
+        method=AGREEMENT,
+        subject=f"{RULE_NAMES[half.rule]} of this model",
+        evidence=(
+            f"one that {half.evidence.removeprefix('it ')} errs on at most {half.value:.4f}, and on "
+            f"{int(differ.sum())} of {len(differ)} new instances the two differ. Where they agree, at most "
+            f"{half.value:.4f} of all samples are named wrongly"
+        ),
+        assumption=f"{half.assumption} New instances are taken for independent, too.",
+        n_errors=int(differ.sum()),
+        n_test=len(differ),
+        model=full,
     )
 
 

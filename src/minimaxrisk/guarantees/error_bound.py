@@ -1,7 +1,8 @@
 """How often will a model err? Bounds for new samples by several methods, alone or side by side.
 
-``counting.py`` has the bounds of a hold-out and of always naming the most common class, ``covering_radii.py``
-those of the model's own rules within radii.
+``counting.py`` has the bounds of a hold-out, of a model by how often it agrees with that of a hold-out, and
+of always naming the most common class; ``covering_radii.py`` those of the model's own rules within radii;
+``assumptions.py`` looks whether the data are what all of them take for granted.
 
 To take the smallest of several limits is to look at all of them, so all must hold. With
 ``delta = 1 - confidence`` split over them by ``SHARES``, the probability that one of them fails is at most
@@ -13,36 +14,55 @@ that the data rule out does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+from sklearn.base import is_classifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.counting import JudgedSample, holdout_bound, majority_bound, n_held_out
+from minimaxrisk.guarantees.assumptions import UNLIKELY, reason_against_independence, same_law_pvalue
+from minimaxrisk.guarantees.counting import (
+    JudgedSample,
+    agreement_bound,
+    holdout_bound,
+    majority_bound,
+    n_held_out,
+)
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
     check_model,
     is_ball,
+    is_certified,
     is_ensemble,
     is_label_free,
     training_data_of,
 )
-from minimaxrisk.guarantees.statement import HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
+from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
 from minimaxrisk.guarantees.verification import check_same_data, verify
-from minimaxrisk.samples.validation import check_new_data, codes_of_groups
+from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
-METHODS = ("best", HOLDOUT, RADII)
+METHODS = ("best", HOLDOUT, AGREEMENT, RADII)
 EXCESS = "excess"  # what new instances add to worst cases within radii
 # How delta is split. The limit of a hold-out grows with log(1/delta), radii only with its root, and hold-outs
-# are usually the tightest. The share of the excess is divided among the bounds that have one.
-SHARES = {HOLDOUT: 0.6, RADII: 0.2, EXCESS: 0.15, MAJORITY: 0.05}
+# were the tightest on all data sets that we have. Agreement needs the limit of the hold-out and its own. The
+# share of the excess is divided among the bounds that have one.
+SHARES = {HOLDOUT: 0.8, AGREEMENT: 0.05, RADII: 0.06, EXCESS: 0.04, MAJORITY: 0.05}
+NOT_CERTIFIED = "bounds by radii are computed for a MinimaxRiskClassifier alone."
+LACKS_GROUPS = (
+    "the model was fitted without these groups, as if all samples were independent; fit it with groups for "
+    "such a bound."
+)
 NO_WEIGHTS = (
     "a hold-out counts errors and takes no sample_weight; where a weight counts equal samples, repeat the "
     "row, and pass groups with one entry for all copies if they are measurements of one patient."
@@ -74,28 +94,33 @@ def error_bound(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier, any classifier with ``method="holdout"``, or PosedFit
-        A fitted classifier, or a ``PosedFit``, which has the data. A hold-out clones any scikit-learn
-        classifier, pipelines and searches included, fitted or not. Of a ``MinimaxRiskClassifierCV`` it
-        chooses the radius again, from the samples that it fits on.
+    model : any classifier, or PosedFit
+        A classifier of this library or of others, pipelines and searches included; or a ``PosedFit``, which
+        has the data. Bounds by radii are about a ``MinimaxRiskClassifier`` alone. A hold-out clones the
+        model, fitted or not. Of a search pass the search: it then chooses again, from the samples that it
+        fits on. Its ``best_estimator_`` brings a choice that has seen all labels.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on; for a hold-out any. Not needed with ``method="radii"``,
         ``rule="randomized"`` and ``X_new``.
     y : array-like of shape (n_samples,) or None, default=None
         Their labels. Class weights of the fit count with ``method="radii"`` only.
-    method : {"best", "holdout", "radii"}, default="best"
+    method : {"best", "holdout", "agreement", "radii"}, default="best"
         ``"holdout"``: fit a copy on one part of the samples and count its errors on the other; exact for
         every classifier and every distribution (Clopper and Pearson), and about a model of fewer samples.
+        ``"agreement"``: about this very model, which errs at most where that of the hold-out does or where
+        the two differ on ``X_new``.
         ``"radii"``: the worst case of a rule of this very model within the radii of its fit, and what new
-        instances add; it has a probability if the radii have one (``radius="bootstrap"``). ``"best"``: both,
+        instances add; it has a probability if the radii have one (``radius="bootstrap"``). ``"best"``: all,
         with new radii, and the error of always naming the most common class.
     rule : {"predict", "randomized"} or None, default=None
         With ``method="radii"``, whose error: that of ``predict``, or of labels drawn from ``predict_proba``.
         None is ``"predict"``. The other methods take no rule.
     X_new : {array-like, sparse matrix} of shape (n_new, n_features) or None, default=None
         New instances, without labels, from the distribution that the error is about; none that took part in
-        the fit. They show what instances unlike those of the training data add to a worst case. Without any,
-        models fitted on parts of the data do (cross-fitting); such bounds have no probability.
+        the fit. They show how often two models differ, and what instances unlike those of the training data
+        add to a worst case. Without any, models fitted on parts of the data do (cross-fitting); such bounds
+        have no probability. If they do not look like instances of the same law as X, by a permutation test
+        at 1%, a warning says so, and what rests on them has no probability.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
         as a whole, and one sample of each is drawn and counted: the error is that on a sample drawn from a
@@ -162,44 +187,32 @@ def error_bound(
     (True, 500)
     """
     if method not in METHODS:
-        raise ValueError(f"method must be 'best', 'holdout' or 'radii', got {method!r}.")
+        raise ValueError(f"method must be 'best', 'holdout', 'agreement' or 'radii', got {method!r}.")
     check_confidence(confidence)
     if n_folds is not None and not (is_integer(n_folds) and n_folds >= 2):
         raise ValueError(f"n_folds must be an integer of at least 2 or None, got {n_folds!r}.")
     if rule is not None and method != RADII:
         raise ValueError(f"rule must be None with method={method!r}; only method='radii' takes one rule.")
     random = check_random_state(random_state)
-    if method == HOLDOUT:
-        if isinstance(model, PosedFit):
-            fit, model = model, model.learner
-            X, y, groups, sample_weight = fit.X, fit.y, fit.groups, fit.sample_weight
-            transformer = fit.transformer
-        if X is None or y is None:
-            raise ValueError("method='holdout' needs samples and their labels: pass X and y.")
-        if sample_weight is not None:
-            raise ValueError(NO_WEIGHTS)
-        learner = model if transformer is None else make_pipeline(transformer, model)
-        return holdout_bound(
-            learner, X, y, test_size=test_size, groups=groups, confidence=confidence, random=random
+    data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
+    if method == RADII:
+        return _by_radii(
+            model,
+            X,
+            y,
+            **data,
+            transformer=transformer,
+            rule=rule,
+            X_new=X_new,
+            limit=confidence,
+            n_folds=n_folds,
         )
-    posed = None
-    if X is None and y is None and not isinstance(model, PosedFit):
-        check_model(model)
-    else:
-        data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
-        posed = as_posed_fit(model, X, y, **data, transformer=transformer)
-        model, transformer = posed.model, posed.transformer
-    if method == RADII:
-        _refuse_without_radii(model, transformer)
-    new = None if X_new is None else _checked_new(model, X_new, transformer)
-    if method == RADII:
-        rule = "predict" if rule is None else rule
-        return bound_by_own_radii(model, posed, rule, new=new, limit=float(confidence), n_folds=n_folds)
-    if posed is None:
-        raise ValueError("method='best' needs the data that the model was fitted on: pass X and y.")
+    judged = _Judged.of(model, X, y, **data, transformer=transformer, must_match=method == "best")
+    if method != "best":
+        return _by_samples(judged, method, X_new, test_size=test_size, confidence=confidence, random=random)
     return _best(
-        posed,
-        new=new,
+        judged,
+        X_new=X_new,
         test_size=test_size,
         confidence=float(confidence),
         n_folds=n_folds,
@@ -208,64 +221,200 @@ def error_bound(
     )
 
 
-def _best(
-    fit: PosedFit,
+def _by_radii(
+    model: Any,
+    X: Any,
+    y: Any,
     *,
-    new: DataMatrix | None,
+    transformer: Any,
+    rule: str | None,
+    X_new: Any,
+    limit: float,
+    n_folds: int | None,
+    **more: Any,
+) -> ErrorBound:
+    fit = None
+    if X is None and y is None and not isinstance(model, PosedFit):
+        check_model(model)
+    else:
+        fit = as_posed_fit(model, X, y, **more, transformer=transformer)
+        model, transformer = fit.model, fit.transformer
+    _refuse_without_radii(model, transformer)
+    new = None if X_new is None else _checked_new(model, X_new, transformer)
+    found = bound_by_own_radii(
+        model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
+    )
+    if fit is None or X_new is None:
+        return found
+    doubt = _other_law(fit.X, X_new, fit.groups)
+    return found.without_probability(doubt) if doubt else found
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A classifier and the samples that it is judged by; ``fit`` is None for one that has no certificate."""
+
+    learner: Any
+    transformer: Any
+    X: Any
+    sample: JudgedSample
+    fit: PosedFit | None
+    learns_groups: bool
+    left_out: dict[str, str]  # methods that the kind of the model rules out
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, y: Any, *, transformer: Any, groups: Any, must_match: bool, **more: Any
+    ) -> _Judged:
+        """With ``must_match`` a certified model must have been fitted on these data."""
+        if must_match and (isinstance(model, PosedFit) or is_certified(model)):
+            fit = as_posed_fit(model, X, y, groups=groups, **more, transformer=transformer)
+            return cls._of_fit(fit)
+        if isinstance(model, PosedFit):
+            fit, more = model, {"sample_weight": model.sample_weight}
+            model, X, y, groups, transformer = fit.learner, fit.X, fit.y, fit.groups, fit.transformer
+        if isinstance(model, type) or not (hasattr(model, "fit") and is_classifier(model)):
+            raise ValueError(f"model must be a classifier (an instance, and not a regressor), got {model!r}.")
+        if X is None or y is None:
+            raise ValueError("X and y must be passed: samples, and their labels.")
+        if more.get("sample_weight") is not None:
+            raise ValueError(NO_WEIGHTS)
+        labels = check_labels(X, y)
+        classes, codes = np.unique(labels, return_inverse=True)
+        unit = None if groups is None else codes_of_groups(groups, len(labels))
+        sample = JudgedSample(TrainingData(X, classes, codes, np.ones(len(codes))), unit)
+        return cls(model, transformer, X, sample, None, True, {RADII: NOT_CERTIFIED})
+
+    @classmethod
+    def _of_fit(cls, fit: PosedFit) -> _Judged:
+        model = fit.model
+        plain = training_data_of(model, fit.seen, fit.y, fit.sample_weight, with_class_weight=False)
+        unit = None if fit.groups is None else codes_of_groups(fit.groups, len(plain.labels))
+        sample, left_out, learns_groups = JudgedSample(plain, unit), {}, fit.groups is not None
+        if unit is not None and _is_valid(fit):
+            sample = replace(sample, data=replace(plain, groups=unit))
+        elif unit is not None:
+            left_out[RADII] = LACKS_GROUPS
+            more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
+            without = PosedFit(fit.learner, fit.X, fit.y, **more, transformer=fit.transformer)
+            fit = without
+        check_same_data(fit)
+        if is_ensemble(model) or is_ball(model):
+            left_out[RADII] = NOT_CERTIFIED
+        if not is_label_free(fit.transformer):
+            left_out[RADII] = _by_labels(fit.transformer)
+        return cls(fit.learner, fit.transformer, fit.X, sample, fit, learns_groups, left_out)
+
+    @property
+    def labels(self) -> Any:
+        """Of the rows that count."""
+        return self.sample.data.classes[self.sample.data.labels[self.sample.rows]]
+
+    @property
+    def groups(self) -> Any:
+        return None if self.sample.unit is None else self.sample.unit[self.sample.rows]
+
+    @cached_property
+    def doubt(self) -> str:
+        """Why the samples are not independent, if they do not look so."""
+        return reason_against_independence(take_rows(self.X, self.sample.rows), self.labels, self.groups)
+
+    def holdout(self, test_size: Any, confidence: float, random: Any) -> ErrorBound:
+        learner = fresh_copy(self.learner, callback=None, verbose=False, certify=False)
+        if self.transformer is not None:
+            learner = make_pipeline(self.transformer, learner)
+        return holdout_bound(
+            learner,
+            take_rows(self.X, self.sample.rows),
+            self.labels,
+            test_size=test_size,
+            groups=self.groups,
+            learns_groups=self.learns_groups,
+            confidence=confidence,
+            random=random,
+        )
+
+    def agreement(self, half: ErrorBound, X_new: Any, delta: float) -> ErrorBound:
+        check_is_fitted(self.learner)
+        seen = X_new if self.transformer is None else self.transformer.transform(X_new)
+        return agreement_bound(self.learner, half, X_new, self.learner.predict(seen), delta=delta)
+
+
+def _by_samples(
+    judged: _Judged, method: str, X_new: Any, *, test_size: Any, confidence: float, random: Any
+) -> ErrorBound:
+    """A hold-out alone, or what it says about the model itself, at the whole confidence."""
+    if method == HOLDOUT:
+        found = judged.holdout(test_size, confidence, random)
+        return found.without_probability(judged.doubt) if judged.doubt else found
+    if X_new is None:
+        raise ValueError("method='agreement' needs new instances, without labels: pass X_new.")
+    delta = (1.0 - confidence) * SHARES[AGREEMENT] / (SHARES[AGREEMENT] + SHARES[HOLDOUT])
+    half = judged.holdout(test_size, confidence + delta, random)
+    found = judged.agreement(half, X_new, delta)
+    found = replace(found, confidence=float(confidence) if found.has_probability else None)
+    doubt = judged.doubt or _other_law(judged.X, X_new, judged.sample.unit)
+    return found.without_probability(doubt) if doubt else found
+
+
+def _best(
+    judged: _Judged,
+    *,
+    X_new: Any,
     test_size: Any,
     confidence: float,
     n_folds: int | None,
     only_if_smaller: bool,
     random: Any,
 ) -> ErrorBound:
-    model = fit.model
-    plain = training_data_of(model, fit.seen, fit.y, fit.sample_weight, with_class_weight=False)
-    unit = None if fit.groups is None else codes_of_groups(fit.groups, len(plain.labels))
-    sample = JudgedSample(plain, unit)
+    sample, fit = judged.sample, judged.fit
     n_held_out(test_size, sample.n_units, sample.units)  # refused before any work
-    was_fitted_with_groups = unit is not None and _is_valid(fit)
-    if was_fitted_with_groups:
-        sample = replace(sample, data=replace(plain, groups=unit))
-    elif unit is not None:
-        more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
-        fit = PosedFit(model, fit.X, fit.y, **more, transformer=fit.transformer)
-    check_same_data(fit)
-
-    left_out = _ruled_out(
-        sample,
-        has_new=new is not None or n_folds is not None,
-        has_radii=not (is_ensemble(model) or is_ball(model)),
-        lacks_groups=unit is not None and not was_fitted_with_groups,
-    )
-    if not is_label_free(fit.transformer):
-        left_out[RADII] = _by_labels(fit.transformer)
-    methods = [method for method in (HOLDOUT, RADII, MAJORITY) if method not in left_out]
-    levels = _levels(1.0 - confidence, methods, has_new=new is not None)
+    new = None
+    if X_new is not None and fit is not None:
+        new = _checked_new(fit.model, X_new, judged.transformer)
+    left_out = _ruled_out(sample, has_new=X_new is not None or n_folds is not None) | judged.left_out
+    methods = [method for method in (HOLDOUT, AGREEMENT, RADII, MAJORITY) if method not in left_out]
+    if X_new is None or HOLDOUT not in methods:
+        methods = [method for method in methods if method != AGREEMENT]
+    levels = _levels(1.0 - confidence, methods, has_new=X_new is not None)
     found: list[ErrorBound] = []
+
+    def by_method(method: str) -> list[ErrorBound]:
+        if method == HOLDOUT:
+            return [judged.holdout(test_size, 1.0 - levels[method], random)]
+        if method == AGREEMENT:
+            return [judged.agreement(one, X_new, levels[method]) for one in found if one.method == HOLDOUT]
+        if method == MAJORITY:
+            return [majority_bound(sample, levels[method], random)]
+        assert fit is not None
+        smallest = min((one.value for one in found), default=1.0)
+        return bounds_by_new_radii(
+            fit.model,
+            fit.data,
+            sample,
+            new=new,
+            delta=levels[RADII],
+            excess_delta=levels[EXCESS],
+            confidence=confidence,
+            n_folds=n_folds,
+            smallest_so_far=smallest if only_if_smaller else None,
+        )
+
     for method in methods:
         # The arguments are in order, so that it is the data that do not allow it.
         try:
-            if method == HOLDOUT:
-                found.append(_of_holdout(fit, sample, test_size, 1.0 - levels[method], random))
-            elif method == RADII:
-                smallest = min((one.value for one in found), default=1.0)
-                found += bounds_by_new_radii(
-                    model,
-                    fit.data,
-                    sample,
-                    new=new,
-                    delta=levels[RADII],
-                    excess_delta=levels[EXCESS],
-                    confidence=confidence,
-                    n_folds=n_folds,
-                    smallest_so_far=smallest if only_if_smaller else None,
-                )
-            else:
-                found.append(majority_bound(sample, levels[method], random))
+            found += by_method(method)
         except ValueError as obstacle:
             left_out[method] = str(obstacle)
+    doubts = {RADII: "", AGREEMENT: ""}
+    if X_new is not None:
+        doubts = dict.fromkeys(doubts, _other_law(judged.X, X_new, judged.sample.unit))
     # Together they hold with the confidence asked for.
     found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
+    found = [
+        one.without_probability(reason) if (reason := judged.doubt or doubts.get(one.method, "")) else one
+        for one in found
+    ]
     found.sort(key=lambda one: (not one.has_probability, one.value))
     if found and found[0].has_probability:
         return replace(found[0], alternatives=tuple(found[1:]), left_out=left_out)
@@ -275,50 +424,40 @@ def _best(
         "constant",
         confidence,
         n_train=None,
-        n_classes=len(model.classes_),
+        n_classes=len(sample.data.classes),
         alternatives=tuple(found),
         left_out=left_out,
     )
 
 
-def _of_holdout(
-    fit: PosedFit, sample: JudgedSample, test_size: Any, confidence: float, random: Any
-) -> ErrorBound:
-    learner = fresh_copy(fit.learner, callback=None, verbose=False, certify=False)
-    if fit.transformer is not None:
-        learner = make_pipeline(fit.transformer, learner)
-    rows, data = sample.rows, sample.data
-    return holdout_bound(
-        learner,
-        take_rows(fit.X, rows),
-        data.classes[data.labels[rows]],
-        test_size=test_size,
-        groups=None if sample.unit is None else sample.unit[rows],
-        learns_groups=fit.groups is not None,  # as this model did
-        confidence=confidence,
-        random=random,
-    )
-
-
-def _ruled_out(sample: JudgedSample, *, has_new: bool, has_radii: bool, lacks_groups: bool) -> dict[str, str]:
+def _ruled_out(sample: JudgedSample, *, has_new: bool) -> dict[str, str]:
     """Methods that the arguments rule out, whatever the values in the data are."""
     reasons = {}
     if not sample.are_alike:
         reasons[HOLDOUT] = NO_WEIGHTS
     if not has_new:
         reasons[RADII] = "there are no new instances, and no folds of cross-fitting in their place."
-    if not has_radii:
-        reasons[RADII] = "bounds by radii are computed for a MinimaxRiskClassifier alone."
-    if lacks_groups:
-        reasons[RADII] = (
-            "the model was fitted without these groups, as if all samples were independent; fit it with "
-            "groups for such a bound."
-        )
     if sample.data.counts is not None and not sample.are_alike:
         reasons[MAJORITY] = "weights that are not counts do not say how many samples a class has."
     elif sample.unit is not None and not sample.are_alike:
         reasons[MAJORITY] = "one sample of each group is drawn, which does not go with sample_weight."
     return reasons
+
+
+def _other_law(X: Any, X_new: Any, groups: Any) -> str:
+    """Why what rests on new instances has no probability, if they differ; a warning says so, too."""
+    pvalue = same_law_pvalue(X, X_new, groups)
+    if pvalue is None or pvalue >= UNLIKELY:
+        return ""
+    reason = (
+        f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
+    )
+    warn(
+        f"{reason}: another cohort, batch or mixture of classes. The bounds are about samples like X, and "
+        "errors on such instances may be larger.",
+        UserWarning,
+    )
+    return reason
 
 
 def _refuse_without_radii(model: Any, transformer: Any) -> None:

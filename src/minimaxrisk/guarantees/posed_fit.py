@@ -188,6 +188,12 @@ def coverage_of(model: Any) -> float | None:
     return float(parameters.confidence) if isinstance(parameters.radius, str) else None
 
 
+def is_certified(model: Any) -> bool:
+    """Whether it was fitted by this library, and has what proves its bounds."""
+    model = model.estimator_ if chooses_radius(model) else model
+    return hasattr(model, "worst_case_distribution_")
+
+
 def check_model(model: Any) -> None:
     check_is_fitted(model)
     if is_ensemble(model) and not hasattr(model, "worst_case_distribution_"):

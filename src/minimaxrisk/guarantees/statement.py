@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 # How a bound was found; "none" is the bound 1, where no other has a probability.
-HOLDOUT, RADII, MAJORITY, NONE = "holdout", "radii", "majority", "none"
+HOLDOUT, AGREEMENT, RADII, MAJORITY, NONE = "holdout", "agreement", "radii", "majority", "none"
+# What every bound is about.
+SAME_LAW = "It is about new samples of the same law as these, not of another cohort."
 # The rules of a model in sentences.
 RULE_NAMES = {"predict": "predict", "randomized": "labels drawn from predict_proba"}
 
@@ -51,8 +53,8 @@ class ErrorBound:
     value : float
         The bound. With groups the error is that on a sample drawn from a new group.
     method : str
-        How it was found: ``"holdout"``, ``"radii"``, ``"majority"`` (always naming the most common class), or
-        ``"none"`` where no bound has a probability; ``value`` is then 1.
+        How it was found: ``"holdout"``, ``"agreement"``, ``"radii"``, ``"majority"`` (always naming the most
+        common class), or ``"none"`` where no bound has a probability; ``value`` is then 1.
     rule : str
         Whose error: ``"predict"`` (the labels that ``predict`` names), ``"randomized"`` (labels drawn from
         ``predict_proba``), or ``"constant"`` (always naming one class).
@@ -73,7 +75,8 @@ class ErrorBound:
     exceedance : Exceedance or None
         For radii: what instances unlike those of the training data add.
     n_errors, n_test : int or None
-        For a hold-out: errors, and samples they were counted on; of each group that was held out one.
+        For a hold-out: errors, and samples they were counted on; of each group that was held out one. For
+        agreement: new instances that the two models name differently, and new instances.
     model : estimator or None
         The fitted model that it is about: for radii the one that was passed, for a hold-out one that was
         fitted on the other samples.
@@ -125,12 +128,18 @@ class ErrorBound:
         when = "If the true means lie within the radii"
         if self.confidence is not None:
             when = f"With probability at least {self.confidence:.3g}"
+        elif self.method != RADII:
+            when = "If all that is taken for granted were true"
         text = f"{when}, the error of {self.subject} is at most {self.value:.4f}: {self.evidence}."
         if self.says_nothing:
             text += f" That says nothing: guessing one of {self.n_classes} classes does as well."
         if self.reason:
             text += f" No probability can be stated: {self.reason}."
-        return f"{text} {self.assumption}"
+        return f"{text} {self.assumption} {SAME_LAW}"
+
+    def without_probability(self, reason: str) -> ErrorBound:
+        """The same where something that it takes for granted is not so."""
+        return replace(self, confidence=None, reason=reason)
 
     def __float__(self) -> float:
         return self.value

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arguments import listed
-from minimaxrisk.analysis.data_checks import check_batches
+from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console

@@ -25,6 +25,7 @@ from minimaxrisk.app.report.phrases import (
     rounded,
     share,
 )
+from minimaxrisk.guarantees.statement import SAME_LAW
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
 
@@ -301,15 +302,20 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
         return [f"Not computed: {advice.guarantee} to add it."]
     best = claims.bound_with_confidence(findings)
     if best is None:
+        without = dict.fromkeys(one.reason for one in found.side_by_side)
         left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-        return ["No bound on the error for new samples comes with a confidence.", *left_out]
+        return [
+            "No bound on the error for new samples comes with a confidence.",
+            *(f"Without a confidence: {reason}." for reason in without),
+            *left_out,
+        ]
     level = findings.radius.confidence if found.confidence is None else found.confidence
     texts = [
         "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
         f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
         "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
         "one trained on the samples that were not held out.",
-        " ".join([f"The smallest: {best.assumption}", *claims.says_little(findings)]),
+        " ".join([f"The smallest: {best.assumption} {SAME_LAW}", *claims.says_little(findings)]),
     ]
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")

@@ -1,8 +1,7 @@
-"""Checks of the samples before their results are believed: copies among them, and batches.
+"""Batches: what was measured together, on one day or in one hospital.
 
-A sample that is a copy of another one makes cross-validation too optimistic, because the copy is in the
-training folds. A batch is what was measured together, on one day or in one hospital. Batches differ for that
-reason alone, and where batch and class go together, such a difference looks like one between classes.
+Batches differ for that reason alone, and where batch and class go together, such a difference looks like one
+between classes.
 """
 
 from __future__ import annotations
@@ -12,113 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import stats
 
 from minimaxrisk._utils.arguments import check_n_folds
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.features.dense import column_blocks, rescale_in_place
 from minimaxrisk.guarantees.posed_fit import check_classes, check_model, parameters_of, training_data_of
 from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
-# Rows that agree in so many columns of decimals are hardly equal by chance.
-FEWEST_DECIMALS = 20
-# With fewer columns, or in smaller classes, distinct samples are as close as noisy copies. In larger classes
-# the table of distances takes seconds, and hundreds of megabytes.
-FEWEST_COLUMNS, SMALLEST_CLASS, LARGEST_CLASS = 50, 10, 2000
-# Squared distances as shares of the usual one. In the data sets of the paper and their stand-ins no two
-# samples are below 0.32; copies with noise of a fifth of each column's deviation are below 0.1.
-NEAR, FAR = 0.1, 0.3
-# With more pairs than this between the two limits, per pair that is near, no gap separates copies from the
-# rest: the samples fill few dimensions, and some are close to others by chance.
-BETWEEN = 0.2
 # The batch counts as predictable if chance alone would make so few errors with at most this probability.
 SIGNIFICANCE = 0.01
 MOST_SHOWN = 6
-
-
-@dataclass(frozen=True)
-class NearCopy:
-    """Two rows in ascending order, and their distance as a share of the usual one."""
-
-    first: int
-    second: int
-    share: float
-
-
-def exact_copies(X: DataMatrix) -> list[tuple[int, int]]:
-    """Pairs of equal rows: each later row with the first one that it equals.
-
-    Rows of few columns, or of whole numbers, may be equal by chance and are not reported.
-    """
-    if sparse.issparse(X) or X.shape[1] < FEWEST_DECIMALS:
-        return []
-    first: dict[bytes, int] = {}
-    found = []
-    for i, row in enumerate(X):
-        j = first.setdefault(row.tobytes(), i)
-        if j != i and (row != np.trunc(row)).sum() >= FEWEST_DECIMALS:
-            found.append((j, i))
-    return found
-
-
-def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) -> list[NearCopy]:
-    """Pairs of a class that are much closer than samples of it usually are, the closest first.
-
-    Columns are standardised; those with missing values are left out. The usual distance of a sample is the
-    one within which a quarter of its class lies, and that of a pair is the smaller one of its two samples.
-    It does not depend on how far classes are apart, and hardly on a few copies. Pairs of one group are known
-    to belong together and are not reported.
-    """
-    if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
-        return []
-    members = [np.flatnonzero(y == label) for label in np.unique(y)]
-    members = [rows for rows in members if SMALLEST_CLASS <= len(rows) <= LARGEST_CLASS]
-    n_varying, products = _products(X, members)
-    if n_varying < FEWEST_COLUMNS:
-        return []
-    found: list[NearCopy] = []
-    for rows, product in zip(members, products, strict=True):
-        candidates = np.triu(np.ones(product.shape, dtype=bool), 1)
-        if groups is not None:
-            candidates &= groups[rows][:, None] != groups[rows]
-        found += _near_copies_in_class(rows, product, candidates)
-    return sorted(found, key=lambda pair: pair.share)
-
-
-def _products(X: FloatArray, members: list[IntArray]) -> tuple[int, list[FloatArray]]:
-    """How many columns vary, and the inner products of the standardised rows of each class."""
-    n, d = X.shape
-    products = [np.zeros((len(rows), len(rows))) for rows in members]
-    n_varying = 0
-    for columns in column_blocks(d, n) if members else ():
-        block = X[:, columns]
-        block = block[:, np.isfinite(block).all(axis=0)]
-        rescale_in_place(block, np.full(n, 1.0 / n), centre=True)
-        n_varying += int(np.count_nonzero(block.any(axis=0)))
-        for k, rows in enumerate(members):
-            part = block[rows]
-            products[k] += part @ part.T
-    return n_varying, products
-
-
-def _near_copies_in_class(rows: IntArray, product: FloatArray, candidates: np.ndarray) -> list[NearCopy]:
-    squares = np.diag(product)
-    distance = np.maximum(squares[:, None] + squares - 2.0 * product, 0.0)
-    np.fill_diagonal(distance, np.inf)
-    rank = (len(rows) - 1) // 4
-    usual = np.partition(distance, rank, axis=1)[:, rank]
-    usual = np.minimum(usual[:, None], usual)
-    near = candidates & (distance < NEAR * usual)
-    between = candidates & ~near & (distance < FAR * usual)
-    if between.sum() > BETWEEN * near.sum():
-        return []
-    return [
-        NearCopy(int(rows[i]), int(rows[j]), float(np.sqrt(distance[i, j] / usual[i, j])))
-        for i, j in np.argwhere(near)
-    ]
 
 
 @dataclass(frozen=True)
