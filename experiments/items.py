@@ -9,6 +9,7 @@ from experiments.guarantees import (
     bounds_together,
     coverage,
     false_selections,
+    misuse,
     noise_floor,
     path_and_fits,
     permutation_time,
@@ -40,6 +41,7 @@ GUARANTEE_ITEMS = _by_name(
     radius_rules.ITEM,
     path_and_fits.ITEM,
     false_selections.ITEM,
+    misuse.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM)
 RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)

@@ -71,9 +71,9 @@ def same_bits(a, b):
 
 
 def interval(model, n, rows=slice(None)):
-    """Clopper and Pearson's, for n reduced by the correction of Nadeau and Bengio."""
+    """Clopper and Pearson's, for n reduced by the correction of Nadeau and Bengio and by experience."""
     share = model.in_bag_[:, rows].mean()
-    n = n / (1 / (len(model.members_) * (1 - share)) + 1 / share)
+    n = 0.7 * n / (1 / (len(model.members_) * (1 - share)) + 1 / share)
     k = model.oob_error_ * n
     return beta.ppf(0.025, k, n - k + 1), beta.ppf(0.975, k + 1, n - k)
 

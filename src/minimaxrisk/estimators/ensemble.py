@@ -116,8 +116,9 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
     oob_error_interval_ : tuple of float
-        An approximate 95% interval of the error: Clopper and Pearson's with Nadeau and Bengio's correction,
-        since errors of members that share samples are not independent.
+        An approximate 95% interval of the error: Clopper and Pearson's with a wider correction than Nadeau
+        and Bengio's, since errors of members that share samples are not independent. ``error_bound`` has one
+        that is exact.
     selected_features_, n_features_selected_ : ndarray of int, int
         Columns that at least one member uses, and their number. The ball, which uses all, does not count
         here, nor for importances and frequencies.
