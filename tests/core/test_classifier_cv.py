@@ -518,7 +518,9 @@ def test_bad_data(study):
     with pytest.raises(ValueError, match="must not be negative"):
         model.fit(X, y, sample_weight=-np.ones(60))
     fitted = clone(model).fit(X, y)
-    with pytest.raises(ValueError, match="must be a MinimaxRiskClassifier or a Pipeline"):
+    with pytest.raises(
+        ValueError, match="must be a MinimaxRiskClassifier, a MinimaxRiskKernelClassifier or a Pipeline"
+    ):
         permutation_test(fitted, X, y, 3)
 
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, verify, worst_case
+from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, permutation_test, verify, worst_case
+from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem import ball
 
 
@@ -220,3 +223,33 @@ def test_any_scale(data, scale):
     X, y = data
     plain, scaled = (MinimaxRiskKernelClassifier(gap_tol=1e-9).fit(Z, y) for Z in (X, scale * X))
     same(plain, scaled, X, scale * X)
+
+
+# ---- permuted labels
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "radius": "bootstrap", "random_state": 0}])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_permutations_are_those_of_fits(options, class_weight):
+    study = make_expression(30, 40, n_informative=10, effect=1.0, random_state=1)
+    X, y = study.data, study.target
+    groups = np.arange(30)
+    model = MinimaxRiskKernelClassifier(**options, class_weight=class_weight)
+    found = permutation_test(model, X, y, 12, n_null=None, gap_tol=1e-6, random_state=0)
+    random = np.random.RandomState(0)
+    values = []
+    for _ in range(12):
+        values.append(clone(model).fit(X, y[random.permutation(30)]).worst_case_error_)
+    np.testing.assert_allclose(found.null_distribution, values, atol=2e-6)
+    assert found.statistic == pytest.approx(clone(model).fit(X, y).worst_case_error_, abs=2e-6)
+    assert found.n_no_larger == sum(value <= found.statistic + 1e-5 for value in values)
+    assert found.pvalue == (1 + found.n_no_larger) / 13
+    pipeline = make_pipeline(StandardScaler(), model)
+    again = permutation_test(pipeline, X, y, 12, groups=groups, random_state=0)
+    scaled = permutation_test(model, StandardScaler().fit_transform(X), y, 12, random_state=0)
+    np.testing.assert_allclose(again.null_distribution, scaled.null_distribution, atol=1e-9)
+
+
+def test_other_estimators_have_no_permutation_test():
+    with pytest.raises(ValueError, match="a MinimaxRiskKernelClassifier or a Pipeline that ends with one"):
+        permutation_test(SVC(), np.zeros((4, 2)), [0, 1, 0, 1])

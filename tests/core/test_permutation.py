@@ -371,7 +371,10 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"strata": np.arange(30)}, "each of the 30 strata holds one class only"),
         ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
         ({"y": np.zeros(30)}, "at least 2 classes"),
-        ({"estimator": LogisticRegression()}, "must be a MinimaxRiskClassifier or a Pipeline"),
+        (
+            {"estimator": LogisticRegression()},
+            "must be a MinimaxRiskClassifier, a MinimaxRiskKernelClassifier or a Pipeline",
+        ),
         ({"estimator": MinimaxRiskClassifier(radius=-1)}, "radius"),
         ({"sample_weight": -np.ones(30)}, "must not be negative"),
     ],

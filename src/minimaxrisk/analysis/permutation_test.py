@@ -39,11 +39,14 @@ from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, EngineSettings, Enough
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of
+from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.posed_fit import is_label_free
+from minimaxrisk.problem.ball import PosedBall, pose_ball
 from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -72,6 +75,8 @@ TIE = 1e-12
 # Permutations whose R* is computed, for the null distribution; the others are only compared with the observed
 # one, which takes a sixth to a half of the time.
 NULL_SIZE = 25
+# Of a ball that is only compared with the observed one; a step of its solver brings more than that.
+BALL_GAP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ def permutation_test(
 
     Parameters
     ----------
-    estimator : MinimaxRiskClassifier, or Pipeline that ends with one
+    estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, or Pipeline that ends with one
         Fitted or not; it is cloned. Steps of a pipeline that are known not to look at labels, as
         ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step, all of
         them are fitted again for every permutation.
@@ -339,12 +344,13 @@ class _Sample:
         return orders
 
 
-def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
+def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _BallRelabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not isinstance(last, MinimaxRiskClassifier):
+    if not isinstance(last, MinimaxRiskClassifier | MinimaxRiskKernelClassifier):
         raise ValueError(
-            "estimator must be a MinimaxRiskClassifier or a Pipeline that ends with one, got "
-            f"{type(estimator).__name__}; for a search pass its estimator, with a radius chosen beforehand."
+            "estimator must be a MinimaxRiskClassifier, a MinimaxRiskKernelClassifier or a Pipeline that "
+            f"ends with one, got {type(estimator).__name__}; for a search pass its estimator, with a radius "
+            "chosen beforehand."
         )
     if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
         with quiet_fits():
@@ -352,6 +358,8 @@ def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
         return _bounds_of(last, replace(sample, X=transformed))
     if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
         return _Relabelling.of(estimator, sample)
+    if type(estimator) is MinimaxRiskKernelClassifier and estimator.class_weight is None:
+        return _BallRelabelling.of(estimator, sample)
     return _Refitting(estimator, sample)
 
 
@@ -366,16 +374,7 @@ class _Relabelling:
 
     @classmethod
     def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample) -> _Relabelling:
-        checked = clone(estimator)
-        checked._validate_params()
-        data = check_training_data(
-            checked,
-            sample.X,
-            sample.y,
-            sample_weight=sample.weights,
-            weight_kind=checked.weight_kind,
-            groups=sample.groups,
-        )
+        checked, data = _checked(estimator, sample)
         rule = without_coverage(radius_rule_of(checked, radius_seed_of(checked)))
         settings = engine_settings_of(checked, checked.n_features_in_)
         with suitable_threads(len(data.labels)):
@@ -401,6 +400,51 @@ class _Relabelling:
         return found
 
 
+def _checked(estimator: Any, sample: _Sample) -> tuple[Any, TrainingData]:
+    """A copy that knows the columns, and the data."""
+    checked = clone(estimator)
+    checked._validate_params()
+    data = check_training_data(
+        checked,
+        sample.X,
+        sample.y,
+        sample_weight=sample.weights,
+        weight_kind=checked.weight_kind,
+        groups=sample.groups,
+    )
+    return checked, data
+
+
+@dataclass(frozen=True)
+class _BallRelabelling:
+    """The same with a ball: products of the instances do not depend on labels."""
+
+    estimator: MinimaxRiskKernelClassifier
+    posed: PosedBall
+    data: TrainingData
+    seed: int
+
+    batch_size = 1
+
+    @classmethod
+    def of(cls, estimator: MinimaxRiskKernelClassifier, sample: _Sample) -> _BallRelabelling:
+        checked, data = _checked(estimator, sample)
+        seed = radius_seed_of(checked)
+        with suitable_threads(len(data.labels)):
+            posed = pose_ball(checked, data, seed)
+        return cls(checked, posed, replace(data, X=np.empty((len(data.labels), 0))), seed)
+
+    def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
+        with suitable_threads(len(self.data.labels)):
+            return [self._of_labelling(order, enough) for order, enough in labellings]
+
+    def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
+        relabelled = replace(self.data, labels=self.data.labels[order])
+        problem = self.posed.relabelled(self.estimator, relabelled, self.seed)
+        found = solve_ball(problem, gap_tol=min(enough.gap_tol, BALL_GAP))
+        return Bounds(found.lower, found.upper)
+
+
 @dataclass(frozen=True)
 class _Refitting:
     """Everything anew for each labelling: steps of a pipeline, or class weights, may depend on labels."""
@@ -416,7 +460,10 @@ class _Refitting:
     def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
         fresh = clone(self.estimator)
         last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
-        last.set_params(callback=enough.stops, verbose=0)
+        if isinstance(last, MinimaxRiskClassifier):
+            last.set_params(callback=enough.stops, verbose=0)
+        else:
+            last.set_params(gap_tol=min(enough.gap_tol, BALL_GAP))
         with quiet_fits():
             fit_with(
                 fresh,

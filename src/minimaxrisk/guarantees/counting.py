@@ -50,9 +50,9 @@ UNCHOSEN = (
 )
 # The probability that the interval of the out-of-bag error aims at.
 OUT_OF_BAG_LEVEL = 0.95
-# What is left of the corrected number of samples: errors move together by more than the correction says. Of 400
-# simulated studies (30 to 120 samples, 5 effects) the interval missed the true error in 24 without this, in 10
-# with it.
+# What is left of the corrected number of samples: errors move together by more than the correction says. Of
+# 400 simulated studies (30 to 120 samples, 5 effects) the interval missed the true error in 24 without this,
+# in 10 with it.
 PRECISION = 0.7
 
 

@@ -98,6 +98,11 @@ class PosedBall:
     X: DataMatrix
     factor: float
 
+    def relabelled(self, parameters: Any, data: TrainingData, seed: int) -> BallProblem:
+        """The problem of the same rows and weights with other labels."""
+        instances = self.instances.relabelled(data)
+        return _by_parameters(parameters, self.problem.gram, instances, self.problem.coding, seed)[0]
+
     def linear(self, dual_coef: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients on the columns and intercepts, for the linear kernel."""
         mean, total = self.instances.weights @ self.X, dual_coef.sum(axis=1)
@@ -130,6 +135,14 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
     gram = _products_of_features(plain, space)
     _refuse_indefinite(gram, _mean_square(gram, instances))
     coding = make_coding(parameters.coding, len(data.classes))
+    problem, factor = _by_parameters(parameters, gram, instances, coding, seed)
+    return PosedBall(problem, instances, products, space, X, factor)
+
+
+def _by_parameters(
+    parameters: Any, gram: FloatArray, instances: Instances, coding: Coding, seed: int
+) -> tuple[BallProblem, float]:
+    """The problem, and its radius as a number of standard errors."""
     marginal = KnownMarginal(instances.weights) if parameters.marginal == "empirical" else FREE
     factor = parameters.radius
     if isinstance(factor, str):
@@ -137,8 +150,7 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
         error = units.standard_error
         covering = units.covering(parameters.confidence, parameters.n_bootstrap, seed)
         factor = covering / error if error > 0.0 else 1.0
-    problem = _around_mean(gram, instances, coding, float(factor), marginal)
-    return PosedBall(problem, instances, products, space, X, float(factor))
+    return _around_mean(gram, instances, coding, float(factor), marginal), float(factor)
 
 
 def ball_on_products(
