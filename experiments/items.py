@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.accuracy import errors
+from experiments.accuracy import errors, simulated
 from experiments.guarantees import (
     bounds_together,
     coverage,
@@ -43,6 +43,6 @@ GUARANTEE_ITEMS = _by_name(
     false_selections.ITEM,
     misuse.ITEM,
 )
-ACCURACY_ITEMS = _by_name(errors.ITEM)
+ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM)
 RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)
 SCALE_ITEMS = _by_name(scale.ITEM)
