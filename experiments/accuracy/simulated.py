@@ -120,7 +120,7 @@ def _one_study(settings: Mapping[str, Any], k: int) -> dict[str, Any]:
     y, y_test = random.permutation(np.arange(n) % n_classes), random.integers(0, n_classes, N_TEST)
     scaler = ClippedScaler()
     X, X_test = scaler.fit_transform(law.sample(y, random)), scaler.transform(law.sample(y_test, random))
-    options = {"n_estimators": N_MEMBERS, "certify": False, "random_state": k}
+    options: dict[str, Any] = {"n_estimators": N_MEMBERS, "certify": False, "random_state": k}
     model, _ = fit_quietly(MinimaxRiskEnsembleClassifier(**options, ball=True), X, y)
     plain, _ = fit_quietly(MinimaxRiskEnsembleClassifier(**options, ball=False), X, y)
     of_ball, of_members = model.ball_.probabilities(X_test).T, plain.predict_proba(X_test)

@@ -35,7 +35,7 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
     return [
         Cell(
             NAME,
-            {"situation": name, "count": 10 if settings.is_quick else 100, "seed": settings.seed},
+            {"situation": name, "count": 2 if settings.is_quick else 100, "seed": settings.seed},
             settings.limit,
         )
         for name in SITUATIONS

@@ -51,7 +51,7 @@ from tests.in_process import (
     wine_with_few_samples,
 )
 
-TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound")
+TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound", "misuse")
 
 
 # All items, as small as the command lets them be.

@@ -6,10 +6,9 @@ the members and of the ball, all on samples that they did not learn from, the ba
 
     (a + 1)^2 / ((a + 1)^2 + (b + 1)^2).
 
-The radius and the square were chosen on simulated studies alone (28 laws: few columns, modules, many weak
-columns, latent factors, mixtures of subtypes, spectra; 2 to 4 classes, 60 to 120 samples): mean errors 8.2%
-without the ball, 8.2 and 8.3% with a fixed probability of 1/4 and 1/2, 7.7, 7.6 and 7.6% with the powers 1, 2
-and 4.
+The radius and the square were chosen on simulated studies alone. On those of ``python -m experiments
+simulated``, 140 of 28 laws, the mean error is 9.6% without the ball, 9.0% with a fixed probability of 1/4 or
+1/2, and 8.5, 8.5 and 8.6% with the powers 1, 2 and 4.
 """
 
 from __future__ import annotations

@@ -48,7 +48,15 @@ from minimaxrisk.guarantees.posed_fit import (
     is_label_free,
     training_data_of,
 )
-from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII, ErrorBound
+from minimaxrisk.guarantees.statement import (
+    AGREEMENT,
+    HOLDOUT,
+    MAJORITY,
+    NONE,
+    RADII,
+    ErrorBound,
+    without_probability,
+)
 from minimaxrisk.guarantees.verification import check_same_data, verify
 from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
@@ -246,8 +254,7 @@ def _by_radii(
     )
     if fit is None or X_new is None:
         return found
-    doubt = _other_law(fit.X, X_new, fit.groups)
-    return found.without_probability(doubt) if doubt else found
+    return without_probability(found, _other_law(fit.X, X_new, fit.groups))
 
 
 @dataclass(frozen=True)
@@ -345,8 +352,7 @@ def _by_samples(
 ) -> ErrorBound:
     """A hold-out alone, or what it says about the model itself, at the whole confidence."""
     if method == HOLDOUT:
-        found = judged.holdout(test_size, confidence, random)
-        return found.without_probability(judged.doubt) if judged.doubt else found
+        return without_probability(judged.holdout(test_size, confidence, random), judged.doubt)
     if X_new is None:
         raise ValueError("method='agreement' needs new instances, without labels: pass X_new.")
     delta = (1.0 - confidence) * SHARES[AGREEMENT] / (SHARES[AGREEMENT] + SHARES[HOLDOUT])
@@ -354,7 +360,7 @@ def _by_samples(
     found = judged.agreement(half, X_new, delta)
     found = replace(found, confidence=float(confidence) if found.has_probability else None)
     doubt = judged.doubt or _other_law(judged.X, X_new, judged.sample.unit)
-    return found.without_probability(doubt) if doubt else found
+    return without_probability(found, doubt)
 
 
 def _best(
@@ -411,10 +417,7 @@ def _best(
         doubts = dict.fromkeys(doubts, _other_law(judged.X, X_new, judged.sample.unit))
     # Together they hold with the confidence asked for.
     found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
-    found = [
-        one.without_probability(reason) if (reason := judged.doubt or doubts.get(one.method, "")) else one
-        for one in found
-    ]
+    found = [without_probability(one, judged.doubt or doubts.get(one.method, "")) for one in found]
     found.sort(key=lambda one: (not one.has_probability, one.value))
     if found and found[0].has_probability:
         return replace(found[0], alternatives=tuple(found[1:]), left_out=left_out)

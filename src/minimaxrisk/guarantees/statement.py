@@ -137,10 +137,6 @@ class ErrorBound:
             text += f" No probability can be stated: {self.reason}."
         return f"{text} {self.assumption} {SAME_LAW}"
 
-    def without_probability(self, reason: str) -> ErrorBound:
-        """The same where something that it takes for granted is not so."""
-        return replace(self, confidence=None, reason=reason)
-
     def __float__(self) -> float:
         return self.value
 
@@ -157,6 +153,11 @@ class ErrorBound:
             lines += ["", "Left out:"]
             lines += [f"  {method}: {reason}" for method, reason in self.left_out.items()]
         return "\n".join(lines)
+
+
+def without_probability(bound: ErrorBound, reason: str) -> ErrorBound:
+    """The same bound where something that it takes for granted is not so; as it is without a reason."""
+    return replace(bound, confidence=None, reason=reason) if reason else bound
 
 
 def _line(one: ErrorBound) -> str:
