@@ -44,7 +44,7 @@ def selected_nothing(findings: Findings) -> bool:
 
 def about_ball(weight: float) -> str:
     """What an ensemble has besides the members that select features."""
-    return f"a rule that uses all of them has {weight:.0%} of the vote"
+    return f"a rule on all features has {weight:.0%} of the vote"
 
 
 def says_nothing(findings: Findings) -> bool:
