@@ -8,15 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from minimaxrisk import MinimaxRiskEnsembleClassifier, error_bound
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, error_bound
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees.assumptions import same_law_pvalue
+from minimaxrisk.guarantees import PosedFit
+from minimaxrisk.guarantees.assumptions import reason_against_independence, same_law_pvalue
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import SHARES
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
@@ -50,7 +55,7 @@ def test_any_classifier_has_a_best_bound(learner, study, X_new):
     found = error_bound(learner.fit(X, y), X, y, X_new=X_new, random_state=0)
     bounds = by_method(found)
     assert set(bounds) == {HOLDOUT, AGREEMENT, MAJORITY}
-    assert "for a MinimaxRiskClassifier alone" in found.left_out[RADII]
+    assert "for a fitted MinimaxRiskClassifier alone" in found.left_out[RADII]
     assert all(one.confidence == 0.95 for one in bounds.values())
     half = bounds[HOLDOUT]
     together = SHARES[HOLDOUT] + SHARES[AGREEMENT] + SHARES[MAJORITY]
@@ -141,7 +146,107 @@ def test_the_test_of_one_law_is_exact_and_sees_locations_and_scales():
     assert np.median(stretched) < 0.01
     # Copies of a patient are one; and where nothing can be compared, nothing is said.
     rows = np.repeat(X, 5, axis=0)
-    assert same_law_pvalue(rows, other, np.repeat(np.arange(30), 5)) == same_law_pvalue(X, other)
+    alone = pytest.approx(same_law_pvalue(X, other), abs=0.1)
+    assert same_law_pvalue(rows, other, np.repeat(np.arange(30), 5)) == alone
     assert same_law_pvalue(sparse.csr_array(X), other) == same_law_pvalue(X, other)
     assert same_law_pvalue(pd.DataFrame({"a": ["x", "y"]}), other) is None
     assert same_law_pvalue(X, other[:, :3]) is None
+
+
+def test_parts_that_are_not_fitted_again_are_refused():
+    """A forest on noise that has seen the samples held out would seem to be without error."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((80, 6)), random.integers(0, 2, 80)
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    for frozen in (
+        FrozenEstimator(forest),
+        make_pipeline(FrozenEstimator(forest)),
+        CalibratedClassifierCV(FrozenEstimator(forest)),
+    ):
+        with pytest.raises(ValueError, match="part of this one is frozen"):
+            error_bound(frozen, X, y, method="holdout", random_state=0)
+        found = error_bound(frozen, X, y, random_state=0)
+        assert found.method == MAJORITY
+        assert "frozen" in found.left_out[HOLDOUT]
+    with pytest.raises(ValueError, match="products that were computed beforehand"):
+        error_bound(SVC(kernel="precomputed"), X @ X.T, y, method="holdout")
+
+
+def test_equal_rows_of_few_values_are_no_copies():
+    random = np.random.default_rng(0)
+    answers = (random.random((200, 25)) < 0.08).astype(float)
+    y = random.integers(0, 2, 200)
+    for X in (answers, StandardScaler().fit_transform(answers), answers + 0.5):
+        assert not reason_against_independence(X, y, None)
+    gaps = np.where(random.random((200, 25)) < 0.9, np.nan, answers)
+    assert not reason_against_independence(gaps, y, None)
+    measured = random.standard_normal((60, 25))
+    assert "and so do 119 other pairs" in reason_against_independence(
+        measured.repeat(3, axis=0), y[:180], None
+    )
+
+
+def test_radii_know_of_copies_too(study, X_new):
+    X, y = (values.repeat(2, axis=0) for values in (study.data, study.target))
+    model = MinimaxRiskClassifier(radius="bootstrap", random_state=0).fit(X, y)
+    found = error_bound(model, X, y, method="radii", X_new=X_new)
+    assert not found.has_probability
+    assert "measured twice" in found.reason
+
+
+def test_new_instances_that_are_old_ones_leave_no_probability(study):
+    X, y = study.data, study.target
+    model = LogisticRegression(max_iter=5000).fit(X, y)
+    found = error_bound(model, X, y, X_new=X, method="agreement", random_state=0)
+    assert not found.has_probability
+    assert "80 of the new instances are rows of X" in found.statement
+
+
+def test_sorted_tables_and_columns_in_another_order_are_of_the_same_law():
+    random = np.random.default_rng(0)
+    y = np.sort(random.integers(0, 2, 3000))
+    X = random.standard_normal((3000, 5)) + y[:, None]
+    new = random.standard_normal((400, 5)) + random.integers(0, 2, 400)[:, None]
+    assert same_law_pvalue(X, new) > 0.01
+    assert same_law_pvalue(sparse.coo_array(X), sparse.coo_array(new)) > 0.01
+    few, labels = X[::30] + np.arange(5), y[::30]
+    frame = pd.DataFrame(few, columns=list("abcde"))
+    named = pd.DataFrame(new + np.arange(5), columns=list("abcde"))[list("edcba")]
+    chosen = ColumnTransformer([("all", StandardScaler(), list("abcde"))])
+    model = make_pipeline(chosen, LogisticRegression()).fit(frame, labels)
+    assert error_bound(model, frame, labels, X_new=named, method="agreement", random_state=0).has_probability
+
+
+def test_rows_of_weight_zero_are_no_samples_of_the_law(study, X_new):
+    X, y, weights = study.data.copy(), study.target, np.ones(80)
+    X[:10] += 50.0
+    weights[:10] = 0.0
+    model = MinimaxRiskClassifier().fit(X, y, sample_weight=weights)
+    found = error_bound(model, X, y, sample_weight=weights, X_new=X_new, random_state=0)
+    assert by_method(found)[AGREEMENT].has_probability
+    assert by_method(found)[AGREEMENT].n_train == 70
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X_new": np.zeros((5, 3))}, "features"),
+        ({"X_new": np.zeros((1, 100))}, "at least 2 instances"),
+        ({"model": LogisticRegression(), "X_new": np.zeros((5, 100))}, "not fitted"),
+        ({"X_unlabeled": np.zeros((5, 100))}, "X_unlabeled is for a fitted MinimaxRiskClassifier"),
+        ({"model": object()}, "model must be a classifier"),
+        ({"model": LogisticRegression}, "model must be a classifier"),
+    ],
+)
+def test_arguments_that_make_no_sense(change, message, study):
+    model = change.pop("model", None) or LogisticRegression(max_iter=5000).fit(study.data, study.target)
+    with pytest.raises(ValueError, match=message):
+        error_bound(model, study.data, study.target, random_state=0, **change)
+
+
+def test_a_posed_fit_has_its_data(study, X_new):
+    posed = PosedFit(MinimaxRiskClassifier().fit(study.data, study.target), study.data, study.target)
+    for method in ("holdout", "agreement"):
+        with pytest.raises(ValueError, match="holds its data already"):
+            error_bound(posed, study.data, study.target, method=method, X_new=X_new)
+    assert error_bound(posed, method="agreement", X_new=X_new, random_state=0).n_train == 80

@@ -63,12 +63,25 @@ def test_it_is_the_kernel_classifier_on_standardised_columns(n_classes, marginal
     np.testing.assert_allclose(model.ball_.probabilities(X_new).T, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_columns_as_they_are(fit_intercept):
+    X, y = table(3)
+    X[:, :20] += 100.0
+    options = {"fit_intercept": fit_intercept}
+    estimator = MinimaxRiskClassifier(standardize=False, **options)
+    model = ensemble(estimator=estimator, gap_tol=1e-8, certify=False).fit(X, y)
+    alone = MinimaxRiskKernelClassifier(gap_tol=1e-8, **options).fit(X, y)
+    np.testing.assert_allclose(model.ball_.probabilities(X).T, alone.predict_proba(X), atol=1e-6)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_left_out_samples_are_judged_by_fits_without_them(weighted):
     X, y = table(3)
     weights = np.where(np.arange(45) % 5 == 0, 2.0, 1.0) if weighted else None
     data, units, posed = posed_study(X, y, sample_weight=weights)
-    found = fit_ball(posed, data, units, share=0.75, gap_tol=1e-8, random=np.random.RandomState(3))
+    found = fit_ball(
+        posed, data, units, standardize=True, share=0.75, gap_tol=1e-8, random=np.random.RandomState(3)
+    )
     folds = folds_of(units, 4, np.random.RandomState(3))
     assert np.array_equal(np.sort(np.concatenate(folds)), np.arange(45))
     weight = np.ones(45) if weights is None else weights
@@ -146,9 +159,8 @@ def test_products_are_those_of_the_columns(monkeypatch):
     for kind in (np.asarray, sparse.csr_array):
         _, _, posed = posed_study(kind(X), y)
         features = posed.problem.features
-        inner = features.columns(np.arange(features.shape[1]))
-        np.testing.assert_allclose(products_of_instances(features, first=1), inner[:, 1:] @ inner[:, 1:].T)
-        np.testing.assert_allclose(products_of_instances(features), inner @ inner.T)
+        inner, unit = features.columns(np.arange(features.shape[1])), np.linspace(0.0, 1.0, features.shape[1])
+        np.testing.assert_allclose(products_of_instances(features, unit), (inner * unit**2) @ inner.T)
 
 
 def test_many_samples_are_left_to_the_members(monkeypatch):

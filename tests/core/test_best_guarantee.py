@@ -314,7 +314,7 @@ def test_counts_and_other_weights(study, X_new):
     model = MinimaxRiskClassifier().fit(X, y, sample_weight=counts)
     found = error_bound(model, X, y, X_new=X_new, sample_weight=counts, random_state=0)
     assert list(found.left_out) == [HOLDOUT]
-    assert "repeat the row" in found.left_out[HOLDOUT]
+    assert "a row of its own" in found.left_out[HOLDOUT]
     sizes = np.bincount(y, counts)
     level = 1.0 - 0.05 * SHARES[MAJORITY] / (1.0 - SHARES[HOLDOUT] - SHARES[AGREEMENT]) / 2
     assert pick(found, MAJORITY).value == clopper_pearson_limit(sizes.min(), 120, level)

@@ -180,7 +180,9 @@ def test_guaranteed_error_in_words(study, fitted):
     assert (bound.method, bound.rule, bound.marginal, bound.n_train) == ("radii", "randomized", "free", None)
     score = by_radii(MinimaxRiskClassifier(radius=1.0).fit(study.data, study.target), X_new)
     assert score.confidence is None
-    assert score.statement.startswith("If the true means lie within the radii, the error of labels drawn")
+    assert score.statement.startswith(
+        "If the true means lie within the radii, and the samples are as assumed, "
+    )
     assert "No probability can be stated: the radius was chosen without one" in score.statement
     given = MinimaxRiskClassifier(radius=fitted.lambda_).fit(study.data, study.target)
     assert "in the worst case within the given radii" in by_radii(given, X_new).statement

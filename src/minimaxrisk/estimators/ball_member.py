@@ -51,10 +51,23 @@ def is_quick(posed: PosedProblem) -> bool:
 
 
 def fit_ball(
-    posed: PosedProblem, data: TrainingData, units: Strata, *, share: float, gap_tol: float, random: Any
+    posed: PosedProblem,
+    data: TrainingData,
+    units: Strata,
+    *,
+    standardize: bool,
+    share: float,
+    gap_tol: float,
+    random: Any,
 ) -> BallMember:
-    """Fit it on all samples, and for each fold on the others: about ``share`` of the samples."""
-    products = products_of_instances(posed.problem.features, first=posed.problem.scale.n_leading)
+    """Fit it on all samples, and for each fold on the others: about ``share`` of the samples.
+
+    Columns are standardised, or else as they are, but for one factor for all.
+    """
+    scale = posed.problem.scale
+    size = np.ones_like(scale.scale) if standardize else scale.scale / scale.scale.max()
+    unit = np.concatenate([np.zeros(scale.n_leading), size])
+    products = products_of_instances(posed.problem.features, unit)
     everywhere = np.arange(posed.instances.n_instances)
     whole = _FittedBall.of(posed, products, posed.instances, everywhere, gap_tol)
     n_folds = min(MOST_FOLDS, max(2, round(1.0 / (1.0 - share))))
@@ -67,7 +80,7 @@ def fit_ball(
         fitted = _FittedBall.of(posed, products, own, present, gap_tol)
         judged = posed.instances.instance_of_row[fold]
         left_out[fold] = fitted.probabilities(products[np.ix_(judged, present)]).T
-    return BallMember(whole.linear_rule(posed), left_out)
+    return BallMember(whole.linear_rule(posed, unit), left_out)
 
 
 def folds_of(units: Strata, n_folds: int, random: Any) -> list[IntArray]:
@@ -114,14 +127,13 @@ class _FittedBall:
         scores = self.coding.scores(self.coefficients @ self.space.centred(products).T)
         return probabilities(scores, self.threshold)
 
-    def linear_rule(self, posed: PosedProblem) -> LinearRule:
+    def linear_rule(self, posed: PosedProblem, unit: FloatArray) -> LinearRule:
         """The rule on the caller's columns, if it was fitted on all instances."""
         features, scale = posed.problem.features, posed.problem.scale
         total = self.coefficients.sum(axis=1)
         centred = self.coefficients - total[:, None] * self.masses
         found = features.correlate(np.vstack([centred, self.masses]))
-        mu, mean = found[:-1], found[-1]
-        mu[:, : scale.n_leading] = 0.0
+        mu, mean = found[:-1] * unit**2, found[-1]
         coef, intercept = scale.to_original(mu)
         intercept = intercept + total * self.space.constant - mu @ mean
         sign = orientation(len(coef))

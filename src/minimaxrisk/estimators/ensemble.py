@@ -111,7 +111,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
         For each sample the mean rule of the members that have not seen it, and of a ball that has not, with
-        the weight that the other samples give it; NaN, and a warning, if every member has.
+        the weight that the other samples give it; NaN, and a warning, if every member has. With the ball
+        also NaN for samples of weight 0.
     oob_error_ : float
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
@@ -289,7 +290,15 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         ball = None
         if self.ball is True or (self.ball == "auto" and is_quick(posed)):
             with suitable_threads(len(data.labels)):
-                ball = fit_ball(posed, data, units, share=self.subsample, gap_tol=self.gap_tol, random=random)
+                ball = fit_ball(
+                    posed,
+                    data,
+                    units,
+                    standardize=estimator.standardize,
+                    share=self.subsample,
+                    gap_tol=self.gap_tol,
+                    random=random,
+                )
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True

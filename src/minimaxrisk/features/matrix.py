@@ -272,19 +272,20 @@ class FeatureMatrix(Protocol):
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
 
-def products_of_instances(features: FeatureMatrix, *, first: int = 0) -> FloatArray:
-    """``Psi Psi'`` (n x n) over the columns from ``first`` on, in one pass."""
+def products_of_instances(features: FeatureMatrix, unit: FloatArray) -> FloatArray:
+    """``Psi D^2 Psi'`` (n x n) in one pass, with D the diagonal matrix of ``unit``."""
     n, d = features.shape
     total, width = np.zeros((n, n)), max(1, READ_ELEMENTS // n)
     features.n_passes += 1
-    for start in range(first, d, width):
+    for start in range(0, d, width):
         columns = np.arange(start, min(start + width, d))
         if features.is_sparse:
             values, shift = features.shifted_columns(columns)
+            values, shift = values @ sparse.diags_array(unit[columns]), shift * unit[columns]
             across = values @ shift
             total += (values @ values.T).toarray() - across[:, None] - across + shift @ shift
         else:
-            part = features.columns(columns)
+            part = features.columns(columns) * unit[columns]
             total += part @ part.T
     return total
 

@@ -46,17 +46,21 @@ class NearCopy:
 def exact_copies(X: DataMatrix) -> list[tuple[int, int]]:
     """Pairs of equal rows: each later row with the first one that it equals.
 
-    Rows of few columns, or of whole numbers, may be equal by chance and are not reported.
+    Rows of few columns, or of few values, may be equal by chance and are not reported.
     """
     if sparse.issparse(X) or X.shape[1] < FEWEST_DECIMALS:
         return []
     first: dict[bytes, int] = {}
-    found = []
-    for i, row in enumerate(X):
-        j = first.setdefault(row.tobytes(), i)
-        if j != i and (row != np.trunc(row)).sum() >= FEWEST_DECIMALS:
-            found.append((j, i))
-    return found
+    pairs = [(j, i) for i, row in enumerate(X) if (j := first.setdefault(row.tobytes(), i)) != i]
+    if not pairs:
+        return []
+    ordered = np.sort(X[list(first.values())], axis=0)
+    has_many_values = np.count_nonzero(np.diff(ordered, axis=0), axis=0) >= len(first) // 2
+    return [pair for pair in pairs if np.sum(_has_decimals(X[pair[1]]) & has_many_values) >= FEWEST_DECIMALS]
+
+
+def _has_decimals(row: FloatArray) -> np.ndarray:
+    return np.isfinite(row) & (row != np.trunc(row))
 
 
 def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) -> list[NearCopy]:
@@ -137,7 +141,8 @@ def reason_against_independence(X: Any, y: np.ndarray, groups: IntArray | None) 
 
 
 def _numbers(X: Any) -> FloatArray | None:
-    if sparse.issparse(X) or not (isinstance(X, np.ndarray | list) or hasattr(X, "to_numpy")):
+    """A table of numbers in memory, or None."""
+    if isinstance(X, np.memmap) or not (isinstance(X, np.ndarray | list) or hasattr(X, "to_numpy")):
         return None
     try:
         values = np.asarray(X, dtype=np.float64)
@@ -146,10 +151,19 @@ def _numbers(X: Any) -> FloatArray | None:
     return values if values.ndim == 2 else None
 
 
+def n_shared_rows(X: Any, X_new: Any) -> int:
+    """How many rows of one table are rows of the other, and hardly so by chance."""
+    old, new = _numbers(X), _numbers(X_new)
+    if old is None or new is None:
+        return 0
+    known = {row.tobytes() for row in old}
+    return sum(row.tobytes() in known and _has_decimals(row).sum() >= FEWEST_DECIMALS for row in new)
+
+
 # Below this p-value new instances are taken for those of another law.
 UNLIKELY = 0.01
 N_EXCHANGES = 999
-# Of very many columns some at equal distances serve, of very many rows the first.
+# Of very many columns some at equal distances serve, of very many rows some that are drawn.
 MOST_COLUMNS, MOST_ROWS = 2000, 2000
 # Beyond so many standard deviations a value counts as that many: a few outliers decide nothing.
 LARGEST = 4.0
@@ -158,17 +172,20 @@ LARGEST = 4.0
 def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float | None:
     """The share of exchanges of rows after which the two tables differ as much as they do.
 
-    Of each group one row is taken, and of very many rows the first. None for what is no table of numbers in
+    Of each group one row is drawn, and of very many rows so many. None for what is no table of numbers in
     memory.
     """
-    old, new = (table if sparse.issparse(table) else _numbers(table) for table in (X, X_new))
+    old, new = (table.tocsr() if sparse.issparse(table) else _numbers(table) for table in (X, X_new))
     if old is None or new is None or old.shape[1] != new.shape[1]:
         return None
-    if groups is not None:
-        old = old[np.unique(groups, return_index=True)[1]]
-    d = old.shape[1]
+    random, d = np.random.default_rng(0), old.shape[1]
     columns = np.unique(np.linspace(0, d - 1, min(d, MOST_COLUMNS)).astype(np.intp))
-    tables = [_dense(table[:MOST_ROWS], columns) for table in (old, new)]
+    tables = []
+    for table, unit in ((old, groups), (new, None)):
+        rows = random.permutation(table.shape[0])
+        rows = rows if unit is None else rows[np.unique(unit[rows], return_index=True)[1]]
+        rows = rows[random.permutation(len(rows))[:MOST_ROWS]]
+        tables.append(_dense(table[rows], columns))
     both = np.vstack(tables)
     both = both[:, np.isfinite(both).all(axis=0)]
     spread = both.std(axis=0)
@@ -176,7 +193,7 @@ def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float
     np.clip(both, -LARGEST, LARGEST, out=both)
     seen = np.hstack([both, both**2])
     seen -= seen.mean(axis=0)
-    random, is_new = np.random.default_rng(0), np.repeat([0.0, 1.0], [len(table) for table in tables])
+    is_new = np.repeat([0.0, 1.0], [len(table) for table in tables])
     exchanged = np.stack([is_new, *(random.permutation(is_new) for _ in range(N_EXCHANGES))])
     # Sums of centred rows that count as new: their squares order the exchanges as differences of means do.
     size = np.sum((exchanged @ seen) ** 2, axis=1)

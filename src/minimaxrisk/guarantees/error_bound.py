@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
@@ -29,7 +29,12 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.assumptions import UNLIKELY, reason_against_independence, same_law_pvalue
+from minimaxrisk.guarantees.assumptions import (
+    UNLIKELY,
+    n_shared_rows,
+    reason_against_independence,
+    same_law_pvalue,
+)
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -66,14 +71,14 @@ EXCESS = "excess"  # what new instances add to worst cases within radii
 # were the tightest on all data sets that we have. Agreement needs the limit of the hold-out and its own. The
 # share of the excess is divided among the bounds that have one.
 SHARES = {HOLDOUT: 0.8, AGREEMENT: 0.05, RADII: 0.06, EXCESS: 0.04, MAJORITY: 0.05}
-NOT_CERTIFIED = "bounds by radii are computed for a MinimaxRiskClassifier alone."
+NOT_CERTIFIED = "bounds by radii are computed for a fitted MinimaxRiskClassifier alone."
 LACKS_GROUPS = (
     "the model was fitted without these groups, as if all samples were independent; fit it with groups for "
     "such a bound."
 )
 NO_WEIGHTS = (
-    "a hold-out counts errors and takes no sample_weight; where a weight counts equal samples, repeat the "
-    "row, and pass groups with one entry for all copies if they are measurements of one patient."
+    "a hold-out counts errors and takes no sample_weight; pass every sample as a row of its own, and groups "
+    "with one entry for all rows that are measurements of one patient."
 )
 
 
@@ -252,9 +257,16 @@ def _by_radii(
     found = bound_by_own_radii(
         model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
     )
-    if fit is None or X_new is None:
+    if fit is None:
         return found
-    return without_probability(found, _other_law(fit.X, X_new, fit.groups))
+    unit = None if fit.groups is None else codes_of_groups(fit.groups, len(fit.data.labels))
+    used = np.flatnonzero(fit.data.weights[: len(fit.data.labels) - fit.data.n_unlabeled] > 0)
+    groups = None if unit is None else unit[used]
+    rows = take_rows(fit.X, used)
+    doubt = reason_against_independence(rows, np.asarray(fit.y)[used], groups)
+    if not doubt and X_new is not None:
+        doubt = _unlike(rows, X_new, groups)
+    return without_probability(found, doubt)
 
 
 @dataclass(frozen=True)
@@ -274,18 +286,19 @@ class _Judged:
         cls, model: Any, X: Any, y: Any, *, transformer: Any, groups: Any, must_match: bool, **more: Any
     ) -> _Judged:
         """With ``must_match`` a certified model must have been fitted on these data."""
-        if must_match and (isinstance(model, PosedFit) or is_certified(model)):
+        if isinstance(model, PosedFit) or (must_match and is_certified(model)):
             fit = as_posed_fit(model, X, y, groups=groups, **more, transformer=transformer)
-            return cls._of_fit(fit)
-        if isinstance(model, PosedFit):
-            fit, more = model, {"sample_weight": model.sample_weight}
+            if must_match:
+                return cls._of_fit(fit)
+            more = {"sample_weight": fit.sample_weight}
             model, X, y, groups, transformer = fit.learner, fit.X, fit.y, fit.groups, fit.transformer
-        if isinstance(model, type) or not (hasattr(model, "fit") and is_classifier(model)):
-            raise ValueError(f"model must be a classifier (an instance, and not a regressor), got {model!r}.")
+        _check_classifier(model)
         if X is None or y is None:
             raise ValueError("X and y must be passed: samples, and their labels.")
         if more.get("sample_weight") is not None:
             raise ValueError(NO_WEIGHTS)
+        if more.get("X_unlabeled") is not None:
+            raise ValueError("X_unlabeled is for a fitted MinimaxRiskClassifier; leave it out.")
         labels = check_labels(X, y)
         classes, codes = np.unique(labels, return_inverse=True)
         unit = None if groups is None else codes_of_groups(groups, len(labels))
@@ -313,6 +326,11 @@ class _Judged:
         return cls(fit.learner, fit.transformer, fit.X, sample, fit, learns_groups, left_out)
 
     @property
+    def rows(self) -> Any:
+        """The instances that count."""
+        return take_rows(self.X, self.sample.rows)
+
+    @property
     def labels(self) -> Any:
         """Of the rows that count."""
         return self.sample.data.classes[self.sample.data.labels[self.sample.rows]]
@@ -324,15 +342,17 @@ class _Judged:
     @cached_property
     def doubt(self) -> str:
         """Why the samples are not independent, if they do not look so."""
-        return reason_against_independence(take_rows(self.X, self.sample.rows), self.labels, self.groups)
+        return reason_against_independence(self.rows, self.labels, self.groups)
 
     def holdout(self, test_size: Any, confidence: float, random: Any) -> ErrorBound:
+        _refuse_what_cannot_be_fitted(self.learner)
+        _refuse_what_cannot_be_fitted(self.transformer)
         learner = fresh_copy(self.learner, callback=None, verbose=False, certify=False)
         if self.transformer is not None:
             learner = make_pipeline(self.transformer, learner)
         return holdout_bound(
             learner,
-            take_rows(self.X, self.sample.rows),
+            self.rows,
             self.labels,
             test_size=test_size,
             groups=self.groups,
@@ -341,10 +361,18 @@ class _Judged:
             random=random,
         )
 
-    def agreement(self, half: ErrorBound, X_new: Any, delta: float) -> ErrorBound:
+    def named(self, X_new: Any) -> Any:
+        """The labels that the model gives to new instances."""
         check_is_fitted(self.learner)
         seen = X_new if self.transformer is None else self.transformer.transform(X_new)
-        return agreement_bound(self.learner, half, X_new, self.learner.predict(seen), delta=delta)
+        names = np.asarray(self.learner.predict(seen))
+        if len(names) < 2:
+            raise ValueError(f"X_new must hold at least 2 instances, got {len(names)}.")
+        return names
+
+    def agreement(self, half: ErrorBound, X_new: Any, named: Any, delta: float) -> ErrorBound:
+        found = agreement_bound(self.learner, half, X_new, named, delta=delta)
+        return replace(found, n_train=len(self.sample.rows))
 
 
 def _by_samples(
@@ -356,11 +384,10 @@ def _by_samples(
     if X_new is None:
         raise ValueError("method='agreement' needs new instances, without labels: pass X_new.")
     delta = (1.0 - confidence) * SHARES[AGREEMENT] / (SHARES[AGREEMENT] + SHARES[HOLDOUT])
+    named = judged.named(X_new)
     half = judged.holdout(test_size, confidence + delta, random)
-    found = judged.agreement(half, X_new, delta)
-    found = replace(found, confidence=float(confidence) if found.has_probability else None)
-    doubt = judged.doubt or _other_law(judged.X, X_new, judged.sample.unit)
-    return without_probability(found, doubt)
+    found = replace(judged.agreement(half, X_new, named, delta), confidence=float(confidence))
+    return without_probability(found, judged.doubt or _unlike(judged.rows, X_new, judged.groups))
 
 
 def _best(
@@ -378,6 +405,7 @@ def _best(
     new = None
     if X_new is not None and fit is not None:
         new = _checked_new(fit.model, X_new, judged.transformer)
+    named = None if X_new is None else judged.named(X_new)
     left_out = _ruled_out(sample, has_new=X_new is not None or n_folds is not None) | judged.left_out
     methods = [method for method in (HOLDOUT, AGREEMENT, RADII, MAJORITY) if method not in left_out]
     if X_new is None or HOLDOUT not in methods:
@@ -389,7 +417,10 @@ def _best(
         if method == HOLDOUT:
             return [judged.holdout(test_size, 1.0 - levels[method], random)]
         if method == AGREEMENT:
-            return [judged.agreement(one, X_new, levels[method]) for one in found if one.method == HOLDOUT]
+            halves = [one for one in found if one.method == HOLDOUT]
+            if not halves:
+                raise ValueError("agreement needs a hold-out, which was left out.")
+            return [judged.agreement(one, X_new, named, levels[method]) for one in halves]
         if method == MAJORITY:
             return [majority_bound(sample, levels[method], random)]
         assert fit is not None
@@ -413,8 +444,8 @@ def _best(
         except ValueError as obstacle:
             left_out[method] = str(obstacle)
     doubts = {RADII: "", AGREEMENT: ""}
-    if X_new is not None:
-        doubts = dict.fromkeys(doubts, _other_law(judged.X, X_new, judged.sample.unit))
+    if X_new is not None and not judged.doubt:
+        doubts = dict.fromkeys(doubts, _unlike(judged.rows, X_new, judged.groups))
     # Together they hold with the confidence asked for.
     found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
     found = [without_probability(one, judged.doubt or doubts.get(one.method, "")) for one in found]
@@ -447,8 +478,16 @@ def _ruled_out(sample: JudgedSample, *, has_new: bool) -> dict[str, str]:
     return reasons
 
 
-def _other_law(X: Any, X_new: Any, groups: Any) -> str:
-    """Why what rests on new instances has no probability, if they differ; a warning says so, too."""
+def _unlike(X: Any, X_new: Any, groups: Any) -> str:
+    """Why what rests on new instances has no probability, if they are not what they should be.
+
+    If they are of another law, a warning says so, too.
+    """
+    if hasattr(X, "columns") and hasattr(X_new, "columns") and set(X.columns) == set(X_new.columns):
+        X_new = X_new[list(X.columns)]
+    n_shared = n_shared_rows(X, X_new)
+    if n_shared:
+        return f"{n_shared} of the new instances are rows of X, and took part in the fit"
     pvalue = same_law_pvalue(X, X_new, groups)
     if pvalue is None or pvalue >= UNLIKELY:
         return ""
@@ -463,11 +502,36 @@ def _other_law(X: Any, X_new: Any, groups: Any) -> str:
     return reason
 
 
+def _check_classifier(model: Any) -> None:
+    try:
+        is_one = not isinstance(model, type) and hasattr(model, "fit") and is_classifier(model)
+    except AttributeError:  # no estimator of scikit-learn, and without its tags
+        is_one = False
+    if not is_one:
+        raise ValueError(f"model must be a classifier (an instance, and not a regressor), got {model!r}.")
+
+
+def _refuse_what_cannot_be_fitted(learner: Any) -> None:
+    """A copy of it must learn from the samples that are not held out, and from nothing else."""
+    if learner is None:
+        return
+    parts = [learner, *learner.get_params(deep=True).values()]
+    if any(type(part).__name__ == "FrozenEstimator" or str(part) == "prefit" for part in parts):
+        raise ValueError(
+            "a hold-out fits a copy of the model on some of the samples, and part of this one is frozen: it "
+            "has seen the others. Pass it without FrozenEstimator, and without cv='prefit'."
+        )
+    if get_tags(learner).input_tags.pairwise:
+        raise ValueError(
+            "a hold-out takes rows of X, which does not go with products that were computed beforehand; pass "
+            "the kernel as a function."
+        )
+
+
 def _refuse_without_radii(model: Any, transformer: Any) -> None:
     if is_ensemble(model) or is_ball(model):
         raise ValueError(
-            f"method='radii' needs a MinimaxRiskClassifier, got {type(model).__name__}; use "
-            "method='holdout'. oob_error_ estimates the error of an ensemble."
+            f"method='radii' needs a MinimaxRiskClassifier, got {type(model).__name__}; use method='holdout'."
         )
     if not is_label_free(transformer):
         raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")

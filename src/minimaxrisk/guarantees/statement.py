@@ -125,7 +125,7 @@ class ErrorBound:
         """The bound in words, with its probability and what it assumes."""
         if self.method == NONE:
             return "No bound with a probability can be given for these data."
-        when = "If the true means lie within the radii"
+        when = "If the true means lie within the radii, and the samples are as assumed"
         if self.confidence is not None:
             when = f"With probability at least {self.confidence:.3g}"
         elif self.method != RADII:
@@ -157,7 +157,9 @@ class ErrorBound:
 
 def without_probability(bound: ErrorBound, reason: str) -> ErrorBound:
     """The same bound where something that it takes for granted is not so; as it is without a reason."""
-    return replace(bound, confidence=None, reason=reason) if reason else bound
+    if not reason:
+        return bound
+    return replace(bound, confidence=None, reason="; ".join(filter(None, (bound.reason, reason))))
 
 
 def _line(one: ErrorBound) -> str:
