@@ -87,7 +87,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         notes=[
             f"Stratified {FOLDS}-fold cross-validation, {settings.accuracy_repetitions} times with new "
             "folds, the same for all. Scaling, clipping and tuning happen inside each fold; *tuned* chooses "
-            f"among six values by {INNER_FOLDS} folds of the samples that a model learns from. Ours "
+            f"among two to six values by {INNER_FOLDS} folds of the samples that a model learns from. Ours "
             "have their defaults. Sparse data (Dorothea) are scaled without centring for the others. Trees "
             f"do not notice clipping. Folds of {', '.join(ONCE)} are drawn once, for the time they take.",
             "Standard errors of differences within a data set are those of Nadeau and Bengio; those of the "
