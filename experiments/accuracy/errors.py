@@ -197,7 +197,8 @@ def _cost_table(rows: Sequence[Row]) -> TextTable:
             columns = f"{np.median(used):,.0f}" if used else "–"
             lines.append([label(method, clip=clip), columns, f"{np.median(seconds):.3g}"])
     return TextTable(
-        "Median number of columns used, and median seconds of a fit, tuning included.",
+        "Median number of columns used (of the ensemble selected by members), and median seconds of a fit, "
+        "tuning included.",
         ["method", "columns", "seconds"],
         lines,
     )

@@ -55,7 +55,7 @@ class Comparison:
     errors : ndarray of shape (n_estimators, n_fits)
         Share of wrong predictions on each left-out fold.
     n_features : ndarray of shape (n_estimators, n_fits)
-        Columns that each fitted model uses; NaN if unknown.
+        Columns that each fitted model uses, of an ensemble those that its members select; NaN if unknown.
     seconds : ndarray of shape (n_estimators, n_fits)
         Time of each fit.
     test_share : float
