@@ -99,8 +99,9 @@ def test_the_committed_summary_follows_from_the_committed_measurements():
         assert text_again(results / item.name, item) in summary
 
 
-def test_simulated_studies():
+def test_simulated_studies(monkeypatch):
     """Few columns: the members are better, and the weight by errors knows it. Many columns: the other way."""
+    monkeypatch.setattr(simulated, "STUDIES", 2)
     found = {}
     for kind in ("few columns", "many columns"):
         settings = {"kind": kind, "n_classes": 2, "n_samples": 60, "number": 0, "seed": 0}
