@@ -37,14 +37,6 @@ MOST_EQUATIONS = 2500
 MOST_FOLDS = 10
 
 
-@dataclass(frozen=True)
-class BallMember:
-    """A rule on all columns, and what rules fitted without a sample say about it."""
-
-    rule: LinearRule
-    left_out: FloatArray  # n x K: h(y|x) of the rule fitted on the other folds; NaN for rows of weight zero
-
-
 def is_quick(posed: PosedProblem) -> bool:
     """Whether the ball takes no longer than the other members."""
     return posed.instances.n_instances * posed.problem.coding.n_blocks <= MOST_EQUATIONS
@@ -59,9 +51,10 @@ def fit_ball(
     share: float,
     gap_tol: float,
     random: Any,
-) -> BallMember:
-    """Fit it on all samples, and for each fold on the others: about ``share`` of the samples.
+) -> tuple[LinearRule, FloatArray]:
+    """The rule fitted on all samples, and h(y|x) of each sample by a fit on the other folds (n x K).
 
+    Such fits see about ``share`` of the samples. Rows of weight zero have NaN.
     Columns are standardised, or else as they are, but for one factor for all.
     """
     scale = posed.problem.scale
@@ -80,7 +73,7 @@ def fit_ball(
         fitted = _FittedBall.of(posed, products, own, present, gap_tol)
         judged = posed.instances.instance_of_row[fold]
         left_out[fold] = fitted.probabilities(products[np.ix_(judged, present)]).T
-    return BallMember(whole.linear_rule(posed, unit), left_out)
+    return whole.linear_rule(posed, unit), left_out
 
 
 def folds_of(units: Strata, n_folds: int, random: Any) -> list[IntArray]:

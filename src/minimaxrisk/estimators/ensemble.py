@@ -32,6 +32,7 @@ from minimaxrisk.estimators.fitting import (
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.guarantees.posed_fit import average_rule_of
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
@@ -287,22 +288,10 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
             members = parallel_map_in_batches(
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
-        ball = None
-        if self.ball is True or (self.ball == "auto" and is_quick(posed)):
-            with suitable_threads(len(data.labels)):
-                ball = fit_ball(
-                    posed,
-                    data,
-                    units,
-                    standardize=estimator.standardize,
-                    share=self.subsample,
-                    gap_tol=self.gap_tol,
-                    random=random,
-                )
+        rule, left_out = self._ball(posed, data, units, random, standardize=estimator.standardize)
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True
-        left_out, rule = (None, None) if ball is None else (ball.left_out, ball.rule)
         judged = out_of_bag(AverageRule(members), data, in_bag, units.unit_of_row, left_out)
         fitted = AverageRule(members, rule, judged.ball_weight)
         with suitable_threads(len(data.labels)):
@@ -325,7 +314,30 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         return self
 
     def _fitted_rule(self) -> AverageRule:
-        return AverageRule(self.members_, self.ball_, self.ball_weight_)
+        return average_rule_of(self)
+
+    def _ball(
+        self,
+        posed: PosedProblem,
+        data: TrainingData,
+        units: Strata,
+        random: np.random.RandomState,
+        *,
+        standardize: bool,
+    ) -> tuple[LinearRule | None, FloatArray | None]:
+        """The rule on all columns and what fits without a sample say of it, if it takes part."""
+        if self.ball is False or (self.ball == "auto" and not is_quick(posed)):
+            return None, None
+        with suitable_threads(len(data.labels)):
+            return fit_ball(
+                posed,
+                data,
+                units,
+                standardize=standardize,
+                share=self.subsample,
+                gap_tol=self.gap_tol,
+                random=random,
+            )
 
     def _parts(self, units: Strata, random: np.random.RandomState) -> list[IntArray]:
         if not self.complementary:

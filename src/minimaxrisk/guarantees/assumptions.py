@@ -133,11 +133,11 @@ def reason_against_independence(X: Any, y: np.ndarray, groups: IntArray | None) 
     if not pairs:
         return ""
     i, j = pairs[0]
+    more = f", and so do {len(pairs) - 1} other pairs" if len(pairs) > 1 else ""
     return (
-        f"rows {i} and {j} look like one sample measured twice, and so do {len(pairs) - 1} other pairs"
-        if len(pairs) > 1
-        else f"rows {i} and {j} look like one sample measured twice"
-    ) + "; pass groups with one entry for all measurements of a patient, or keep one of each"
+        f"rows {i} and {j} look like one sample measured twice{more}; pass groups with one entry for all "
+        "measurements of a patient, or keep one of each"
+    )
 
 
 def _numbers(X: Any) -> FloatArray | None:

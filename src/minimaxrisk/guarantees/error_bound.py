@@ -316,8 +316,7 @@ class _Judged:
         elif unit is not None:
             left_out[RADII] = LACKS_GROUPS
             more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
-            without = PosedFit(fit.learner, fit.X, fit.y, **more, transformer=fit.transformer)
-            fit = without
+            fit = PosedFit(fit.learner, fit.X, fit.y, **more, transformer=fit.transformer)
         check_same_data(fit)
         if is_ensemble(model) or is_ball(model):
             left_out[RADII] = NOT_CERTIFIED
@@ -325,10 +324,11 @@ class _Judged:
             left_out[RADII] = _by_labels(fit.transformer)
         return cls(fit.learner, fit.transformer, fit.X, sample, fit, learns_groups, left_out)
 
-    @property
+    @cached_property
     def rows(self) -> Any:
-        """The instances that count."""
-        return take_rows(self.X, self.sample.rows)
+        """The instances that count; a copy only where others do not."""
+        used = self.sample.rows
+        return self.X if len(used) == len(self.sample.data.labels) else take_rows(self.X, used)
 
     @property
     def labels(self) -> Any:
@@ -443,12 +443,20 @@ def _best(
             found += by_method(method)
         except ValueError as obstacle:
             left_out[method] = str(obstacle)
-    doubts = {RADII: "", AGREEMENT: ""}
+    unlike = ""
     if X_new is not None and not judged.doubt:
-        doubts = dict.fromkeys(doubts, _unlike(judged.rows, X_new, judged.groups))
+        unlike = _unlike(judged.rows, X_new, judged.groups)
+    doubts = {method: judged.doubt or (unlike if method in (AGREEMENT, RADII) else "") for method in methods}
+    found = [without_probability(one, doubts[one.method]) for one in found]
+    return _smallest(found, confidence, left_out, n_classes=len(sample.data.classes))
+
+
+def _smallest(
+    found: Sequence[ErrorBound], confidence: float, left_out: dict[str, str], *, n_classes: int
+) -> ErrorBound:
+    """The smallest bound with a probability, and the others beside it."""
     # Together they hold with the confidence asked for.
     found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
-    found = [without_probability(one, judged.doubt or doubts.get(one.method, "")) for one in found]
     found.sort(key=lambda one: (not one.has_probability, one.value))
     if found and found[0].has_probability:
         return replace(found[0], alternatives=tuple(found[1:]), left_out=left_out)
@@ -458,7 +466,7 @@ def _best(
         "constant",
         confidence,
         n_train=None,
-        n_classes=len(sample.data.classes),
+        n_classes=n_classes,
         alternatives=tuple(found),
         left_out=left_out,
     )

@@ -24,7 +24,7 @@ from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
 from minimaxrisk.features.matrix import Coding, make_coding
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import FeasiblePoint
-from minimaxrisk.problem.rule import instance_thresholds
+from minimaxrisk.problem.rule import instance_thresholds, orientation
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.ball_radius import UnitMeans
@@ -58,7 +58,7 @@ class BallProblem:
     @property
     def orientation(self) -> float:
         """With one block of coefficients the decision function is positive for the second class."""
-        return -1.0 if self.coding.n_blocks == 1 else 1.0
+        return orientation(self.coding.n_blocks)
 
     def norm(self, coefficients: FloatArray) -> float:
         """Of ``sum_i A_bi psi(x_i)``, all blocks together."""
