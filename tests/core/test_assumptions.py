@@ -136,16 +136,18 @@ def test_instances_of_another_law_are_told(study, X_new):
 
 def test_the_test_of_one_law_is_exact_and_sees_locations_and_scales():
     random, n = np.random.default_rng(0), 60
-    found, moved, stretched = [], [], []
+    found, moved, stretched, shrunk = [], [], [], []
     for _ in range(n):
         X, other = random.standard_t(3, (30, 40)), random.standard_t(3, (12, 40))
         found.append(same_law_pvalue(X, other))
         moved.append(same_law_pvalue(X, other + 1.2 * random.standard_normal(40)))
         stretched.append(same_law_pvalue(X, other * 3.0))
+        shrunk.append(same_law_pvalue(X, other * 0.2))
     assert abs(np.mean(np.array(found) < 0.5) - 0.5) < 3.5 * 0.5 / np.sqrt(n)
     assert np.mean(np.array(found) < 0.01) < 0.07
     assert np.median(moved) < 0.01
     assert np.median(stretched) < 0.01
+    assert np.median(shrunk) < 0.01
     # Copies of a patient are one; and where nothing can be compared, nothing is said.
     rows = np.repeat(X, 5, axis=0)
     alone = pytest.approx(same_law_pvalue(X, other), abs=0.1)
