@@ -74,10 +74,10 @@ def coarse_start(problem: Problem, settings: EngineSettings, monitor: Monitor | 
     return CoarseStart(found, np.arange(len(size)) if is_all else near)
 
 
-# Predicted seconds on one core, from measured ones: of a first-order step, alone, per stored entry and per
-# column; and of an operation of an iteration of the interior point, of which there are some 15. Steps of texts
-# of 1943 x 3289 and 2000 x 50,000, and of Dorothea, took 1.0, 3.6 and 7.5 ms, predicted 1.0, 3.5 and 8.2;
-# whole fits 5.4, 7.3 and 1.9 s, predicted 4.9, 5.3 and 1.0.
+# Predicted seconds on one core: of a first-order step, alone, per stored entry and per column; of an
+# operation of the interior point, which takes some 15 iterations. Steps of texts of 1943 x 3289 and
+# 2000 x 50,000, and of Dorothea, took 1.0, 3.6 and 7.5 ms, predicted 1.0, 3.5 and 8.2; whole fits 5.4, 7.3
+# and 1.9 s, predicted 4.9, 5.3 and 1.0.
 STEP, PER_ENTRY, PER_COLUMN = 6e-4, 2.5e-9, 5e-8
 ITERATIONS, PER_OPERATION, EXPECTED_STEPS = 15, 1.0 / 1.5e10, 100
 # How many times less the steps have to take. On Dorothea, where predictions are equal, it takes 570 steps and

@@ -174,7 +174,7 @@ def _with_both_labels(v: FloatArray, rest: FloatArray) -> FloatArray:
     return np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)]) + rest
 
 
-# The shortest row of Psi that counts, as a fraction of the longest: a step for a row of zeros is finite.
+# The shortest row of Psi that counts, relative to a typical one: a step for a row of zeros is finite.
 SHORTEST = 1e-3
 # Power iterations for |Psi|; ten come within a few per cent.
 POWER_ITERATIONS = 10
@@ -214,8 +214,7 @@ class PrimalDual:
             moments=np.zeros_like(problem.tau),
             scores=np.zeros((n_blocks, problem.n_instances)),
         )
-        length = problem.features.lengths_of_instances()
-        self._softness = float(np.sqrt(np.mean(length**2))) / np.maximum(length, SHORTEST * length.max())
+        self._softness = softness_of(problem.features)
         self.eta = BOLD_STEP / spectral_norm(problem.features, np.sqrt(self._softness))
         # With the best weight both sides have the same distance to go: masses are about 1/n each, and the
         # size of coefficients shrinks with the radius.
@@ -290,6 +289,13 @@ class PrimalDual:
         self._z = self._anchor = anchor
         self._k = 0
         self._first = self._last = np.inf
+
+
+def softness_of(features: FeatureMatrix) -> FloatArray:
+    """The diagonal of S: how much longer the step of each instance is than that of a typical one."""
+    length = features.lengths_of_instances()
+    typical = float(np.sqrt(np.mean(length**2)))
+    return typical / np.maximum(length, SHORTEST * typical) if typical > 0.0 else np.ones_like(length)
 
 
 def spectral_norm(features: FeatureMatrix, weights: FloatArray) -> float:
