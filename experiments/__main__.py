@@ -71,14 +71,14 @@ def run(
 def page(
     out: Annotated[Path, typer.Option(metavar="PATH", help="Folder of the results.")] = RESULTS / "rivals",
 ) -> None:
-    """Fill docs/benchmarks.md from the results of the suite "rivals"."""
+    """Fill docs/results/benchmarks.md from the results of the suite "rivals"."""
     fill_page(out)
 
 
 def large_data_page(
     out: Annotated[Path, typer.Option(metavar="PATH", help="Folder of the results.")] = RESULTS / "scale",
 ) -> None:
-    """Fill docs/large_data.md from the results of the suite "scale"."""
+    """Fill docs/results/large_data.md from the results of the suite "scale"."""
     fill_large_data(out)
 
 

@@ -64,14 +64,14 @@ RIVALS_INTRODUCTION = """\
 
 How long a fit takes, what it reaches and what it costs, for the solvers of this library and for what else
 one could use. Written by `python -m experiments rivals`; what is compared and how it is measured is said in
-`docs/benchmarks.md`.
+`docs/results/benchmarks.md`.
 """
 
 SCALE_INTRODUCTION = """\
 # Large data
 
 What a fit takes where a copy of the data would not be had. Written by `python -m experiments scale`;
-`docs/large_data.md` says what is measured.
+`docs/results/large_data.md` says what is measured.
 """
 
 # By the names that the command knows them by.

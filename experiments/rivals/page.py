@@ -10,7 +10,8 @@ from experiments.harness.summary import environment_lines, report_again, report_
 from experiments.rivals import reading, report_times, scale, speed, throughput
 from minimaxrisk.app.atomic import write_whole
 
-PAGE, LARGE_DATA_PAGE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "large_data.md"
+RESULTS_PAGES = ROOT / "docs" / "results"
+PAGE, LARGE_DATA_PAGE = RESULTS_PAGES / "benchmarks.md", RESULTS_PAGES / "large_data.md"
 
 
 def fill_page(out: Path, page: Path = PAGE) -> None:
