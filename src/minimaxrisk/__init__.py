@@ -1,8 +1,29 @@
-"""Minimax risk classifiers for few samples and many features, with certified worst-case errors.
+"""Classifiers for few samples and very many features, with certified worst-case errors.
 
-Names are imported when they are first used: scikit-learn takes a second, in which the command line must be
-able to stop without a traceback.
+A minimax risk classifier makes the error smallest in the worst case over all distributions whose feature
+means agree with the data within confidence bounds. It selects the features that matter, and its error has a
+proof.
+
+    >>> from minimaxrisk import MinimaxRiskEnsembleClassifier, error_bound
+    >>> model = MinimaxRiskEnsembleClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
+    >>> print(error_bound(model, X, y))  # how often it errs at most, with 95% probability  # doctest: +SKIP
+
+========================================  ====================================================================
+``MinimaxRiskEnsembleClassifier``         errs least
+``MinimaxRiskClassifier``                 one short rule, with R* and its certificate
+``MinimaxRiskClassifierCV``               the shortest list that loses little
+``MinimaxRiskKernelClassifier``           all columns, or a kernel
+``MinimaxRiskSelector``                   columns for another learner
+``ClippedScaler``                         tames outliers
+``error_bound``, ``permutation_test``     how often it errs at most; what noise would do
+``verify``, ``worst_case``                check a certificate; bound another rule
+``check_data``, ``check_batches``         doubts about the data
+``compare``, ``minimax_risk_path``        beside other classifiers; R* at all radii
+========================================  ====================================================================
 """
+
+# Names are imported when they are first used: scikit-learn takes a second, in which the command line must be
+# able to stop without a traceback.
 
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What the README and the guide show is what happens."""
+"""What the README shows is what happens."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
-import pytest
 
-from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.app.cli import main
 from minimaxrisk.datasets import make_expression
 
@@ -20,17 +17,6 @@ ROOT = Path(__file__).parents[2]
 
 def blocks(path, language):
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-
-
-def with_few_fits(code):
-    """As a reader in a hurry would write it."""
-    fewer = {
-        "MinimaxRiskEnsembleClassifier(random": "MinimaxRiskEnsembleClassifier(n_estimators=6, random",
-        "stability=True, random": "stability=True, n_subsamples=10, random",
-    }
-    for before, after in fewer.items():
-        code = code.replace(before, after)
-    return code
 
 
 def run(code, names):
@@ -44,36 +30,6 @@ def test_readme_example_prints_what_it_says():
     (code,) = blocks(ROOT / "README.md", "python")
     (output,) = blocks(ROOT / "README.md", "text")
     assert run(code, {}) == output
-
-
-@pytest.mark.usefixtures("pyplot")
-@pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
-@pytest.mark.filterwarnings("ignore:.*seen by all members:UserWarning")  # where there are few
-@pytest.mark.parametrize(
-    ("n_classes", "coding"),
-    [
-        (2, "signed"),
-        pytest.param(2, "one-hot", marks=pytest.mark.slow),
-        pytest.param(3, "one-hot", marks=pytest.mark.slow),
-    ],
-)
-def test_guide_examples_run(n_classes, coding):
-    study = make_expression(60, 100, random_state=0)
-    X, y = study.data[:40], np.arange(40) % n_classes
-    # The first block fits; what follows must do for every coding, once to the letter.
-    first, *others = blocks(ROOT / "docs" / "guide.md", "python")
-    if coding == "one-hot":
-        others = [with_few_fits(code) for code in others]
-    names = {"X": X, "y": y, "X_new": X}
-    run(first, names)
-    names["model"].set_params(coding=coding).fit(X, y)
-    for code in others:
-        run(code, names)
-    assert isinstance(names["model"], MinimaxRiskClassifier)
-    assert names["certificate"].valid
-    # The new instances of this test are the training instances, where the bound is whole.
-    assert names["bound"].value == pytest.approx(names["model"].worst_case_error_)
-    assert names["test"].statistic == pytest.approx(names["model"].worst_case_error_, abs=1e-3)
 
 
 def test_commands_of_the_readme_run_on_tables_as_it_describes_them(tmp_path, monkeypatch):

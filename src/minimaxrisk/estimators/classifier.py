@@ -48,17 +48,14 @@ from minimaxrisk.uncertainty.rules import radius_rule_of
 
 @parameters_by_keyword
 class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimator):
-    r"""Linear classifier with the smallest worst-case error probability.
+    r"""Linear classifier on few features, with a certified worst-case error R*.
 
-    Among all distributions whose feature means agree with the data within confidence radii
-    :math:`\lambda`, the error of the learned randomized rule is at most
+    For few samples and very many features, where one short rule with a proof is wanted. R* bounds the error
+    of its randomized rule over all distributions whose feature means agree with the data within the radii.
+    ``MinimaxRiskEnsembleClassifier`` errs less, on more features. ::
 
-    .. math:: R^* = \min_\mu \; 1 - \tau^T \mu + \lambda^T |\mu| + \varphi(\mu)
-
-    where :math:`\tau` holds the means of :math:`\Phi(x, y)` over the training data,
-    :math:`\lambda = s \, \sigma / \sqrt{n}`, and
-    :math:`\varphi(\mu) = \max_{i, C} (\sum_{y \in C} \Phi(x_i, y)^T \mu - 1) / |C|` runs over training
-    instances and sets of labels. The L1 penalty makes the coefficients sparse.
+        model = MinimaxRiskClassifier().fit(X, y)
+        model.predict(X_new), model.selected_features_, model.worst_case_error_
 
     Parameters
     ----------
@@ -220,6 +217,15 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
 
     Notes
     -----
+    The worst-case error is
+
+    .. math:: R^* = \min_\mu \; 1 - \tau^T \mu + \lambda^T |\mu| + \varphi(\mu)
+
+    where :math:`\tau` holds the means of :math:`\Phi(x, y)` over the training data,
+    :math:`\lambda = s \, \sigma / \sqrt{n}`, and
+    :math:`\varphi(\mu) = \max_{i, C} (\sum_{y \in C} \Phi(x_i, y)^T \mu - 1) / |C|` runs over training
+    instances and sets of labels. The L1 penalty makes the coefficients sparse.
+
     The two bounds are computed from the coefficients and the distribution alone, without trust in the solver;
     ``minimaxrisk.verify`` repeats that on a fitted model. R* bounds the true error when the true feature
     means lie inside the radii and, for instances unlike those of the training data, only approximately.

@@ -334,10 +334,11 @@ def _of_estimator(name: str) -> property:
 class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     r"""Minimax risk classifier with few columns: the largest radius that loses little on left-out samples.
 
-    A larger radius selects fewer columns. R* grows with it whatever the data, so that R* cannot choose one.
-    The loss on left-out samples can, and so can the distance of R* from what it is on permuted labels. With
-    two classes all radii of the grid are followed at once (``minimax_risk_path``). It is for short lists, not
-    for accuracy: radius 1 usually errs less, and an ensemble less still.
+    For short lists, not for accuracy: radius 1 usually errs less, and an ensemble less still. A larger radius
+    selects fewer columns. R* grows with it whatever the data, so left-out samples have to choose. ::
+
+        model = MinimaxRiskClassifierCV().fit(X, y)
+        model.radius_, model.selected_features_
 
     Parameters
     ----------

@@ -26,11 +26,10 @@ FLOATS = (np.float64, np.float32)
 class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Centre columns at their medians, scale them by a robust standard deviation, and clip them.
 
-    .. math:: z_j = \min(\max((x_j - m_j) / s_j, -c), c)
+    For measurements with outliers: they then do not dominate the mean and the deviation of a column, from
+    which a minimax risk classifier learns. Labels are not used. ::
 
-    with the median :math:`m_j`, :math:`s_j = 1.4826` times the median absolute deviation from it, which is
-    the standard deviation of a normal column, and :math:`c` the ``limit``. Labels are not used. Outliers then
-    do not dominate the mean and the deviation of a column, from which a minimax risk classifier learns.
+        model = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, y)
 
     Parameters
     ----------
@@ -52,6 +51,13 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
+    A column becomes
+
+    .. math:: z_j = \min(\max((x_j - m_j) / s_j, -c), c)
+
+    with the median :math:`m_j`, :math:`s_j = 1.4826` times the median absolute deviation from it, which is
+    the standard deviation of a normal column, and :math:`c` the ``limit``.
+
     Sparse input stays sparse: the centre is 0, and deviations are those from 0. For columns with more zeros
     than other values the result is that for dense input. Other columns are scaled by their size and not by
     their spread; convert such data to dense, if they fit in memory.

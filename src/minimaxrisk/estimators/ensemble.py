@@ -49,14 +49,13 @@ SMALL_COEFFICIENT = 0.1
 
 @parameters_by_keyword
 class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
-    r"""Average of the randomized rules of minimax risk classifiers fitted on parts of the samples.
+    r"""Average of minimax risk classifiers fitted on parts of the samples: the one that errs least.
 
-    Each member is a classifier fitted on a random part of the samples, with the same share of every class,
-    and selects columns. One more rule uses all columns: that of a ``MinimaxRiskKernelClassifier``, the
-    *ball*. ``predict_proba`` is a weighted mean of the rules :math:`h_b(y|x)`, ``predict`` names its largest.
-    Averages vary less from sample to sample than one rule does, and usually err less. The fit certifies the
-    worst case of the average over the uncertainty set of *all* samples, by a linear program (see
-    ``worst_case``).
+    Averages vary less from sample to sample than one rule does. The fit also estimates the error, by samples
+    that members have not seen, and certifies the worst case of the average over the uncertainty set. ::
+
+        model = MinimaxRiskEnsembleClassifier(random_state=0).fit(X, y)
+        model.predict(X_new), model.oob_error_, model.worst_case_error_
 
     Parameters
     ----------
@@ -165,6 +164,11 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
 
     Notes
     -----
+    Each member is a classifier fitted on a random part of the samples, with the same share of every class,
+    and selects columns. One more rule uses all columns: that of a ``MinimaxRiskKernelClassifier``, the
+    *ball*. ``predict_proba`` is a weighted mean of the rules :math:`h_b(y|x)`, ``predict`` names its largest.
+    The worst case is that of the uncertainty set of *all* samples, by a linear program (see ``worst_case``).
+
     A sample of weight 2 goes to a part with all of its weight; the radii take it for two samples, unless
     ``groups`` says that it is one. Rows that are repeated instead stay together if ``groups`` says so.
 

@@ -31,7 +31,10 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
 
     It suits data in which many columns carry a little each. The worst case is over all distributions whose
     mean feature vector lies in a ball around that of the sample. ``MinimaxRiskClassifier`` has an interval
-    for each column instead, and so selects few.
+    for each column instead, and so selects few. ::
+
+        model = make_pipeline(ClippedScaler(), MinimaxRiskKernelClassifier()).fit(X, y)
+        model.predict(X_new), model[-1].worst_case_error_
 
     Parameters
     ----------

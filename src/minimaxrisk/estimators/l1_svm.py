@@ -38,11 +38,11 @@ ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     r"""Linear support vector machine with an L1 penalty, exact and certified.
 
-    .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
+    The method that the paper compares minimax risk classifiers with; take it to compare, or to select
+    features. More than two classes are learned one against the rest. ::
 
-    This is a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an
-    intercept that is not penalised; :math:`c_i` are the sample weights. More than two classes are learned one
-    against the rest.
+        model = L1SVMClassifier().fit(X, y)
+        model.objective_lower_ <= model.objective_, model.selected_features_
 
     Parameters
     ----------
@@ -124,6 +124,13 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
 
     Notes
     -----
+    The objective is
+
+    .. math:: \min_{\beta, b} \; \sum_i c_i \, (1 - y_i (x_i^T \beta + b))_+ + \alpha \, \|\beta\|_1
+
+    a linear program with the plain hinge loss (liblinear's ``penalty="l1"`` squares it) and an intercept that
+    is not penalised; :math:`c_i` are the sample weights.
+
     Any coefficients bound the optimum from above, and any dual point, shrunk until it satisfies all
     constraints, from below. The two bounds are computed in this way and do not rely on the solver.
 

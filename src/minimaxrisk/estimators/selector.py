@@ -65,7 +65,10 @@ def most_important(fitted: Any, max_features: int | None) -> IntArray:
 class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
 
-    With ``stability=True``, keep those that are selected from most random halves of the samples.
+    For another learner that is to work on few columns. With ``stability=True``, keep those that are selected
+    from most random halves of the samples. ::
+
+        model = make_pipeline(MinimaxRiskSelector(max_features=30), LogisticRegression()).fit(X, y)
 
     Parameters
     ----------
