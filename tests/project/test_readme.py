@@ -8,7 +8,6 @@ import re
 import shlex
 from pathlib import Path
 
-
 from minimaxrisk.app.cli import main
 from minimaxrisk.datasets import make_expression
 
