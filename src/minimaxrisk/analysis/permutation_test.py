@@ -167,7 +167,7 @@ def permutation_test(
         observed one. The p-value does not depend on it.
     stop_after : int or None, default=None
         Stop when so many permutations have no larger R* (the sequential rule of Besag and Clifford, 1991):
-        with 10, noise is told after some 20 permutations, and p = 0.01 takes some 1000.
+        with 10, the test stops on noise after about 20 permutations, and p = 0.01 takes about 1000.
     gap_tol : float, default=1e-3
         The certified gap of each R* in the null distribution, unless the estimator's own settings stop its
         solver earlier.

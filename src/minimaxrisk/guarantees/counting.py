@@ -45,7 +45,7 @@ from minimaxrisk.problem.rule import AverageRule
 from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups, differences_within
 
 UNCHOSEN = (
-    "No setting of the method may have been chosen by their labels: of a search pass the search, not its "
+    "No setting of the method may have been chosen by their labels: pass a whole search, not its "
     "best_estimator_."
 )
 # The probability that the interval of the out-of-bag error aims at.

@@ -110,8 +110,8 @@ def error_bound(
     model : any classifier, or PosedFit
         A classifier of this library or of others, pipelines and searches included; or a ``PosedFit``, which
         has the data. Bounds by radii are about a ``MinimaxRiskClassifier`` alone. A hold-out clones the
-        model, fitted or not. Of a search pass the search: it then chooses again, from the samples that it
-        fits on. Its ``best_estimator_`` brings a choice that has seen all labels.
+        model, fitted or not. Pass a whole search, which then chooses again from the samples that it fits on;
+        its ``best_estimator_`` brings a choice that has seen all labels.
     X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on; for a hold-out any. Not needed with ``method="radii"``,
         ``rule="randomized"`` and ``X_new``.
