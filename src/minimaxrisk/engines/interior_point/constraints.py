@@ -49,16 +49,22 @@ class WorkingSet:
     def parts(self) -> tuple[slice, ...]:
         """The components of each block."""
         n_blocks, d = self.shape
+        if n_blocks == 1:
+            return (slice(0, len(self)),)
         bounds = np.searchsorted(self.components, d * np.arange(n_blocks + 1)).tolist()
         return tuple(map(slice, bounds[:-1], bounds[1:]))
 
     def scores(self, coefficients: FloatArray) -> FloatArray:
         """Block scores of every instance (B x n)."""
         mu = coefficients / self.radius
+        if len(self.parts) == 1:
+            return self.rows.combine(self.parts[0], mu)[None, :]
         return np.stack([self.rows.combine(part, mu[part]) for part in self.parts])
 
     def moments(self, block_weights: FloatArray) -> FloatArray:
         """What ``block_weights`` (B x n) add to each position."""
+        if len(self.parts) == 1:
+            return self.rows.correlate(self.parts[0], block_weights[0]) / self.radius
         moments = [
             self.rows.correlate(part, row) for part, row in zip(self.parts, block_weights, strict=True)
         ]
