@@ -41,6 +41,16 @@ def _version(name: str) -> str:
     return version(name)
 
 
+# Bytes for which there is always room; asking reads files, which takes 0.1 ms.
+ALWAYS_FREE = 1 << 26
+
+
+def memory_short_of(n_bytes: float) -> int | None:
+    """Bytes that are available if that is less than these; None where they are enough, or it is unknown."""
+    free = free_memory() if n_bytes > ALWAYS_FREE else None
+    return free if free is not None and n_bytes > free else None
+
+
 def free_memory() -> int | None:
     """Bytes that are available without swapping; None if unknown, as on systems other than Linux.
 

@@ -114,17 +114,14 @@ class Problem:
 
     def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
-        if is_foreign(self.lam_there):
-            n_blocks, d = self.shape
+        n_blocks, d = self.shape
+        columns, coefficients = components, values[None, :]
+        if n_blocks > 1:
             columns, place = np.unique(components % d, return_inverse=True)
             coefficients = np.zeros((n_blocks, len(columns)))
             coefficients[components // d, place] = values
-            scores = self.coding.scores(self.features.combine_some(columns, coefficients))
-            return self._penalty_of_some(components, values), scores
-        mu = np.zeros(self.n_components)
-        mu[components] = values
-        mu = mu.reshape(self.shape)
-        return self.penalty_of(mu), self.scores_of(mu)
+        scores = self.coding.scores(self.features.combine_some(columns, coefficients))
+        return self._penalty_of_some(components, values), scores
 
     def at(self, components: IntArray, *vectors: Any) -> FloatArray:
         """Entries of vectors where the features are (B x d or their length), copied together."""

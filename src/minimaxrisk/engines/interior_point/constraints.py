@@ -146,14 +146,13 @@ class MomentConstraintsInMemory(MomentConstraints):
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         chosen = np.zeros(len(self._position), dtype=np.bool_)
         if 0 < k < len(chosen):
-            distance = np.abs(self._ahead)
-            np.maximum(distance, np.abs(self._position), out=distance)
-            np.negative(distance, out=distance)
-            chosen[np.argpartition(distance, k - 1)[:k]] = True
+            nearness = np.abs(self._ahead)
+            np.maximum(nearness, np.abs(self._position), out=nearness)
+            chosen[nearness.argpartition(-k)[-k:]] = True
         elif k > 0:
             chosen[:] = True
         chosen[besides] = True
-        return self._gather(np.flatnonzero(chosen))
+        return self._gather(chosen.nonzero()[0])
 
     def _fastest(self, block_weights: FloatArray) -> float:
         features = self._problem.features

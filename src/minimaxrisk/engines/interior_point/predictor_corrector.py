@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.constraints import MomentConstraints
 from minimaxrisk.engines.interior_point.systems import SIGNS, InstanceStep, NewtonSystem, system_for
 from minimaxrisk.engines.solution import Face, Stage
@@ -127,30 +127,28 @@ class InteriorPoint:
         It holds the nearest constraints, and those of the last Q whose multipliers still matter.
         """
         old = self.working.components
-        self.working = self.constraints.nearest(self.n_nearest, old[self._matters()])
+        self.working = self.constraints.nearest(self.n_nearest, old[self._that_matter()])
         new = self.working.components
-        place = np.minimum(np.searchsorted(new, old), len(new) - 1)
-        stays = new[place] == old
+        place = np.minimum(new.searchsorted(old), len(new) - 1)
+        stay = (new[place] == old).nonzero()[0]
         multipliers = np.full((2, len(new)), self.mean)
-        multipliers[:, place[stays]] = self.multipliers[:, stays]
+        multipliers[:, place[stay]] = self.multipliers.take(stay, axis=1)
         self.multipliers = multipliers
         self.coefficients = multipliers[1] - multipliers[0]
         self.scores = self.working.scores(self.coefficients)
-        n_stay = int(stays.sum())
-        return len(new) - n_stay, len(old) - n_stay
+        return len(new) - len(stay), len(old) - len(stay)
 
-    def _matters(self) -> BoolArray:
-        """Which constraints must stay in Q.
+    def _that_matter(self) -> IntArray:
+        """The constraints that must stay in Q.
 
         A constraint that leaves takes its part of the scores with it and leaves the dual infeasible by it.
         That is harmless as long as it is small compared to the gap. Parts add up like random numbers.
         """
-        size = np.abs(self.multipliers[1] - self.multipliers[0]) / self.working.radius
-        order = np.argsort(size)
-        together = np.sqrt(np.cumsum(np.square(size[order])))
-        matters = np.empty(len(size), dtype=np.bool_)
-        matters[order] = together > UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
-        return matters
+        square = np.square((self.multipliers[1] - self.multipliers[0]) / self.working.radius)
+        order = square.argsort()
+        unnoticed = UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
+        n_leave = square[order].cumsum().searchsorted(unnoticed**2, side="right")
+        return order[n_leave:]
 
     def upper_bound(self) -> tuple[float, Stage]:
         """The bound that the multipliers prove, and the coefficients that prove it."""

@@ -142,8 +142,9 @@ class SignedSystem(NewtonSystem):
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:
     """A distribution with w_0 - w_1 = u (2 x n); the rest of the mass has both labels alike."""
-    w = np.stack([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
-    w += max(0.0, 1.0 - float(np.abs(u).sum())) / w.size
+    positive = np.maximum(u, 0.0)
+    w = np.array([positive, positive - u])
+    w += max(0.0, 1.0 - float(w.sum())) / w.size
     return w
 
 
