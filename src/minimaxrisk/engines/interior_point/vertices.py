@@ -582,7 +582,7 @@ def crossed_vertex(point: InteriorPoint) -> Candidate | None:
     except ParametricSimplexError:
         return None
     solved = solve_both_ways(
-        matrix[np.ix_(basis.rows, basis.columns)], target[basis.rows] + basis.row_signs, basis.column_signs
+        matrix[basis.rows][:, basis.columns], target[basis.rows] + basis.row_signs, basis.column_signs
     )
     if solved is None:
         return None
