@@ -225,7 +225,7 @@ class _Search:
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
             self._extra += is_near
-            stuck = bool(is_stuck(self._gaps))
+            stuck = is_stuck(self._gaps)
             if is_near and (stuck or self.at_vertex or self._is_late()):
                 return "near"
             if stuck and not self._rescue():

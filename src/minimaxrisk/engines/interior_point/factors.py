@@ -92,9 +92,11 @@ class DigitsLostError(ArithmeticError):
 
 def cholesky(matrix: FloatArray) -> FloatArray:
     """Lower Cholesky factor of a matrix given by its lower triangle; regularised where necessary."""
-    original = diagonal_of(matrix).copy()
+    diagonal = diagonal_of(matrix)
+    original = diagonal.copy()
     for extra in REGULARISATIONS:
-        diagonal_of(matrix)[:] = original * (1.0 + extra)
+        if extra > 0.0:
+            diagonal[:] = original * (1.0 + extra)
         factor, info = dpotrf(matrix, lower=1, clean=0)
         if info == 0:
             return factor
