@@ -526,6 +526,17 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     assert re.search(says, " ".join(str(one.message) for one in caught))
 
 
+def test_memory_is_asked_for_where_much_is_needed(study, monkeypatch):
+    asked = []
+    monkeypatch.setattr(environment, "free_memory", lambda: asked.append(1) or 10**9)
+    MinimaxRiskClassifier().fit(*study)
+    assert not asked
+    assert environment.memory_short_of(10**9) is None
+    assert environment.memory_short_of(10**9 + 1) == 10**9
+    monkeypatch.setattr(environment, "free_memory", lambda: None)
+    assert environment.memory_short_of(10**18) is None
+
+
 def test_a_fit_warns(study, monkeypatch):
     monkeypatch.setattr(fitting, "LONG", 0.0)
     with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:

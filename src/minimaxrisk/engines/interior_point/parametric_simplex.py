@@ -204,8 +204,8 @@ class _Walk:
             side.activity += step[:, None] * moved
             side.sign[place] = -sign
         elif to_index <= to_zero:
-            entering = self._entering(side, index)
-            self._replace(side, place, index, _sign(-sign * moved[index]), (answer, moved), entering)
+            entering, its = self._entering(side, index), _sign(-sign * moved[index])
+            self._replace(side, place, index, its, leaving=(answer, moved), entering=entering)
         elif np.isfinite(to_zero):
             self._shrink(side, place, lost, (answer, moved))
         else:
@@ -222,12 +222,13 @@ class _Walk:
         if not np.isfinite(min(to_index, to_zero)):
             raise ParametricSimplexError("nothing limits a step")
         if to_zero < to_index:
-            self._replace(side, lost, index, sign, self._leaving(side, lost), (answer, moved))
+            leaving = self._leaving(side, lost)
+            self._replace(side, lost, index, sign, leaving=leaving, entering=(answer, moved))
         else:
-            self._grow(side, index, sign, met, _sign(direction * moved[met]), (answer, moved))
+            self._grow(side, index, sign, met, _sign(direction * moved[met]), entering=(answer, moved))
 
     def _replace(
-        self, side: _Side, place: int, index: int, sign: float, leaving: _Change, entering: _Change
+        self, side: _Side, place: int, index: int, sign: float, *, leaving: _Change, entering: _Change
     ) -> None:
         k, other, inverse = self.k, self._other(side), self._inverse_of(side)
         (answer, moved), (combined, beyond) = leaving, entering
@@ -247,7 +248,7 @@ class _Walk:
         self._put(side, place, index, sign)
 
     def _grow(
-        self, side: _Side, index: int, sign: float, met: int, met_sign: float, entering: _Change
+        self, side: _Side, index: int, sign: float, met: int, met_sign: float, *, entering: _Change
     ) -> None:
         k, other, (combined, beyond) = self.k, self._other(side), entering
         other_combined, other_beyond = self._entering(other, met)
@@ -321,7 +322,7 @@ class _Walk:
         return inverse if side is self.columns else inverse.T
 
     def _add_to_inverse(self, side: _Side, first: FloatArray, second: FloatArray) -> None:
-        """``first second'``, in the order of the inverse's own rows: the other one takes half as long again."""
+        """``first second'``, by rows of the inverse as it is stored; by columns takes half as long again."""
         if side is self.rows:
             first, second = second, first
         self._inverse[: self.k, : self.k] += np.outer(first, second)
