@@ -123,6 +123,8 @@ class Problem:
 
     def at(self, components: IntArray, *vectors: Any) -> FloatArray:
         """Entries of vectors where the features are (B x d or their length), copied together."""
+        if isinstance(vectors[0], np.ndarray):
+            return np.array([vector.ravel()[components] for vector in vectors])
         xp, place = namespace_of(vectors[0]), asarray_like(vectors[0], components)
         return to_numpy(xp.stack([xp.take(xp.reshape(vector, (-1,)), place) for vector in vectors]))
 

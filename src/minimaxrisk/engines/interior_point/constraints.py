@@ -98,7 +98,10 @@ class MomentConstraints(ABC):
         """
 
     def furthest_step(self, block_weights: FloatArray) -> float:
-        """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass."""
+        """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass.
+
+        NumPy should not tell about divisions by zero; where that changes the answer there is an error.
+        """
         fastest = self._fastest(block_weights)
         if np.isnan(fastest):
             raise FloatingPointError("a constraint holds with equality and its slack is gone")
@@ -161,8 +164,7 @@ class MomentConstraintsInMemory(MomentConstraints):
         self._direction = direction.ravel()
         speed = np.copysign(1.0, self._direction)
         speed -= self._position
-        with np.errstate(invalid="ignore", divide="ignore"):
-            np.divide(self._direction, speed, out=speed)
+        np.divide(self._direction, speed, out=speed)
         return float(speed.max())
 
     def make_exact(self, block_weights: FloatArray) -> bool:
