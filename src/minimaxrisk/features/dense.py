@@ -48,7 +48,8 @@ from minimaxrisk.samples.instances import Instances
 # Columns copied at a time at least. Rows are gathered in another order than they have in X, and fewer
 # columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
 FEWEST_COLUMNS = 32
-# Entries of which a copy is made on the way, small enough for it to stay in the cache beside the original.
+# Entries of which a copy is made on the way, small enough for it to stay in the cache beside the original: to
+# scale 72 x 7129 takes 4.2 ms with these, 4.5 with half as many, 5.5 with four times as many.
 PIECE_ELEMENTS = 1 << 15
 # Entries gathered at a time, where columns are looked at once more.
 GROUP_ELEMENTS = 1 << 21
