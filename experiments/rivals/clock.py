@@ -59,6 +59,9 @@ def _measure(
         if len(seconds) == 1:
             beyond_X = peak_memory() - before
         reached = {name: value for name, value in vars(fitted).items() if name != "predict"}
+        if fitted.objective is not None:
+            limit_time(EXIT_LIMIT)
+            reached["objective"] = fitted.objective()
         tell(seconds=seconds[-1], peak_bytes=beyond_X, **reached)
         del fitted
     if FOLDS * np.median(seconds) <= task["accuracy_seconds"] and np.bincount(y).min() >= FOLDS:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from operator import gt, lt
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from experiments.harness.cells import OK, SKIPPED, TIME_LIMIT
 from experiments.harness.reporting import Figure, Report, Row, TextTable, pick
@@ -12,7 +10,7 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 from experiments.rivals.adapters import RIVALS
 from experiments.rivals.growth import fit_growth, sweep_curve
-from experiments.rivals.numbers import as_count, as_memory, as_ratio, as_share, as_time, time_ratio
+from experiments.rivals.numbers import as_count, as_ratio, as_time, time_ratio
 from experiments.rivals.pictures import draw_growth, draw_ratios
 from experiments.rivals.problems import OVER_FEATURES, SWEEPS
 
@@ -20,6 +18,7 @@ from experiments.rivals.problems import OVER_FEATURES, SWEEPS
 BASELINES = ("auto", "constraint-generation", "full-lp")
 NOTHING = "-"
 NEGLIGIBLE_MEMORY = 10e6
+LOOSE, TIGHT = ("liblinear-svm", "liblinear-svm-converged"), "liblinear-svm-tight"
 
 
 def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
@@ -28,7 +27,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     sweeps = [sweep for sweep in SWEEPS.values() if pick(rows, sweep=sweep.name)] or [OVER_FEATURES]
     return Report(
         claims=(),
-        tables=[_ratio_table(rows), _growth_table(rows), _full_table(rows), *losses(rows)],
+        tables=[_ratio_table(rows), _growth_table(rows), _tolerance_table(rows), losses(rows)],
         figures=[
             Figure(
                 "benchmark-ratios",
@@ -51,48 +50,51 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     )
 
 
-def losses(rows: Sequence[Row]) -> list[TextTable]:
-    """Problems on which a rival is faster, more accurate or leaner than the baseline."""
-    baseline = baseline_of(rows)
-    return [
-        _loss_table(f"**Faster than `{baseline}`**", rows, "median_seconds", as_time, lt, ends=_time_cell),
-        _loss_table(
-            f"**More accurate than `{baseline}` in cross-validation**", rows, "accuracy", as_share, gt
-        ),
-        _loss_table(
-            f"**Less memory than `{baseline}` beyond X itself**", rows, "peak_bytes", as_memory, _leaner
-        ),
-    ]
-
-
-def _loss_table(
-    title: str,
-    rows: Sequence[Row],
-    column: str,
-    words: Callable[[float], str],
-    better: Callable[..., bool],
-    *,
-    ends: Callable[[Row], str] | None = None,
-) -> TextTable:
-    """``ends`` says how our fit ended where it was stopped: whoever has a number is better then."""
+def losses(rows: Sequence[Row]) -> TextTable:
+    """Of each rival the problems on which it is faster, more accurate or leaner than the baseline."""
+    baseline, groups = baseline_of(rows), _by_problem(rows)
     lines = []
-    for group in _by_problem(rows):
-        ours = _row_of(group, baseline_of(rows)) or {}
-        known = [row for row in group if row.get(column) is not None]
-        if ours.get(column) is not None:
-            known, own = [row for row in known if better(row[column], ours[column])], words(ours[column])
-        elif ends is not None and ours.get("status") in (TIME_LIMIT, SKIPPED):
-            own = ends(ours)
-        else:
-            continue
-        if known:
-            beaten = [f"{_name(row)} {words(row[column])}" for row in known]
-            lines.append([_problem(group), own, ", ".join(beaten)])
-    return TextTable(title, ["problem", "ours", "theirs"], lines or [["none", NOTHING, NOTHING]])
+    for name in rivals_of(rows):
+        pairs = [(_row_of(group, name), _row_of(group, baseline)) for group in groups]
+        won = {
+            title: [str(row["problem"]) for row, ours in pairs if row and ours and wins(row, ours)]
+            for title, wins in COMPARED.items()
+        }
+        if name != baseline and any(won.values()):
+            lines.append([f"`{name}`", *(_listed(problems) for problems in won.values())])
+    return TextTable(
+        f"**Better than `{baseline}`**, problem by problem of {len(groups)}",
+        ["rival", *COMPARED],
+        lines or [["none", *[NOTHING] * len(COMPARED)]],
+    )
 
 
-def _leaner(theirs: float, ours: float) -> bool:
-    return ours - theirs > NEGLIGIBLE_MEMORY
+def _listed(problems: Sequence[str]) -> str:
+    return f"{len(problems)}: {', '.join(problems)}" if problems else NOTHING
+
+
+def _faster(theirs: Row, ours: Row) -> bool:
+    """Whoever has a time is faster than a fit of ours that was stopped."""
+    if theirs.get("median_seconds") is None:
+        return False
+    if ours.get("median_seconds") is None:
+        return ours.get("status") in (TIME_LIMIT, SKIPPED)
+    return bool(theirs["median_seconds"] < ours["median_seconds"])
+
+
+def _more_accurate(theirs: Row, ours: Row) -> bool:
+    return _both(theirs, ours, "accuracy") and bool(theirs["accuracy"] > ours["accuracy"])
+
+
+def _leaner(theirs: Row, ours: Row) -> bool:
+    return _both(theirs, ours, "peak_bytes") and ours["peak_bytes"] - theirs["peak_bytes"] > NEGLIGIBLE_MEMORY
+
+
+def _both(theirs: Row, ours: Row, column: str) -> bool:
+    return theirs.get(column) is not None and ours.get(column) is not None
+
+
+COMPARED = {"faster": _faster, "more accurate": _more_accurate, "less memory beyond X": _leaner}
 
 
 def baseline_of(rows: Iterable[Row]) -> str:
@@ -164,28 +166,25 @@ def _agreement(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _full_table(rows: Sequence[Row]) -> TextTable:
-    baseline = baseline_of(rows)
+def _tolerance_table(rows: Sequence[Row]) -> TextTable:
+    """What liblinear's tolerance leaves undone: how far it ends above the value of the tight one."""
     lines = []
     for group in _by_problem(rows):
-        ours = _row_of(group, baseline)
-        lines += [[_problem(group), f"`{row['rival']}`", *_quality(row, ours)] for row in group]
-    header = ["problem", "rival", "time", "ratio", "R*", "gap", "columns", "accuracy", "memory"]
-    return TextTable("### Everything that was measured", [*header, "passes", "converged"], lines)
-
-
-def _quality(row: Row, ours: Row | None) -> list[str]:
-    words: dict[str, Callable[[Any], str]] = {
-        "worst_case_error": "{:.7f}".format,
-        "gap": "{:.1e}".format,
-        "n_selected": str,
-        "accuracy": as_share,
-        "peak_bytes": as_memory,
-        "n_passes": str,
-        "converged": lambda value: "yes" if value else "no",
-    }
-    reached = [NOTHING if row.get(name) is None else text(row[name]) for name, text in words.items()]
-    return [_time_cell(row), _ratio_cell(row, ours), *reached]
+        tight, ours = _row_of(group, TIGHT), _row_of(group, baseline_of(rows))
+        best = None if tight is None else tight.get("objective")
+        others = [_row_of(group, name) for name in LOOSE]
+        if best and any(row and row.get("objective") for row in others):
+            above = [
+                f"{max(row['objective'] / best - 1.0, 0.0):.1e}" if row and row.get("objective") else NOTHING
+                for row in others
+            ]
+            lines.append([_problem(group), *above, _ratio_cell(tight, ours)])
+    return TextTable(
+        "### liblinear's tolerance\n\nHow far the objective of liblinear's support vector machine ends above "
+        f"the value that `{TIGHT}` (`tol=1e-6`) reaches, as a fraction of it, and that one's time over ours.",
+        ["problem", *(f"`{name}`" for name in LOOSE), f"time of `{TIGHT}`"],
+        lines or [[NOTHING] * (len(LOOSE) + 2)],
+    )
 
 
 def _time_cell(row: Row | None) -> str:
@@ -227,7 +226,3 @@ def _problem(group: Sequence[Row]) -> str:
         return name
     classes = "" if known["n_classes"] == 2 else f", {known['n_classes']} classes"
     return f"{name} ({as_count(known['n_samples'])} x {as_count(known['n_features'])}{classes})"
-
-
-def _name(row: Row) -> str:
-    return f"`{row['rival']}`" + ("†" if row.get("converged") is False else "")

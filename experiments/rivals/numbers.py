@@ -30,10 +30,6 @@ def as_memory(n_bytes: float) -> str:
     return f"{_digits(n_bytes / 1e6)} MB" if n_bytes < 1e9 else f"{_digits(n_bytes / 1e9)} GB"
 
 
-def as_share(share: float) -> str:
-    return f"{100 * share:.1f}%"
-
-
 def as_count(count: int) -> str:
     """Digits in groups of three, set apart by a comma from five digits on."""
     return f"{count:,}" if count >= 10_000 else str(count)

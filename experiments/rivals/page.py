@@ -8,11 +8,9 @@ from pathlib import Path
 from experiments.harness.child import ROOT
 from experiments.harness.summary import environment_lines, report_again, report_lines, write_figure
 from experiments.rivals import reading, report_times, scale, speed, throughput
-from experiments.rivals.comparison import losses
 from minimaxrisk.app.atomic import write_whole
 
 PAGE, LARGE_DATA_PAGE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "large_data.md"
-N_LOSSES = len(losses([]))
 
 
 def fill_page(out: Path, page: Path = PAGE) -> None:
@@ -26,8 +24,8 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     many, _, _ = report_again(out / throughput.NAME, throughput.ITEM)
     read, _, _ = report_again(out / reading.NAME, reading.ITEM)
     whole, _, _ = report_again(out / report_times.NAME, report_times.ITEM)
-    results = replace(measured, tables=measured.tables[:-N_LOSSES])
-    lost = replace(measured, tables=measured.tables[-N_LOSSES:], figures=())
+    results = replace(measured, tables=measured.tables[:-1])
+    lost = replace(measured, tables=measured.tables[-1:], figures=())
     notes = [f"{note}." for note in measured.notes]
     text = page.read_text(encoding="utf-8")
     text = fill(

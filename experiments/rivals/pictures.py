@@ -21,6 +21,7 @@ STYLES = {
     "mrcpy-gurobi": ("#fd8d3c", "D"),
     "liblinear-svm": ("#74c476", "P"),
     "liblinear-svm-converged": ("#238b45", "X"),
+    "liblinear-svm-tight": ("#00441b", "p"),
     "liblinear-logistic": ("#525252", "*"),
     "skglm-logistic": ("#807dba", "h"),
 }

@@ -1,4 +1,4 @@
-"""What the rivals are measured on: data sets of the paper, and simulated studies of growing size."""
+"""What the rivals are measured on: data sets of the paper, texts, and simulated studies of growing size."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
+from experiments.datasets import list_datasets
 from experiments.harness.cells import Setting
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from minimaxrisk.datasets import make_expression, make_text
 
 DATASET, DIGITS = "data set", "digits"
+# A real collection of texts, if the manifest of the data folder has it: two groups of the 20 newsgroups.
+TEXTS = "PCMAC"
 # Of a study of many classes: columns whose mean tells a class from the others, and by how much.
 COLUMNS_PER_CLASS, EFFECT = 10, 1.5
 
@@ -67,8 +70,9 @@ SWEEPS = {
 
 def problems(settings: Settings, sources: Sources) -> list[dict[str, Setting]]:
     """Settings of cells that say what to fit. Within a sweep, problems stand in the order of their size."""
+    texts = [TEXTS] if TEXTS in list_datasets() else []
     found: list[dict[str, Setting]] = [
-        {"problem": name, "sweep": DATASET} for name in (*sources.names, DIGITS)
+        {"problem": name, "sweep": DATASET} for name in (*sources.names, *texts, DIGITS)
     ]
     n, d = settings.feature_sweep_samples, settings.sample_sweep_features
     found += _studies(OVER_FEATURES, "expression-d{}", settings.feature_sweep, n_samples=n)

@@ -61,6 +61,7 @@ def test_proximal_maps_minimise_what_they_should(seed, n, n_classes, known, sign
     p = rng.dirichlet(np.ones(n)) + 0.01
     p /= p.sum()
     z = rng.standard_normal((1 if signed else n_classes, n)) * rng.choice([0.01, 1.0])
+    t = t * (np.ones(n) if ties else rng.choice([0.2, 1.0, 7.0], n))
     if ties:
         z = np.round(z)
     if signed:
@@ -79,7 +80,7 @@ def test_proximal_maps_minimise_what_they_should(seed, n, n_classes, known, sign
         ]
 
     def value(at):
-        return bayes_loss(at) + np.sum((at - z) ** 2) / (2 * t)
+        return bayes_loss(at) + np.sum((at - z) ** 2 / (2 * t))
 
     for other in [*others, np.clip(z, v - 1e-3, v + 1e-3) if signed and not known else others[0]]:
         for step in (1e-4, 0.1):
@@ -102,7 +103,7 @@ def test_a_distribution_has_the_moments_of_its_masses(size):
 
 def test_projection_on_the_simplex_of_numbers_far_apart():
     for c in ([1e16, 0.0, -1e16], [5e-324, 0.0], [-7.0], [0.1] * 10, [1e8, 1e8 - 1e-8, 3.0]):
-        w = on_simplex(np.array([c]))
+        w = on_simplex(np.array([c]), np.ones(len(c)))
         assert w.sum() == pytest.approx(1.0, abs=1e-6)
         assert w.min() >= 0.0
 
@@ -207,15 +208,16 @@ def test_a_step_that_is_too_long_shrinks(monkeypatch):
     assert iteration.n_shrunk > 3
     assert iteration.eta == pytest.approx(longest * first_order.SHRINKAGE**iteration.n_shrunk)
     # Once it is short enough it stays, and converges.
-    assert iteration.eta * first_order.spectral_norm(problem.features) > 0.5
+    assert iteration.eta * first_order.spectral_norm(problem.features, np.ones(problem.n_instances)) > 0.5
     assert first_order.first_order(problem, SETTINGS).converged
 
 
 class CorrelateAndCombineOnly:
-    """A container that answers these two questions and no other."""
+    """A container that answers these two questions, says how long rows are, and no more."""
 
     def __init__(self, features):
         self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
+        self.lengths_of_instances = features.lengths_of_instances
         # The same questions, as every container in memory answers them.
         self.correlate_there, self.combine_some = features.correlate, features.combine_some
 

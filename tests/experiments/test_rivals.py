@@ -89,20 +89,27 @@ def test_two_points_are_no_growth():
 
 
 def test_ratios_tell_killed_refused_and_unconverged_apart(study):
-    ratios, _, everything, *_ = tables(study)
     expected = ["study-1000 (50 x 1000)", "100 ms", "20.0", "≥ 600", "refused", "0.20†", "skipped"]
-    assert ratios.lines == [expected]
-    times = {line[1]: line[2:4] for line in everything.lines}
-    assert times["`highs-full-lp`"] == ["> 60.0 s", "≥ 600"]
-    assert times["`mrcpy-gurobi`"] == ["refused: licence size", "refused"]
+    assert tables(study)[0].lines == [expected]
+    assert tables([study[2], study[0] | {"status": REFUSED, "median_seconds": None}])[0].lines[0][1:] == [
+        "refused: ",
+        "time limit",
+    ]
 
 
 def test_losses_name_who_is_better_and_nobody_else(study):
-    faster, accurate, leaner = (table.lines for table in tables(study)[3:])
-    assert faster == [["study-1000 (50 x 1000)", "100 ms", "`liblinear-svm`† 20.0 ms"]]
-    assert accurate == [["study-1000 (50 x 1000)", "80.0%", "`liblinear-svm`† 90.0%"]]
-    assert leaner == [["study-1000 (50 x 1000)", "50.0 MB", "`liblinear-svm`† 1.00 MB"]]
-    assert [table.lines for table in tables(study[:1])[3:]] == [[["none", "-", "-"]]] * 3
+    assert tables(study)[-1].lines == [["`liblinear-svm`", "1: study-1000", "1: study-1000", "1: study-1000"]]
+    assert tables(study[:1])[-1].lines == [["none", "-", "-", "-"]]
+
+
+def test_what_a_tolerance_leaves_undone(study):
+    svm = [
+        row("liblinear-svm", 0.02, converged=False, objective=11.0),
+        row("liblinear-svm-converged", 0.05, objective=10.001),
+        row("liblinear-svm-tight", 0.8, objective=10.0),
+    ]
+    assert tables([study[0], *svm])[2].lines == [["study-1000 (50 x 1000)", "1.0e-01", "1.0e-04", "8.00"]]
+    assert tables([study[0], *svm[:2]])[2].lines == [["-"] * 4]
 
 
 def test_losses_name_problems_on_which_we_were_stopped(study):
@@ -111,14 +118,10 @@ def test_losses_name_problems_on_which_we_were_stopped(study):
     unknown = dict.fromkeys(("accuracy", "peak_bytes"))
     larger = [row | {"problem": "larger"} for row in study]
     larger[0] = larger[0] | ours | unknown
-    faster, accurate, leaner = (table.lines for table in tables([*study, *larger])[3:])
-    assert [line[:2] for line in faster] == [
-        ["study-1000 (50 x 1000)", "100 ms"],
-        ["larger (50 x 1000)", "> 60.0 s"],
+    assert tables([*study, *larger])[-1].lines == [
+        ["`full-lp`", "1: larger", "-", "-"],
+        ["`liblinear-svm`", "2: study-1000, larger", "1: study-1000", "1: study-1000"],
     ]
-    assert "`liblinear-svm`† 20.0 ms" in faster[1][2]
-    assert "highs-full-lp" not in faster[1][2]
-    assert len(accurate) == len(leaner) == 1
 
 
 def test_another_solver_of_ours_stands_in_as_baseline(study):
@@ -497,7 +500,8 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert whole["bytes"] > 0
     fill_page(out, docs / "page.md")
     page = (docs / "page.md").read_text(encoding="utf-8")
-    assert "| expression-n20 (20 x 200) | `liblinear-svm` |" in page
+    assert "| problem | `auto` | `liblinear-svm` |" in page
+    assert "| expression-n20 (20 x 200) |" in page
     assert "| `minimaxrisk.app.files` |" in page
     assert "| two classes, simulated | 20 x 30, 2 |" in page
     assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page

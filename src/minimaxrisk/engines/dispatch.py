@@ -9,6 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.batched.engine import MOST_INSTANCES, Found, batch_size, can_share, solve_together
+from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
@@ -48,7 +49,8 @@ def solve_minimax_risk(
     """The minimax risk classifier of a problem, by the engine that the settings name."""
     solver = _solver_for(problem, settings)
     if solver == "interior-point":
-        engine = instance_generation if has_many_instances(problem) else interior_point
+        is_generated = has_many_instances(problem) or is_worth_a_coarse_start(problem)
+        engine = instance_generation if is_generated else interior_point
         return engine(problem, settings, monitor)
     if solver == "first-order":
         solution = first_order(problem, settings, monitor)

@@ -9,17 +9,22 @@ distribution and the classifier; v = C w are the masses as the blocks see them (
 
 with ``eta |Psi| < 1`` and a weight omega between the two sides. It costs one product with Psi and one with
 its transpose. The proximal map, ``argmin over v of f(v) + |v - z|^2 / (2 t)``, is closed (classes
-``...Masses``):
+``...Masses``), also where every instance has a t of its own:
 
 * signed, free: ``f = sum_i |v_i| / 2``, soft thresholding. The condition that masses are at most one is not
   needed: the empirical distribution has ``sum |v_i| = 1``, and no optimum has more.
 * signed, known: the same with ``|v_i| <= p_i``; a clipped soft threshold, as the problem is one number per i.
 * one-hot: ``f = sum_i max_y w_yi`` on the distributions. Let rho_i solve ``sum_y (z_yi - rho_i)_+ = t`` and
-  ``c = min(z, rho)``. Then w is the projection of c on the distributions, ``w = (c + phi)_+`` with the phi
+  ``c = min(z, rho)``. Then w is the projection of c on the distributions, ``w = (c + t phi)_+`` with the phi
   that gives the mass (one for all, or with a known marginal one per instance). Proof: with
-  ``q = (z - rho)_+ / t``, non-negative with sum one over y, ``w = (z - t q + phi)_+`` is the condition of
+  ``q = (z - rho)_+ / t``, non-negative with sum one over y, ``w = (z - t q + t phi)_+`` is the condition of
   optimality; where w_i is not zero, q is positive only at labels with ``c = rho``, the largest, and where w_i
   is zero every label is a largest one. So q is a subgradient of the maximum.
+
+Instances with long rows of Psi take shorter steps (Pock and Chambolle 2011): t_i is proportional to
+``1 / |psi_i|``, eta to the inverse norm of ``S^1/2 Psi`` with S the diagonal of these, and |v|^2 below is
+``v'S^-1 v``. On a collection of texts that takes a gap of 1e-3 from 2630 iterations to 970. Rows of dense
+data at unit root mean square are about equally long.
 
 Anchor and restarts. In the norm ``|z|^2 = omega |v|^2 + 2 eta mu.(v Psi) + |mu|^2 / omega`` T is firmly
 non-expansive, so that with an anchor a the sequence ``z <- (k+1)/(k+2) (2 T(z) - z) + 1/(k+2) a`` has
@@ -63,8 +68,8 @@ class Masses(ABC):
     """The adversary's side of the program."""
 
     @abstractmethod
-    def nearest(self, z: FloatArray, t: float) -> FloatArray:
-        """The proximal map of f at z with step t."""
+    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
+        """The proximal map of f at z with a step t for each instance (n)."""
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
         """A distribution on labels x instances (K x n) and the factor by which its moments are those of v."""
@@ -86,7 +91,7 @@ class SignedMasses(Masses):
 
     instances: FloatArray  # the mass of each in the sample
 
-    def nearest(self, z: FloatArray, t: float) -> FloatArray:
+    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
         return soft_threshold(z, 0.5 * t)
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
@@ -107,7 +112,7 @@ class KnownSignedMasses(Masses):
 
     instances: FloatArray
 
-    def nearest(self, z: FloatArray, t: float) -> FloatArray:
+    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
         return np.clip(soft_threshold(z, 0.5 * t), -self.instances, self.instances)
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
@@ -117,8 +122,8 @@ class KnownSignedMasses(Masses):
 class OneHotMasses(Masses):
     """A number per label and instance, with a sum of one."""
 
-    def nearest(self, z: FloatArray, t: float) -> FloatArray:
-        return on_simplex(_levelled(z, t))
+    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
+        return on_simplex(_levelled(z, t), t)
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ class KnownOneHotMasses(Masses):
 
     instances: FloatArray
 
-    def nearest(self, z: FloatArray, t: float) -> FloatArray:
+    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
         levelled = _levelled(z, t)
         # The threshold of excess p is p times that of excess one, at values divided by p.
         return np.maximum(levelled - self.instances * instance_thresholds(levelled / self.instances), 0.0)
@@ -143,23 +148,23 @@ def masses_of(problem: Problem) -> Masses:
     return KnownOneHotMasses(marginal.masses) if isinstance(marginal, KnownMarginal) else OneHotMasses()
 
 
-def on_simplex(c: FloatArray) -> FloatArray:
-    """The projection ``(c + phi)_+`` with sum one.
+def on_simplex(c: FloatArray, t: FloatArray) -> FloatArray:
+    """The projection ``(c + t phi)_+`` with sum one, in the norm that divides column i by t_i.
 
-    ``sum (c + phi)_+ - 1`` is convex and piecewise linear in phi, and not negative where all entries count:
+    ``sum (c + t phi)_+ - 1`` is convex and piecewise linear in phi, and not negative where all entries count:
     Newton's method goes down from there and ends at the root after finitely many pieces (Michelot 1986).
     """
-    c = c - c.max()  # adding a constant changes nothing, and so phi lies between 0 and 1
-    inside = c.ravel()
+    c = c - t * (c / t).max()  # adding a multiple of t changes nothing, and so phi is not negative
+    inside, weights = c.ravel(), np.broadcast_to(t, c.shape).ravel()
     while True:
-        phi = (1.0 - float(inside.sum())) / len(inside)
-        fewer = inside[inside > -phi]
-        if len(fewer) == len(inside):
-            return np.maximum(c + phi, 0.0)
-        inside = fewer
+        phi = (1.0 - float(inside.sum())) / float(weights.sum())
+        stays = inside > -phi * weights
+        if stays.all():
+            return np.maximum(c + t * phi, 0.0)
+        inside, weights = inside[stays], weights[stays]
 
 
-def _levelled(z: FloatArray, t: float) -> FloatArray:
+def _levelled(z: FloatArray, t: FloatArray) -> FloatArray:
     """z with the largest entries of each instance cut down to one level, by t in all."""
     return np.minimum(z, t * instance_thresholds(z / t))
 
@@ -169,6 +174,8 @@ def _with_both_labels(v: FloatArray, rest: FloatArray) -> FloatArray:
     return np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)]) + rest
 
 
+# The shortest row of Psi that counts, relative to a typical one: a step for a row of zeros is finite.
+SHORTEST = 1e-3
 # Power iterations for |Psi|; ten come within a few per cent.
 POWER_ITERATIONS = 10
 # eta |Psi| at the start, and the factor by which a move with a negative square shrinks it. With more than one
@@ -207,7 +214,8 @@ class PrimalDual:
             moments=np.zeros_like(problem.tau),
             scores=np.zeros((n_blocks, problem.n_instances)),
         )
-        self.eta = BOLD_STEP / spectral_norm(problem.features)
+        self._softness = softness_of(problem.features)
+        self.eta = BOLD_STEP / spectral_norm(problem.features, np.sqrt(self._softness))
         # With the best weight both sides have the same distance to go: masses are about 1/n each, and the
         # size of coefficients shrinks with the radius.
         typical = float(np.median(problem.lam))
@@ -243,7 +251,8 @@ class PrimalDual:
 
     def _t(self, z: Point) -> Point:
         problem, eta, omega = self.problem, self.eta, self._omega
-        v = self.masses.nearest(z.v + (eta / omega) * z.scores, eta / omega)
+        step = (eta / omega) * self._softness
+        v = self.masses.nearest(z.v + step * z.scores, step)
         moments = problem.features.correlate(v)
         target = z.mu - (eta * omega) * (2.0 * moments - z.moments - problem.tau)
         mu = soft_threshold(target, (eta * omega) * problem.lam)
@@ -252,9 +261,13 @@ class PrimalDual:
     def _residual(self, z: Point, reached: Point) -> float:
         """|z - T(z)| in the norm of the iteration; infinite if a long step makes its square negative."""
         dv, dmu = reached.v - z.v, reached.mu - z.mu
-        square = self._omega * float(np.vdot(dv, dv)) + float(np.vdot(dmu, dmu)) / self._omega
+        square = self._omega * self._square(dv) + float(np.vdot(dmu, dmu)) / self._omega
         coupling = 2.0 * self.eta * float(np.vdot(dmu, reached.moments - z.moments))
         return float(np.sqrt(square + coupling)) if square + coupling >= 0.0 else np.inf
+
+    def _square(self, v: FloatArray) -> float:
+        """``v'S^-1 v``."""
+        return float(np.vdot(v, v / self._softness))
 
     def _round_is_over(self, residual: float) -> bool:
         if self._k == 0:
@@ -267,7 +280,7 @@ class PrimalDual:
 
     def _balance(self, reached: Point) -> None:
         """The weight half way, in logarithms, to the ratio of what both sides have moved in this round."""
-        moved_v = float(np.linalg.norm(reached.v - self._anchor.v))
+        moved_v = float(np.sqrt(self._square(reached.v - self._anchor.v)))
         moved_mu = float(np.linalg.norm(reached.mu - self._anchor.mu))
         if moved_v > 0.0 and moved_mu > 0.0:
             self._omega = float(np.sqrt(self._omega * (moved_mu / moved_v)))
@@ -278,10 +291,20 @@ class PrimalDual:
         self._first = self._last = np.inf
 
 
-def spectral_norm(features: FeatureMatrix) -> float:
-    """The largest singular value of Psi, by power iterations from a fixed start; 1 where Psi is zero."""
+def softness_of(features: FeatureMatrix) -> FloatArray:
+    """The diagonal of S: how much longer the step of each instance is than that of a typical one."""
+    length = features.lengths_of_instances()
+    typical = float(np.sqrt(np.mean(length**2)))
+    return typical / np.maximum(length, SHORTEST * typical) if typical > 0.0 else np.ones_like(length)
+
+
+def spectral_norm(features: FeatureMatrix, weights: FloatArray) -> float:
+    """The largest singular value of ``diag(weights) Psi``; 1 where Psi is zero.
+
+    By power iterations from a fixed start.
+    """
     start = np.random.default_rng(0).standard_normal((1, features.shape[0]))
-    square = squared_norm(features, start, POWER_ITERATIONS)
+    square = squared_norm(features, start, POWER_ITERATIONS, weights)
     return float(np.sqrt(square)) if square > 0.0 else 1.0
 
 

@@ -1,4 +1,4 @@
-"""Generation of instances: the default engine where there are many more instances than features.
+"""Generation of instances: the default engine for many more instances than features, and for large texts.
 
 At the optimum no more instances have mass than there are active constraints. So nearly all of many instances
 do not matter, and the interior point spends its time on them. Here it solves sub-programs on some instances,
@@ -14,7 +14,7 @@ and all instances are priced with the coefficients found, as constraint generati
 Both bounds of every record hold for the whole problem: a distribution on some instances is one on all, and
 the upper bound of coefficients takes their scores on all instances. If the rounds do not end, the interior
 point goes on with all instances. Every choice of instances gives the same optimum; the constants affect time
-alone.
+alone. On sparse data a few first-order steps take the place of the coarse rounds (``coarse_start``).
 
 The sub-program needs a distribution with the moments tau exactly. The empirical one has mass on all
 instances, so the mean of the instances of each class joins as an instance of its own. Mass w_y there stands
@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.coarse_start import CoarseStart, coarse_start, is_worth_a_coarse_start
 from minimaxrisk.engines.interior_point.engine import (
     VERTEX_ACCURACY,
     VERTEX_GAP,
@@ -222,6 +223,7 @@ class _Rounds:
         self._is_whole = False  # whether the current program has all instances
         self._means = ClassMeans.of(problem)
         self._chosen = first_instances(problem)
+        self._start: CoarseStart | None = None  # of the first program, where first-order steps found one
 
     @property
     def is_over(self) -> bool:
@@ -231,11 +233,18 @@ class _Rounds:
     def run(self) -> None:
         """Solve to the vertex, or to the gap that was asked for if that is too large to show a vertex."""
         enough = self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY
-        ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], Enough(enough))
+        if is_worth_a_coarse_start(self.problem):
+            ended = self._begin_with_steps(enough)
+        else:
+            ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], Enough(enough))
         if ended == "open":
             ended = self._find_vertex(enough)
         if ended != "done" and not self.is_over:
             self._solve_whole()
+        # The last program was priced after its last iteration.
+        if not self.is_over and self.best.history[-1]["upper"] > self.best.upper:
+            best = self.best
+            best.report(self._monitor, best.upper, n_features=len(best.stage.components))
 
     def approach(self, gaps: Sequence[float], enough: Enough) -> str:
         """Solve a sub-program to each of these gaps.
@@ -259,11 +268,27 @@ class _Rounds:
                 self._chosen = choose(self.problem, self._chosen, nearness)
         return "open"
 
+    def _begin_with_steps(self, enough: float) -> str:
+        """First-order steps: "done" if they are enough, "all" if all instances may matter, else "open"."""
+        self._is_whole = True
+        self._start = coarse_start(self.problem, self._remaining(), self._tell)
+        self._is_whole = False
+        if self._start is None:
+            return "all"
+        found = self._start.found
+        self._keep(found)
+        if self.best.gap <= enough or self.is_over:
+            return "done"
+        self._chosen = self._start.instances
+        return "all" if len(self._chosen) == self.problem.n_instances else "open"
+
     def _find_vertex(self, enough: float) -> str:
         """Solve sub-programs to their vertices: "done" if one is that of the whole problem, else "open"."""
         for _ in range(MOST_VERTICES):
             program = Subprogram(self.problem, self._means, self._chosen)
-            found = interior_point(program.problem, self._remaining(), self._tell)
+            start = None if self._start is None else self._start.on_some(program.problem, self._means.prior)
+            found = interior_point(program.problem, self._remaining(), self._tell, start=start)
+            self._start = None
             nearness = self._price(program, found)
             self.best.solver, self.best.remark = found.solver, found.remark
             if nearness is None or not is_violated(self._chosen, nearness):
@@ -276,11 +301,16 @@ class _Rounds:
 
     def _solve_whole(self) -> None:
         self._is_whole = True
-        found, best = interior_point(self.problem, self._remaining(), self._tell), self.best
-        best.offer_distribution(found.distribution, found.lower)
-        best.offer_stage(found.stage, found.upper)
-        best.interrupted, best.converged = found.interrupted, found.converged
-        best.solver, best.remark = found.solver, found.remark
+        start = None if self._start is None else self._start.on_all(self.problem)
+        found, best = interior_point(self.problem, self._remaining(), self._tell, start=start), self.best
+        self._keep(found)
+        best.converged, best.solver, best.remark = found.converged, found.solver, found.remark
+
+    def _keep(self, found: Solution) -> None:
+        """Offer a pair of the whole problem."""
+        self.best.offer_distribution(found.distribution, found.lower)
+        self.best.offer_stage(found.stage, found.upper)
+        self.best.interrupted = found.interrupted
 
     def _remaining(self) -> EngineSettings:
         if self.settings.max_iter is None:

@@ -255,6 +255,10 @@ class FeatureMatrix(Protocol):
         """These features in the form that is fastest to read again and again."""
         return self
 
+    def lengths_of_instances(self) -> FloatArray:
+        """|psi_i| of every instance (n), where they may differ much; else ones."""
+        return np.ones(self.shape[0])
+
     def averaged(self, shares: sparse.csr_array) -> FeatureMatrix:
         """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
         ...
@@ -290,11 +294,16 @@ def products_of_instances(features: FeatureMatrix, unit: FloatArray) -> FloatArr
     return total
 
 
-def squared_norm(features: FeatureMatrix, start: FloatArray, n_iterations: int) -> float:
-    """The largest eigenvalue of Psi Psi', by power iterations from ``start`` (1 x n)."""
+def squared_norm(
+    features: FeatureMatrix, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
+) -> float:
+    """The largest eigenvalue of ``D Psi Psi'D``, by power iterations from ``start`` (1 x n).
+
+    D is the diagonal matrix of the weights.
+    """
     v, square = start, 0.0
     for _ in range(n_iterations):
-        v = features.combine(features.correlate(v / np.linalg.norm(v)))
+        v = weights * features.combine(features.correlate(weights * v / np.linalg.norm(v)))
         square = float(np.linalg.norm(v))
         if square == 0.0:
             break

@@ -80,12 +80,19 @@ class SparseFeatures(FeatureMatrix):
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         self.n_passes += 1
-        by_row, found = self.values.tocsr(), []
+        found = []
         for p_hat in p_hats:
-            mean, variance = _within_class_moments(by_row, p_hat)
+            mean, variance = _within_class_moments(self.values, p_hat)
             mean -= self.offset
             found.append(ClassMoments.of(p_hat, mean, variance, has_intercept=self.has_intercept))
         return found
+
+    def lengths_of_instances(self) -> FloatArray:
+        """From the stored entries: ``|v - c|^2 = |v|^2 - 2 v'c + |c|^2``."""
+        self.n_passes += 1
+        entries = np.bincount(self.values.indices, self.values.data**2, minlength=self.shape[0])
+        squares = entries - 2.0 * (self.values @ self.offset) + self.offset @ self.offset
+        return np.sqrt(np.maximum(squares, 0.0) + int(self.has_intercept))
 
     def averaged(self, shares: sparse.csr_array) -> SparseFeatures:
         self.n_passes += 1
@@ -106,29 +113,38 @@ class SparseFeatures(FeatureMatrix):
         # The intercept is 0 - (-1); any column serves for its values, which are multiplied by zero.
         is_intercept = indices == 0
         j = np.where(is_intercept, 0, indices - 1)
-        values = sparse.csc_array(self.values[:, j] @ sparse.diags_array(np.where(is_intercept, 0.0, 1.0)))
-        values.eliminate_zeros()
+        values = self.values[:, j]
+        if is_intercept.any():
+            values.data[np.repeat(is_intercept, np.diff(values.indptr))] = 0.0
+            values.eliminate_zeros()
         return values, np.where(is_intercept, -1.0, self.offset[j])
 
 
 def sparse_features(
     X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool
 ) -> tuple[SparseFeatures, ClassMoments, ColumnScale]:
-    """Moments and scale of a CSR matrix from its stored entries alone."""
-    X = sparse.csr_array(X[instances.rows], dtype=np.float64)
+    """Moments and scale of a sparse matrix from its stored entries alone.
+
+    From here on a matrix has columns, as every later step asks for them: it is converted once.
+    """
+    X = sparse.csc_array(X[instances.rows], dtype=np.float64, copy=True)
     p_hat, prior = instances.p_hat, instances.p_hat.sum(axis=1)
-    largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+    n_stored = np.diff(X.indptr)
+    largest, has_entries = np.zeros(X.shape[1]), n_stored > 0
+    if X.nnz:
+        largest[has_entries] = np.maximum.reduceat(np.abs(X.data), X.indptr[:-1][has_entries])
     # Coefficients of columns near the smallest number would overflow; such columns count as zero.
-    X.data[largest[X.indices] < np.finfo(np.float64).tiny] = 0.0
+    X.data[np.repeat(largest < np.finfo(np.float64).tiny, n_stored)] = 0.0
     power = power_of_two(largest)
-    X.data /= power[X.indices]
+    X.data /= np.repeat(power, n_stored)
     mean, variance = _within_class_moments(X, p_hat)
     shift = prior @ mean if standardize else np.zeros(X.shape[1])
     deviation = np.sqrt(prior @ (variance + (mean - shift) ** 2))
     scale = np.where(deviation > 0.0, deviation, 1.0)
     # A column that is zero wherever there is a label is no feature, whatever it is elsewhere.
     inverse = np.where(deviation > 0.0, 1.0 / scale, 0.0)
-    values = sparse.csc_array(X @ sparse.diags_array(inverse))
+    data = X.data * np.repeat(inverse, n_stored)
+    values = sparse.csc_array((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
     values.eliminate_zeros()
     offset = shift * inverse
     mean, variance = (mean - shift) / scale, variance / scale**2
@@ -154,16 +170,16 @@ def sparse_features(
     )
 
 
-def _within_class_moments(X: sparse.csr_array, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means and variances of CSR columns within each class; absent entries count as the zeros they are."""
+def _within_class_moments(X: sparse.csc_array, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of columns within each class; absent entries count as the zeros they are."""
     d = X.shape[1]
     mean, variance = np.empty((len(p_hat), d)), np.empty((len(p_hat), d))
-    row_of_entry = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    column_of_entry = np.repeat(np.arange(d), np.diff(X.indptr))
     for k, mass in enumerate(p_hat):
         members = mass > 0
-        entry = members[row_of_entry]
-        column, value = X.indices[entry], X.data[entry]
-        weight = (mass / mass.sum())[row_of_entry[entry]]
+        entry = members[X.indices]
+        column, value = column_of_entry[entry], X.data[entry]
+        weight = (mass / mass.sum())[X.indices[entry]]
         mean[k] = np.bincount(column, weight * value, minlength=d)
         deviation = value - mean[k][column]
         variance[k] = np.bincount(column, weight * deviation**2, minlength=d)

@@ -22,8 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints import MomentConstraints
-from minimaxrisk.engines.interior_point.systems import SIGNS, InstanceStep, NewtonSystem, system_for
+from minimaxrisk.engines.interior_point.constraints import MomentConstraints, moment_constraints
+from minimaxrisk.engines.interior_point.systems import (
+    SIGNS,
+    InstanceStep,
+    NewtonSystem,
+    SignedSystem,
+    system_for,
+)
 from minimaxrisk.engines.solution import Face, Stage
 from minimaxrisk.problem.problem import Problem
 
@@ -36,6 +42,8 @@ START_TO_BOUNDARY = 0.8
 SMALLEST_CENTRING = 1e-4
 # The products of constraints that a start from a snapshot allows, as a fraction of the mean one.
 SMALLEST_PRODUCT = 0.1
+# How much of the way to a pair that another engine found a beginning goes, and its largest score.
+NEAR_PAIR, LARGEST_SCORE = 0.95, 0.98
 # The centrality corrector: how much longer a step it tries to make possible, how far products x z may be
 # from their aim, and what gain of length is worth taking.
 REACH, SPREAD, WORTHWHILE = 0.3, 10.0, 0.03
@@ -64,6 +72,37 @@ class Snapshot:
     deviations: Any  # of all components, as the constraints keep them
     components: IntArray
     multipliers: FloatArray
+
+
+def snapshot_near(problem: Problem, u: FloatArray, mu: FloatArray) -> Snapshot:
+    """A strictly feasible pair near differences of masses u (n) and coefficients mu (B x d).
+
+    For the signed coding with free masses. Both are moved towards the inside a little, and no product x z
+    stays far below the mean one: equal parts on both labels cancel in u.
+    """
+    # 1) The masses, inside all constraints.
+    constraints = moment_constraints(problem, is_exact=True)
+    constraints.begin()
+    centre = problem.centre[0] - problem.centre[1]
+    away = u - centre
+    fraction = min(NEAR_PAIR, NEAR_PAIR * constraints.furthest_step(away[None]))
+    constraints.advance(fraction)
+    u = centre + fraction * away
+    # 2) The coefficients, with scores below one.
+    scores = problem.features.combine(mu)[0]
+    factor = LARGEST_SCORE / float(np.abs(scores).max())
+    system = SignedSystem(problem.centre)
+    system.z = np.concatenate([1.0 - factor * scores, 1.0 + factor * scores])
+    # 3) Products that are not far from each other.
+    gap = float(np.abs(u).sum()) + factor * problem.penalty_of(mu)
+    mean = gap / (2 * len(u) + 2 * n_nearest(problem))
+    x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
+    lift = np.maximum(mean / system.z - x, 0.0).reshape(2, -1).max(axis=0)
+    system.x = x + np.concatenate([lift, lift])
+    components = np.flatnonzero(mu)
+    values = factor * mu.ravel()[components]
+    multipliers = np.stack([np.maximum(-values, 0.0), np.maximum(values, 0.0)])
+    return Snapshot(system, constraints.deviations(), components, multipliers)
 
 
 class InteriorPoint:

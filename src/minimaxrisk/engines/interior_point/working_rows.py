@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dgemm, dsyrk, ssyrk
+from scipy.linalg.blas import dgemm, dsyr2, dsyrk, ssyrk
 
 from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.features.matrix import FeatureMatrix
@@ -151,9 +151,7 @@ class SparseRows(Rows):
         per_entry = np.repeat(weights, np.diff(values.indptr))
         product = _product(values, sparse.csr_array(_with_entries(values, values.data * per_entry).T))
         shared = values @ (weights * shift) - 0.5 * float(weights @ shift**2)
-        product -= shared
-        product -= shared[:, None]
-        return product
+        return dsyr2(-1.0, shared, np.ones_like(shared), lower=1, a=product, overwrite_a=1)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         first, second = self._part(part), self._part(other)

@@ -1,0 +1,257 @@
+"""First-order steps before the interior point: the same optimum, from a beginning that is feasible."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.datasets import make_expression, make_text
+from minimaxrisk.engines import coarse_start, dispatch, instance_generation
+from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
+from minimaxrisk.engines.interior_point import engine
+from minimaxrisk.engines.interior_point.constraints import moment_constraints
+from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, snapshot_near
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.problem.problem import lower_bound, upper_bound
+from problems import problem_of
+from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
+
+SETTINGS = EngineSettings("auto")
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Small problems are worth a coarse start as well; counts how the programs after it began."""
+    monkeypatch.setattr(coarse_start, "WORTH_IT", 0.0)
+    began = {"on_some": 0, "on_all": 0}
+    for name in began:
+        original = getattr(coarse_start.CoarseStart, name)
+
+        def counted(start, *args, name=name, original=original):
+            began[name] += 1
+            return original(start, *args)
+
+        monkeypatch.setattr(coarse_start.CoarseStart, name, counted)
+    return began
+
+
+def text_problem(n=150, d=400, seed=0, **options):
+    text = make_text(n, d, random_state=seed)
+    return problem_of(text.data, text.target, 2, **options)[0]
+
+
+def check_random_problem(rng, began):
+    """A sparse problem of two classes against SciPy's answer to the paper's program."""
+    n, d = int(rng.integers(4, 40)), int(rng.integers(1, 30))
+    X, labels = random_problem(rng, n, d, 2)
+    X = np.where(rng.random(X.shape) < rng.choice([0.2, 0.6]), np.round(X, int(rng.integers(0, 3))), 0.0)
+    radius, intercept = float(rng.choice([0.1, 0.5, 1.0, 2.5])), bool(rng.random() < 0.7)
+    problem, _ = problem_of(sparse.csr_array(X), labels, 2, radius=radius, fit_intercept=intercept)
+    if not coarse_start.is_worth_a_coarse_start(problem):
+        return  # a radius of zero
+    Phi = phi_vectors(scaled_columns(X, fit_intercept=intercept), 2, "signed")
+    risk, _ = minimax_risk(Phi, *tau_and_lambda(Phi, labels, radius))
+    solution = dispatch.solve_minimax_risk(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper == pytest.approx(risk, abs=1e-7)
+    assert solution.lower == pytest.approx(risk, abs=1e-7)
+    assert solution.lower <= risk + 1e-10
+    assert upper_bound(problem, problem.objective, solution.mu) == solution.upper
+    assert lower_bound(problem, problem.objective, solution.distribution).bound == solution.lower
+
+
+def test_random_problems_have_the_same_optimum(always):
+    for i in range(60):
+        check_random_problem(np.random.default_rng([1, i]), always)
+    assert always["on_some"] > 10
+    assert always["on_all"] > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(20))
+def test_two_thousand_random_problems_have_the_same_optimum(batch, always):
+    for i in range(100):
+        check_random_problem(np.random.default_rng([2, batch, i]), always)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_texts_have_the_vertex_of_all_instances(share, always, monkeypatch):
+    monkeypatch.setattr(coarse_start, "MOST_OF_THEM", share)
+    problem = text_problem(200, 150)
+    expected = interior_point(problem, SETTINGS)
+    solution = dispatch.solve_minimax_risk(problem, SETTINGS)
+    assert always["on_some" if share else "on_all"] == 1
+    assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
+    assert np.count_nonzero(solution.mu) == np.count_nonzero(expected.mu)
+    assert solution.solver == "interior-point"
+
+
+def test_instances_left_out_wrongly_come_back(always, monkeypatch):
+    monkeypatch.setattr(coarse_start, "NEAR", 0.999)
+    problem = text_problem(200, 150)
+    sizes, price = [], instance_generation._Rounds._price
+
+    def counted(rounds, program, found):
+        sizes.append(len(program.instances))
+        return price(rounds, program, found)
+
+    monkeypatch.setattr(instance_generation._Rounds, "_price", counted)
+    solution = dispatch.solve_minimax_risk(problem, SETTINGS)
+    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
+    assert len(sizes) > 1
+    assert sizes[0] < sizes[-1]
+
+
+def test_the_beginning_is_strictly_feasible_and_near():
+    problem = text_problem()
+    start = coarse_start.coarse_start(problem, SETTINGS, None)
+    means = ClassMeans.of(problem)
+    program = Subprogram(problem, means, start.instances[::2]).problem
+    few = coarse_start.CoarseStart(start.found, start.instances[::2])
+    for posed, snapshot in ((problem, start.on_all(problem)), (program, few.on_some(program, means.prior))):
+        x, z = snapshot.system.x, snapshot.system.z
+        assert x.min() > 0.0
+        assert z.min() > 0.0
+        assert np.abs(snapshot.deviations / posed.lam.ravel()).max() < 1.0
+        # Primal: the masses have these moments. Dual: multipliers have these scores.
+        u = np.subtract(*x.reshape(2, -1))
+        moments = posed.features.correlate(u[None]) - posed.tau
+        np.testing.assert_allclose(moments.ravel(), snapshot.deviations, atol=1e-12)
+        mu = np.zeros(posed.n_components)
+        mu[snapshot.components] = snapshot.multipliers[1] - snapshot.multipliers[0]
+        scores = posed.features.combine(mu.reshape(posed.shape))
+        np.testing.assert_allclose(z, np.concatenate([1.0 - scores[0], 1.0 + scores[0]]), atol=1e-12)
+        point = InteriorPoint(posed, moment_constraints(posed), snapshot)
+        point.choose_working_set()
+        cold = InteriorPoint(posed, moment_constraints(posed))
+        cold.choose_working_set()
+        # The bounds of the beginning are those of an iteration far along.
+        assert point.upper_bound()[0] < cold.upper_bound()[0] - 0.1
+        assert point.mean < 0.5 * cold.mean
+
+
+def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
+    problem = text_problem()
+    start = coarse_start.coarse_start(problem, SETTINGS, None)
+    run, calls = engine._Search.run, []
+
+    def stuck_at_first(search, monitor):
+        calls.append(search.began_warm)
+        return "stuck" if len(calls) == 1 else run(search, monitor)
+
+    monkeypatch.setattr(engine._Search, "run", stuck_at_first)
+    solution = interior_point(problem, SETTINGS, start=start.on_all(problem))
+    assert calls == [True, False]
+    assert solution.converged
+
+
+def test_it_takes_fewer_iterations():
+    problem = text_problem(300, 500)
+    start = coarse_start.coarse_start(problem, SETTINGS, None)
+    warm = interior_point(problem, SETTINGS, start=start.on_all(problem))
+    cold = interior_point(problem, SETTINGS)
+    assert len(warm.history) < len(cold.history) - 2
+    assert warm.upper == pytest.approx(cold.upper, abs=1e-9)
+
+
+@pytest.mark.parametrize("max_iter", [1, 5, 15])
+def test_stopped_early_it_leaves_a_certified_model(max_iter, always):
+    text = make_text(150, 300, random_state=2)
+    model = MinimaxRiskClassifier(max_iter=max_iter)
+    with pytest.warns(UserWarning, match="max_iter"):
+        model.fit(text.data, text.target)
+    assert verify(model, text.data, text.target).valid
+    assert len(model.history_) == max_iter
+    exact = MinimaxRiskClassifier().fit(text.data.toarray(), text.target)
+    assert model.worst_case_error_lower_ <= exact.worst_case_error_ <= model.worst_case_error_
+
+
+def test_the_history_is_one_and_ends_with_the_answer(always):
+    problem = text_problem(200, 150)
+    seen = []
+    solution = dispatch.solve_minimax_risk(problem, SETTINGS, lambda record: bool(seen.append(record)))
+    assert [record["iteration"] for record in solution.history] == list(range(1, len(seen) + 1))
+    uppers, lowers = ([record[name] for record in solution.history] for name in ("upper", "lower"))
+    assert (np.diff(uppers) <= 0.0).all()
+    assert (np.diff(lowers) >= 0.0).all()
+    assert uppers[-1] == pytest.approx(solution.upper, abs=1e-12)
+
+
+def test_a_wide_tolerance_needs_no_interior_point(always):
+    problem = text_problem()
+    solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto", gap_tol=0.1))
+    assert solution.converged
+    assert always == {"on_some": 0, "on_all": 0}
+
+
+def test_nothing_to_learn(always):
+    problem = text_problem(radius=60.0)
+    solution = dispatch.solve_minimax_risk(problem, SETTINGS)
+    assert solution.upper == 0.5
+    assert not solution.mu.any()
+    assert solution.converged
+
+
+def test_same_bits_every_time(always):
+    first, second = (dispatch.solve_minimax_risk(text_problem(), SETTINGS) for _ in range(2))
+    np.testing.assert_array_equal(first.mu, second.mu)
+    np.testing.assert_array_equal(first.distribution, second.distribution)
+
+
+# --- where it is taken --------------------------------------------------------------------------------
+
+
+def shaped(n, d, n_entries, problem):
+    """A problem of two classes on sparse data of this shape, as far as predictions look at it."""
+    features = SimpleNamespace(is_sparse=True, shape=(n, d), values=SimpleNamespace(nnz=n_entries))
+    return SimpleNamespace(
+        features=features, coding=problem.coding, marginal=problem.marginal, smallest_radius=0.01
+    )
+
+
+def test_texts_are_worth_it_and_few_or_wide_instances_are_not():
+    problem = text_problem()
+    is_worth_it = coarse_start.is_worth_a_coarse_start
+    assert is_worth_it(shaped(1943, 3289, 93_185, problem))
+    assert is_worth_it(shaped(2000, 50_000, 155_118, problem))
+    assert not is_worth_it(shaped(1150, 100_000, 1_045_512, problem))  # Dorothea
+    assert not is_worth_it(shaped(300, 5000, 20_000, problem))
+    assert not is_worth_it(problem)
+
+
+def test_other_programs_begin_as_before(always):
+    study = make_expression(40, 60, random_state=0)
+    three = np.arange(40) % 3
+    for X, y, n_classes, options in (
+        (study.data, study.target, 2, {}),
+        (sparse.csr_array(study.data), three, 3, {}),
+        (sparse.csr_array(study.data), study.target, 2, {"marginal_is_known": True}),
+        (sparse.csr_array(study.data), study.target, 2, {"radius": 0.0}),
+    ):
+        problem, _ = problem_of(X, y, n_classes, **options)
+        assert not coarse_start.is_worth_a_coarse_start(problem)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_lengths_of_instances(fit_intercept):
+    text = make_text(30, 50, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2, fit_intercept=fit_intercept)
+    dense = problem.features.columns(np.arange(problem.features.shape[1]))
+    np.testing.assert_allclose(problem.features.lengths_of_instances(), np.linalg.norm(dense, axis=1))
+
+
+def test_a_product_is_lifted_to_the_mean():
+    """Numbers that first-order steps leave at zero would stop the first Newton step."""
+    problem = text_problem()
+    found = coarse_start.coarse_start(problem, SETTINGS, None).found
+    u = found.distribution[0] - found.distribution[1]
+    system = snapshot_near(problem, u, found.mu).system
+    product = system.x * system.z
+    assert product.min() > 0.1 * product.mean()
+    alone = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]) * system.z
+    assert alone.min() < 1e-3 * product.min()
