@@ -31,6 +31,7 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
     Stage,
+    always_one_class,
     drop_small_coefficients,
     is_stuck,
 )
@@ -257,17 +258,10 @@ class _Search:
             self._offer_distribution(inside.distribution, inside.bound)
 
     def _offer_one_class(self) -> None:
-        """Always naming the most common class, where an intercept per class can say so.
-
-        Its bound is one minus the class's smallest mass in the set. Where labels are noise nothing is better.
-        """
-        problem = self.problem
-        if problem.coding.name != "one-hot" or not problem.scale.has_intercept:
-            return
-        largest = int(np.argmax(problem.centre.sum(axis=1)))
-        stage = Stage(np.array([largest * problem.shape[1]]), np.ones(1))
-        upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
-        self._offer_stage(stage, upper, is_vertex=True)
+        stage = always_one_class(self.problem)
+        if stage is not None:
+            upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
+            self._offer_stage(stage, upper, is_vertex=True)
 
     def _certify(self) -> float:
         """Offer the iterate's own pair; returns the bound of its coefficients."""
