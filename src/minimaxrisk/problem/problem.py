@@ -108,23 +108,18 @@ class Problem:
         return float(np.sum(self.lam * np.abs(mu)) - np.sum(self.tau * mu))
 
     def _penalty_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """From the entries of lambda and tau that count."""
+        """From the entries of lambda and tau that count: not all of them need be looked at."""
         lam, tau = self.at(components, self.lam_there, self.tau_there)
         return float(lam @ np.abs(values) - tau @ values)
 
     def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
-        if is_foreign(self.lam_there):
-            n_blocks, d = self.shape
-            columns, place = np.unique(components % d, return_inverse=True)
-            coefficients = np.zeros((n_blocks, len(columns)))
-            coefficients[components // d, place] = values
-            scores = self.coding.scores(self.features.combine_some(columns, coefficients))
-            return self._penalty_of_some(components, values), scores
-        mu = np.zeros(self.n_components)
-        mu[components] = values
-        mu = mu.reshape(self.shape)
-        return self.penalty_of(mu), self.scores_of(mu)
+        n_blocks, d = self.shape
+        columns, place = np.unique(components % d, return_inverse=True)
+        coefficients = np.zeros((n_blocks, len(columns)))
+        coefficients[components // d, place] = values
+        scores = self.coding.scores(self.features.combine_some(columns, coefficients))
+        return self._penalty_of_some(components, values), scores
 
     def at(self, components: IntArray, *vectors: Any) -> FloatArray:
         """Entries of vectors where the features are (B x d or their length), copied together."""

@@ -112,6 +112,11 @@ class Kernels:
         xp = self.xp
         return xp.max(movement / xp.where(movement < 0.0, -1.0 - position, 1.0 - position), axis=1)
 
+    def move(self, position: Any, movement: Any, step: Any) -> None:
+        """Add so many times the movements, which may be overwritten, to the positions."""
+        movement *= step
+        position += movement
+
     def factorise(self, rows: Any, diagonal: Any) -> Any:
         """Keep Cholesky factors of ``rows' rows`` with something added to the diagonal; tell which failed."""
         xp = self.xp
@@ -226,6 +231,11 @@ class NumPyKernels(Kernels):
             np.divide(row, speed, out=speed)
             found[i] = speed.max()
         return found
+
+    def move(self, position: FloatArray, movement: FloatArray, step: FloatArray) -> None:
+        for place, row, length in zip(position, movement, step, strict=True):
+            row *= length
+            place += row
 
     def factorise(self, rows: FloatArray, diagonal: FloatArray) -> BoolArray:
         matrices = rows.transpose(0, 2, 1) @ rows

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.batched.points import InteriorPoints
 from minimaxrisk.engines.interior_point.systems import OFFSET
 from minimaxrisk.engines.solution import NOTHING, always_one_class
@@ -24,7 +24,9 @@ from minimaxrisk.problem.rule import instance_thresholds
 class OneHotPoints(InteriorPoints):
     """x = (w, r - w) and z = (a, b), a row of 2 K n numbers for each problem."""
 
-    PER_PROBLEM: ClassVar[tuple[str, ...]] = (*InteriorPoints.PER_PROBLEM, "_ahead")
+    PER_PROBLEM: ClassVar[tuple[str, ...]] = (*InteriorPoints.PER_PROBLEM, "_near")
+    _divided: IntArray | None = None  # the working sets that ``_division`` is about
+    _division: ClassVar[list[tuple[int, int, slice]]] = []
 
     def _start(self, encoded: FloatArray) -> tuple[FloatArray, FloatArray]:
         room = encoded.max(axis=1, keepdims=True) + OFFSET / self._n - encoded
@@ -41,12 +43,21 @@ class OneHotPoints(InteriorPoints):
         return np.zeros(len(problems)), upper, np.array([problem.smallest_radius for problem in problems])
 
     def _move(self, step: FloatArray) -> None:
-        self._ahead = self._position + self._movement
-        super()._move(step)
+        """Also note how near each constraint is, here or where a step of one would have ended.
+
+        What stopped the step was a constraint that the working set did not know of; see the single loop.
+        """
+        self._near = np.empty_like(self._position)
+        rows = zip(self._position, self._movement, self._near, step, strict=True)
+        for position, movement, near, length in rows:
+            np.add(position, movement, out=near)
+            np.abs(near, out=near)
+            movement *= length
+            position += movement
+            np.maximum(near, np.abs(position, out=movement), out=near)
 
     def _nearness(self) -> FloatArray:
-        """Here, or where the last step would have ended had nothing stopped it, as in the single loop."""
-        return np.maximum(np.abs(self._position), np.abs(self._ahead))
+        return self._near
 
     def _uppers(self, gain: FloatArray) -> FloatArray:
         by_class = self._scores.swapaxes(0, 1).reshape(self._n_blocks, -1)
@@ -72,11 +83,9 @@ class OneHotPoints(InteriorPoints):
         self._residual -= self._residual.mean(axis=(1, 2), keepdims=True)
         self._mass_residual = 1.0 - z[:, 1].sum(axis=1)
         self._excess = w.sum(axis=(1, 2)) - 1.0
-        matrices = np.zeros((*w.shape, self._n))
-        for grams, scaled, ends in zip(matrices, rows, self._ends(), strict=True):
-            for k, gram in enumerate(grams):
-                own = scaled[ends[k] : ends[k + 1]]
-                np.matmul(own.T, own, out=gram)
+        matrices = np.empty((*w.shape, self._n))
+        for i, k, part in self._parts():
+            np.dot(rows[i, part].T, rows[i, part], out=matrices[i, k])
         self._inverses, failed = _inverses(matrices.reshape(-1, self._n, self._n), (lower + self._upper))
         b = self._upper.reshape(-1, self._n)
         taken = (self._inverses * b[:, :, None] * b[:, None, :]).reshape(matrices.shape).sum(axis=1)
@@ -108,19 +117,27 @@ class OneHotPoints(InteriorPoints):
     def _weights_of(self, dx: FloatArray) -> FloatArray:
         return self._pairs(dx)[:, 0].reshape(-1, self._n)
 
-    def _ends(self) -> list[list[int]]:
-        """Where the blocks of each working set begin and end; components are ascending."""
-        bounds = self._d * np.arange(self._n_blocks + 1)
-        return [np.searchsorted(chosen, bounds).tolist() for chosen in self._chosen]
+    def _parts(self) -> list[tuple[int, int, slice]]:
+        """Problem, class and where its constraints are in the working set, whose components are ascending."""
+        if self._divided is not self._chosen:
+            self._divided, bounds = self._chosen, self._d * np.arange(self._n_blocks + 1)
+            ends = [chosen.searchsorted(bounds).tolist() for chosen in self._chosen]
+            self._division = [
+                (i, k, slice(*of_one[k : k + 2])) for i, of_one in enumerate(ends) for k in range(self._n_blocks)
+            ]
+        return self._division
 
     def _scores_of(self, coefficients: FloatArray) -> FloatArray:
-        """By one product: in the row of each class the coefficients of the others are zero."""
-        of_class = self._chosen // self._d == np.arange(self._n_blocks)[:, None, None]
-        return (of_class * coefficients).swapaxes(0, 1) @ self._rows
+        scores = np.empty((len(coefficients), self._n_blocks, self._n))
+        for i, k, part in self._parts():
+            np.dot(coefficients[i, part], self._rows[i, part], out=scores[i, k])
+        return scores
 
     def _moments_of(self, weights: FloatArray) -> FloatArray:
-        with_all = self._rows @ weights.reshape(-1, self._n_blocks, self._n).swapaxes(1, 2)
-        return np.take_along_axis(with_all, (self._chosen // self._d)[:, :, None], axis=2)[:, :, 0]
+        moments, weights = np.empty(self._chosen.shape), weights.reshape(-1, self._n_blocks, self._n)
+        for i, k, part in self._parts():
+            np.dot(self._rows[i, part], weights[i, k], out=moments[i, part])
+        return moments
 
 
 def _inverses(matrices: FloatArray, diagonal: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -131,6 +148,6 @@ def _inverses(matrices: FloatArray, diagonal: FloatArray) -> tuple[FloatArray, B
     for i, matrix in enumerate(matrices):
         factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         failed[i] = info != 0 or dpotri(factor, lower=1, overwrite_c=1)[1] != 0
-    # LAPACK leaves the upper triangle of each, as rows are here.
-    upper = np.triu(matrices)
-    return upper + np.triu(upper, 1).swapaxes(1, 2), failed
+    # In the order of rows here, LAPACK has left the upper triangles.
+    is_above = np.tri(n, dtype=np.bool_).T
+    return np.where(is_above, matrices, matrices.swapaxes(1, 2)), failed

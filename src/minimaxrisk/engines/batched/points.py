@@ -254,8 +254,7 @@ class InteriorPoints(ABC):
         return xp.where(fastest > 0.0, 1.0 / fastest, xp.inf)
 
     def _move(self, step: Any) -> None:
-        self._movement *= step
-        self._position += self._movement
+        self.kernels.move(self._position, self._movement, step)
 
 
 class SignedPoints(InteriorPoints):
