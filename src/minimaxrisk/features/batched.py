@@ -65,11 +65,10 @@ class _MatrixColumns:
         self._offset = np.zeros((len(lam), 0))
         self._d = first.shape[1]
         if parts:
-            by_block = (len(lam), -1, self._d)
+            n_blocks = lam.shape[1] // self._d
             self._rows = np.stack([part.rows for part in parts])
-            self._factor.reshape(by_block)[:] *= np.stack([part.factor for part in parts])[:, None, :]
-            shift = np.stack([part.shift for part in parts])[:, None, :]
-            self._offset = (self._factor.reshape(by_block) * shift).reshape(lam.shape)
+            self._factor *= np.stack([np.tile(part.factor, n_blocks) for part in parts])
+            self._offset = self._factor * np.stack([np.tile(part.shift, n_blocks) for part in parts])
 
     def keep(self, places: IntArray) -> None:
         self.lam, self._factor, self._offset = self.lam[places], self._factor[places], self._offset[places]
@@ -86,9 +85,10 @@ class _MatrixColumns:
         found = self._matrix.correlate_many(lifted)
         factors, offsets = self._factor.reshape(found.shape), self._offset.reshape(found.shape)
         # Row by row, which stays in cache.
-        for row, factor, mass, offset in zip(found, factors, weights.sum(axis=1), offsets, strict=True):
-            row *= factor
-            row -= mass * offset
+        masses = weights.sum(axis=1)
+        for i, (factor, offset) in enumerate(zip(factors, offsets, strict=True)):
+            found[i] *= factor
+            found[i] -= masses[i] * offset
         return found.reshape(self.lam.shape)
 
     def columns(self, chosen: IntArray) -> FloatArray:

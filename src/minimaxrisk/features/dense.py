@@ -50,11 +50,10 @@ from minimaxrisk.samples.instances import Instances
 FEWEST_COLUMNS = 32
 # Entries gathered at a time, where columns are looked at once more.
 GROUP_ELEMENTS = 1 << 21
-# Rows of weights in one product, where many are asked for. Measured on 72 x 7129: 183 us for a row alone, 107
-# for each of 8, 84 of 16, which leave more of them empty when the rows are few.
+# Labellings, and problems of a batch, that go together at least.
 TILE = 8
-# Rows that are multiplied with the data at a time. With 72 x 12,582 a product of 24 rows takes 1.9 ms, one of 8
-# 1.8, one of 3 1.4; with 50 x 4434 0.56, 0.36 and 0.34.
+# Rows that are multiplied with the data at a time. With 72 x 12,582 a product of 24 rows takes 1.9 ms, one of
+# 8 1.8, one of 3 1.4; with 50 x 4434 0.56, 0.36 and 0.34.
 ROWS = 24
 # Plain formulas for the moments are accurate if one subtraction leaves this share of the deviation as mean.
 MEAN_LEFT_OVER = 1e-12

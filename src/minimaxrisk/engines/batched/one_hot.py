@@ -1,8 +1,8 @@
 """Iterates of many problems of the one-hot coding; see ``OneHotSystem`` for the formulas.
 
 The Newton matrix of a class, M = G + A + B, is inverted, and so is the Schur complement of r, which subtracts
-``B M^-1 B`` from B. That loses digits near the optimum, where B is by far the largest term: gaps of 1e-3 are
-wanted here, and what gets stuck is solved alone.
+``B M^-1 B`` from B. That loses digits near the optimum, where B is by far the largest term, and is accurate
+enough for the gaps that members of ensembles and permutations need.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class OneHotPoints(InteriorPoints):
 
     PER_PROBLEM: ClassVar[tuple[str, ...]] = (*InteriorPoints.PER_PROBLEM, "_near")
     _divided: IntArray | None = None  # the working sets that ``_division`` is about
-    _division: ClassVar[list[tuple[int, int, slice]]] = []
+    _division: list[tuple[int, int, slice]]
 
     def _start(self, encoded: FloatArray) -> tuple[FloatArray, FloatArray]:
         room = encoded.max(axis=1, keepdims=True) + OFFSET / self._n - encoded
@@ -52,8 +52,8 @@ class OneHotPoints(InteriorPoints):
         for position, movement, near, length in rows:
             np.add(position, movement, out=near)
             np.abs(near, out=near)
-            movement *= length
-            position += movement
+            np.multiply(movement, length, out=movement)
+            np.add(position, movement, out=position)
             np.maximum(near, np.abs(position, out=movement), out=near)
 
     def _nearness(self) -> FloatArray:
@@ -123,7 +123,9 @@ class OneHotPoints(InteriorPoints):
             self._divided, bounds = self._chosen, self._d * np.arange(self._n_blocks + 1)
             ends = [chosen.searchsorted(bounds).tolist() for chosen in self._chosen]
             self._division = [
-                (i, k, slice(*of_one[k : k + 2])) for i, of_one in enumerate(ends) for k in range(self._n_blocks)
+                (i, k, slice(*of_one[k : k + 2]))
+                for i, of_one in enumerate(ends)
+                for k in range(self._n_blocks)
             ]
         return self._division
 

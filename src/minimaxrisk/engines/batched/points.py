@@ -36,6 +36,7 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
 from minimaxrisk.engines.interior_point.systems import OFFSET
 from minimaxrisk.problem.problem import Problem
 
+
 class InteriorPoints(ABC):
     """The iterates of all problems, in arrays that are where the features are."""
 
@@ -65,7 +66,7 @@ class InteriorPoints(ABC):
         encoded += fraction[:, None, None] * away
         self._x, self._z = (asarray_like(lam, each) for each in self._start(encoded))
         self._mean = xp.mean(self._x * self._z, axis=1, keepdims=True)
-        self._chosen: Any | None = None
+        self._chosen: Any = None
         self._multipliers: Any = None  # of the upper sides and of the lower sides
         self._best_components = asarray_like(lam, np.zeros((n_problems, self._q), dtype=np.int64))
         self._best_values = asarray_like(lam, np.zeros((n_problems, self._q)))
@@ -246,7 +247,7 @@ class InteriorPoints(ABC):
         return _Directions(primal, dual, primal_length, dual_length, length)
 
     def _furthest_step(self, weights: Any) -> Any:
-        """How many times ``weights`` may be added to each distribution before a constraint is met: one pass."""
+        """How many times ``weights`` may be added before a constraint is met: one pass."""
         xp = self._xp
         self._movement = self.kernels.columns.products(weights)
         fastest = self.kernels.fastest(self._movement, self._position)
