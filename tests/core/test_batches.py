@@ -104,17 +104,18 @@ def test_bounds_are_those_of_the_full_program(radius, n_classes, coding, gap):
         assert bounds.lower - 1e-9 <= exact <= bounds.upper + 1e-9 <= exact + 2.0 * gap
 
 
-def test_noise_is_always_one_class():
+@pytest.mark.parametrize("largest", [0, 1])
+def test_noise_is_always_one_class(largest):
     """Before any step, and it stays the best rule: nothing else is in the coefficients."""
     rng = np.random.default_rng(2)
-    labels = np.repeat([0, 1, 2], [2, 26, 2])
+    labels = np.repeat([largest, 1 - largest, 2], [26, 2, 2])
     data = TrainingData(rng.standard_normal((30, 5)), np.arange(3), labels, np.ones(30))
     rule = Multiple(4.0)
     posed = pose(data, rule=rule, **CHOICES).relabelled(permuted(data, rng, 3), rule)
     problems = [each.problem for each in posed]
     for problem, found in zip(problems, solve_together(problems, Enough(1e-6)), strict=True):
-        assert found.stage.components.tolist() == [problem.shape[1]]
-        assert found.bounds.upper == pytest.approx(1.0 + problem.lam[1, 0] - problem.tau[1, 0])
+        assert found.stage.components.tolist() == [largest * problem.shape[1]]
+        assert found.bounds.upper == pytest.approx(1.0 + problem.lam[largest, 0] - problem.tau[largest, 0])
 
 
 def test_classes_share_a_working_set_by_what_is_near_or_would_have_been():

@@ -103,10 +103,11 @@ class DenseFeatures(FeatureMatrix):
         if 2 * len(used) > self.shape[1]:
             self.n_passes += 1
             return coefficients @ self.values.T
-        return self.combine_some(used, coefficients[:, used])
+        return coefficients[:, used] @ self.values.T[used]
 
     def combine_some(self, columns: IntArray, coefficients: FloatArray) -> FloatArray:
-        self.n_passes += 2 * len(columns) > self.shape[1]
+        if 2 * len(columns) > self.shape[1]:
+            return super().combine_some(columns, coefficients)
         return coefficients @ self.values.T[columns]
 
     def means_of(self, function: Callable[[FloatArray], FloatArray], weights: FloatArray) -> FloatArray:

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, is_foreign, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
@@ -102,10 +102,8 @@ class Problem:
 
     def penalty_of(self, mu: FloatArray) -> float:
         """``lambda'|mu| - tau'mu``."""
-        if is_foreign(self.lam_there):
-            components = np.flatnonzero(mu)
-            return self._penalty_of_some(components, mu.ravel()[components])
-        return float(np.sum(self.lam * np.abs(mu)) - np.sum(self.tau * mu))
+        components = np.flatnonzero(mu)
+        return self._penalty_of_some(components, mu.ravel()[components])
 
     def _penalty_of_some(self, components: IntArray, values: FloatArray) -> float:
         """From the entries of lambda and tau that count: not all of them need be looked at."""
@@ -117,7 +115,7 @@ class Problem:
         n_blocks, d = self.shape
         columns, place = np.unique(components % d, return_inverse=True)
         coefficients = np.zeros((n_blocks, len(columns)))
-        coefficients[components // d, place] = values
+        np.add.at(coefficients, (components // d, place), values)
         scores = self.coding.scores(self.features.combine_some(columns, coefficients))
         return self._penalty_of_some(components, values), scores
 

@@ -257,8 +257,10 @@ class NumPyKernels(Kernels):
         return found
 
     def upper_bounds(self, components: IntArray, values: FloatArray, places: IntArray) -> FloatArray:
-        bounds = [
-            upper_bound_of_some(self._problems[i], self._problems[i].objective, components[i], values[i])
-            for i in places
-        ]
+        bounds = []
+        for i in places:
+            problem, used = self._problems[i], np.flatnonzero(values[i])
+            bounds.append(
+                upper_bound_of_some(problem, problem.objective, components[i, used], values[i, used])
+            )
         return np.array(bounds)

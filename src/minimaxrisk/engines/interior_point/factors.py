@@ -206,9 +206,8 @@ class CautiousEpigraphFactor(CautiousFactor[[FloatArray, FloatArray]]):
 
     def solve_equal(self, shape: tuple[int, int]) -> tuple[FloatArray, FloatArray | None]:
         """The solution for g = 1 and g_r = 0, which a rough factor has found already."""
-        if isinstance(self._factor, RoughEpigraphFactor):
-            return self._factor.equal, None
-        return self.solve(np.ones(shape), np.zeros(shape[1]))
+        equal: FloatArray | None = getattr(self._factor, "equal", None)
+        return self.solve(np.ones(shape), np.zeros(shape[1])) if equal is None else (equal, None)
 
 
 # The plain side and the small side, for any H.
