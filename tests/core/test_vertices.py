@@ -418,12 +418,16 @@ def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
 
 
-@pytest.mark.parametrize(("surplus", "n_classes", "pushes"), [(-2, 3, True), (-1, 3, False), (-2, 2, False)])
-def test_more_constraints_than_masses_are_pushed_at_once(surplus, n_classes, pushes, monkeypatch):
+@pytest.mark.parametrize(
+    ("surplus", "n_classes", "few", "pushes"),
+    [(-2, 3, 200, True), (-1, 3, 200, False), (-2, 2, 200, False), (-2, 3, 3, False)],
+)
+def test_more_constraints_than_masses_are_pushed_at_once(surplus, n_classes, few, pushes, monkeypatch):
     point, _ = accurate_point(some_problem(n=40, d=120, n_classes=n_classes), monkeypatch)
     monkeypatch.undo()
     seen = []
     monkeypatch.setattr(Face, "surplus", surplus)
+    monkeypatch.setattr(vertices, "FEW_ACTIVE", few)
     monkeypatch.setattr(vertices.VertexSearch, "_crosses", lambda *_, **__: False)
     monkeypatch.setattr(
         vertices.VertexSearch, "_near_face", lambda self, face, *, pushes: seen.append(pushes) or iter(())
