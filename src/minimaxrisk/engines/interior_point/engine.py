@@ -195,7 +195,7 @@ class _Search:
         With ``enough`` the end is "done" when the bounds are.
         """
         best, point = self.best, self.point
-        while True:
+        while not self._distribution_is_enough():
             # 1) Choose the working set, by exact passes from a certain gap on or where they may end it.
             is_close = self.gap <= max(ROUGH_GAP, self.tolerance) or self.has_enough
             if not point.constraints.is_exact and is_close:
@@ -222,7 +222,7 @@ class _Search:
             is_near = self.is_near
             is_enough = self.has_enough and point.constraints.is_exact
             if is_enough or (is_near and self.at_vertex and not self.is_widened):
-                return "done"
+                break
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
             self._extra += is_near
@@ -240,6 +240,14 @@ class _Search:
                     return "near"
                 if not self._rescue():
                     return "stuck"
+        return "done"
+
+    def _distribution_is_enough(self) -> bool:
+        """Whether the iterate's distribution ends the search for bounds; to see that takes no working set."""
+        if self.enough is None or not self.point.constraints.is_exact:
+            return False
+        self._offer_own_distribution()
+        return self.has_enough
 
     def _make_exact(self) -> InteriorPoint:
         """The iterate with exact positions, or a new one if rough passes let it leave the set."""
@@ -267,12 +275,15 @@ class _Search:
         """Offer the iterate's own pair; returns the bound of its coefficients."""
         bound, stage = self.point.upper_bound()
         self._offer_stage(stage, bound, is_vertex=False)
+        self._offer_own_distribution()
+        return bound
+
+    def _offer_own_distribution(self) -> None:
         w = self.point.system.distribution()
         value = self.objective.value(w)
         # Near the optimum rounding can move an iterate out of the set; then it claims more than is possible.
         if value <= self.upper + VERTEX_ACCURACY:
             self._offer_distribution(w, value, is_proven=self.point.constraints.is_exact)
-        return bound
 
     def _offer_stage(self, stage: Stage, upper: float, *, is_vertex: bool) -> None:
         # A vertex is better than an iterate with the same bound.
