@@ -18,7 +18,7 @@ from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSyste
 from minimaxrisk.engines.interior_point.vertices import VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import Master, constraint_generation, full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
-from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of
@@ -546,3 +546,25 @@ def test_a_feature_that_is_the_label_leaves_no_risk():
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.converged
     assert 0.0 <= solution.upper < 1e-8
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_distribution_decides_before_a_working_set_is_chosen(n_classes, monkeypatch):
+    problem = some_problem(n_classes=n_classes)
+    exact = engine.interior_point(problem, SETTINGS)
+    chosen, choose = [], InteriorPoint.choose_working_set
+    monkeypatch.setattr(
+        InteriorPoint, "choose_working_set", lambda self: chosen.append(len(chosen)) or choose(self)
+    )
+    steps, step = [], InteriorPoint.step
+    monkeypatch.setattr(
+        InteriorPoint, "step", lambda self, **how: steps.append(len(steps)) or step(self, **how)
+    )
+    for share in (0.0, 0.9):
+        chosen.clear()
+        steps.clear()
+        bounds = engine.interior_bounds(problem, SETTINGS, Enough(np.inf, share * exact.lower))
+        assert len(chosen) == len(steps)
+        assert share * exact.lower < bounds.lower <= exact.upper + 1e-9
+        assert bounds.upper >= exact.lower - 1e-9
+    assert steps

@@ -24,7 +24,7 @@ from minimaxrisk.engines.interior_point.vertices import (
     vertex_by_blocks,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.engines.solution import EngineSettings, Face, Solution
 from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of
 
@@ -392,8 +392,12 @@ def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     # And so large a program is not begun with.
     monkeypatch.setattr(engine, "PIVOTS_TIMES_MASSES", engine.FEWEST_PIVOTS * problem.centre.size - 1)
     monkeypatch.setattr(engine, "constraint_generation", None)
+    # Nor do iterations within the tolerance go on in search of it.
+    monkeypatch.setattr(engine, "EXTRA_ITERATIONS", 9)
     without = engine.interior_point(problem, SETTINGS)
     assert (without.history[-1]["vertex"], without.converged) == ("too large for HiGHS", True)
+    gaps = [record["upper"] - record["lower"] for record in without.history[:-1]]
+    assert sum(gap <= SETTINGS.gap_tol for gap in gaps) == 1
     assert without.upper == pytest.approx(solution.upper, abs=SETTINGS.gap_tol)
 
 
@@ -412,6 +416,25 @@ def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
     assert solution.upper == pytest.approx(exact.upper, abs=1e-12)
     assert 1e-12 < solution.upper - solution.lower <= engine.FINISHED_GAP
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
+
+
+@pytest.mark.parametrize(
+    ("surplus", "n_classes", "few", "pushes"),
+    [(-2, 3, 200, True), (-1, 3, 200, False), (-2, 2, 200, False), (-2, 3, 3, False)],
+)
+def test_more_constraints_than_masses_are_pushed_at_once(surplus, n_classes, few, pushes, monkeypatch):
+    point, _ = accurate_point(some_problem(n=40, d=120, n_classes=n_classes), monkeypatch)
+    monkeypatch.undo()
+    seen = []
+    monkeypatch.setattr(Face, "surplus", surplus)
+    monkeypatch.setattr(vertices, "FEW_ACTIVE", few)
+    monkeypatch.setattr(vertices.VertexSearch, "_crosses", lambda *_, **__: False)
+    monkeypatch.setattr(
+        vertices.VertexSearch, "_near_face", lambda self, face, *, pushes: seen.append(pushes) or iter(())
+    )
+    list(vertices.VertexSearch(point).candidates(1e-7, is_near=True))
+    list(vertices.VertexSearch(point).candidates(1e-4, is_near=False))
+    assert seen == [pushes]
 
 
 def test_push_is_tried_once_more_before_highs(monkeypatch):

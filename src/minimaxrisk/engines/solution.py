@@ -178,6 +178,17 @@ class Stage:
 NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
 
 
+def always_one_class(problem: Problem) -> Stage | None:
+    """Always naming the most common class, where an intercept per class can say so.
+
+    Its bound is one minus the class's smallest mass in the set. Where labels are noise nothing is better.
+    """
+    if problem.coding.name != "one-hot" or not problem.scale.has_intercept:
+        return None
+    largest = int(np.argmax(problem.centre.sum(axis=1)))
+    return Stage(np.array([largest * problem.shape[1]]), np.ones(1))
+
+
 @dataclass
 class Solution:
     """The best certified pair so far, and how it was found."""

@@ -106,7 +106,7 @@ class Problem:
         return self._penalty_of_some(components, mu.ravel()[components])
 
     def _penalty_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """From the entries of lambda and tau that count."""
+        """From the entries of lambda and tau that count: not all of them need be looked at."""
         lam, tau = self.at(components, self.lam_there, self.tau_there)
         return float(lam @ np.abs(values) - tau @ values)
 
@@ -114,10 +114,11 @@ class Problem:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
         n_blocks, d = self.shape
         columns, coefficients = components, values[None, :]
-        if n_blocks > 1:
+        # A component that is named twice has the sum of its values.
+        if n_blocks > 1 or not (components[1:] > components[:-1]).all():
             columns, place = np.unique(components % d, return_inverse=True)
             coefficients = np.zeros((n_blocks, len(columns)))
-            coefficients[components // d, place] = values
+            np.add.at(coefficients, (components // d, place), values)
         scores = self.coding.scores(self.features.combine_some(columns, coefficients))
         return self._penalty_of_some(components, values), scores
 

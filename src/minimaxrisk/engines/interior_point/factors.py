@@ -207,6 +207,11 @@ class CautiousEpigraphFactor(CautiousFactor[[FloatArray, FloatArray]]):
         else:
             self.choose(None if is_small else partial(RoughEpigraphFactor, *matrix), accurate)
 
+    def solve_equal(self, shape: tuple[int, int]) -> tuple[FloatArray, FloatArray | None]:
+        """The solution for g = 1 and g_r = 0, which a rough factor has found already."""
+        equal: FloatArray | None = getattr(self._factor, "equal", None)
+        return self.solve(np.ones(shape), np.zeros(shape[1])) if equal is None else (equal, None)
+
 
 # The plain side and the small side, for any H.
 
@@ -539,7 +544,8 @@ class RoughEpigraphFactor:
 
     def _missed(self, working: WorkingSet, weights: FloatArray, lower: FloatArray) -> float:
         """The largest error in the equations with g = 1 and g_r = 0."""
-        (dw, room), _ = self.solve(np.ones_like(lower), np.zeros(lower.shape[1]))
+        self.equal, _ = self.solve(np.ones_like(lower), np.zeros(lower.shape[1]))
+        dw, room = self.equal
         held = self._upper * room
         missed = 1.0 - working.scores(weights * working.moments(dw)) - lower * dw + held
         return float(max(np.abs(missed).max(), np.abs(held.sum(axis=0)).max()))

@@ -254,7 +254,7 @@ class OneHotSystem(NewtonSystem):
     def _factor_of_ratios(self, working: WorkingSet, weights: FloatArray) -> Factor[[FloatArray, FloatArray]]:
         self._cautious.factorise(working, weights, *self._ratio)
         # What a change of phi by -1 does.
-        self._unit = self._cautious.solve(np.ones(self._shape), np.zeros(self._shape[1]))
+        self._unit = self._cautious.solve_equal(self._shape)
         return self._cautious
 
     def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
