@@ -1,13 +1,16 @@
-"""Kernels in Triton's language for CUDA devices: sums over rows in float64 while the data are read once.
+"""Kernels in Triton's language for CUDA devices: what an iteration asks of the device, one launch a question.
 
-For float32 data that is as quick as a pass which multiplies in float32, since both wait for memory; so there
-is no rough pass on a device. They need PyTorch with Triton, and rows that are contiguous. Without Triton the
-kernels are None.
+Sums over rows are in float64 while the data are read once. For float32 data that is as quick as a pass which
+multiplies in float32, since both wait for memory; so there is no rough pass on a device. With few columns a
+launch takes longer than its work, and a message from the device longer still: hence no chains of small
+operations. The kernels need PyTorch with Triton, and rows that are contiguous. Without Triton they are None.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 # mypy: ignore-errors
 # ruff: noqa: PLR0124, PLR0912, PLR0917
@@ -95,6 +98,7 @@ def step(
     n,
     d,
     stride,
+    LEAD: tl.constexpr,
     COLUMNS: tl.constexpr,
     UNROLLED: tl.constexpr,
 ):
@@ -109,17 +113,84 @@ def step(
             where = data + row.to(tl.int64) * stride + column
             value = tl.load(where, mask=inside & exists, other=0.0).to(tl.float64) - centre
             total += tl.load(weights + row, mask=exists, other=0.0) * value
-    total *= tl.load(scale + column, mask=inside, other=0.0)
-    tl.store(direction + column, total, mask=inside)
+    component = column + LEAD
+    total *= tl.load(scale + component, mask=inside, other=0.0)
+    tl.store(direction + component, total, mask=inside)
     # Of the two bounds, -1 and 1, a direction can only meet the one it points to.
-    here = tl.load(position + column, mask=inside, other=0.0)
+    here = tl.load(position + component, mask=inside, other=0.0)
     speed = total / (tl.where(total < 0.0, -1.0, 1.0) - here)
     speed = tl.where(speed == speed, speed, float("inf"))
-    tl.store(fastest + tl.program_id(0), tl.max(tl.where(inside, speed, float("-inf")), axis=0))
+    largest = tl.max(tl.where(inside, speed, float("-inf")), axis=0)
+    if LEAD:  # the intercept, whose column is the sum of the weights
+        total_0 = tl.load(weights + n) * tl.load(scale)
+        tl.store(direction, total_0, mask=tl.program_id(0) == 0)
+        speed_0 = total_0 / (tl.where(total_0 < 0.0, -1.0, 1.0) - tl.load(position))
+        largest = tl.maximum(largest, tl.where(speed_0 == speed_0, speed_0, float("inf")))
+    tl.store(fastest + tl.program_id(0), largest)
+
+
+def nearby(position, direction, beyond, threshold, found, m, capacity, COLUMNS: tl.constexpr):
+    component = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = component < m
+    here = tl.load(position + component, mask=inside, other=0.0)
+    ahead = here + beyond * tl.load(direction + component, mask=inside, other=0.0)
+    nearness = tl.maximum(tl.abs(here), tl.abs(ahead))
+    is_near = inside & (nearness >= threshold)
+    n_near = tl.sum(is_near.to(tl.int32), axis=0)
+    if n_near > 0:
+        first = tl.atomic_add(found, n_near.to(tl.float64)).to(tl.int32)
+        place = first + tl.cumsum(is_near.to(tl.int32), axis=0)
+        fits = is_near & (place <= capacity)
+        tl.store(found + place, component.to(tl.float64), mask=fits)
+        tl.store(found + capacity + place, nearness, mask=fits)
+
+
+def gather(
+    data,
+    rows,
+    shift,
+    factor,
+    components,
+    vectors_0,
+    vectors_1,
+    vectors_2,
+    gathered,
+    n,
+    d,
+    n_components,
+    stride,
+    LEAD: tl.constexpr,
+    N_VECTORS: tl.constexpr,
+    SOME: tl.constexpr,
+    MANY: tl.constexpr,
+):
+    place = tl.program_id(0) * SOME + tl.arange(0, SOME)
+    exists = place < n_components
+    component = tl.load(components + place, mask=exists, other=0)
+    column = component % (d + LEAD) - LEAD
+    inner = tl.maximum(column, 0)
+    instance = tl.program_id(1) * MANY + tl.arange(0, MANY)
+    inside = instance < n
+    row = tl.load(rows + instance, mask=inside, other=0).to(tl.int64)
+    both = exists[:, None] & inside[None, :]
+    value = tl.load(data + row[None, :] * stride + inner[:, None], mask=both, other=0.0).to(tl.float64)
+    value = (value - tl.load(shift + inner, mask=exists, other=0.0)[:, None]) * tl.load(
+        factor + inner, mask=exists, other=0.0
+    )[:, None]
+    value = tl.where(column[:, None] < 0, 1.0, value)
+    line = gathered + place.to(tl.int64) * (n + N_VECTORS)
+    tl.store(line[:, None] + instance[None, :], value, mask=both)
+    if N_VECTORS == 3:
+        mine = exists & (tl.program_id(1) == 0)
+        tl.store(line + n, tl.load(vectors_0 + component, mask=mine, other=0.0), mask=mine)
+        tl.store(line + n + 1, tl.load(vectors_1 + component, mask=mine, other=0.0), mask=mine)
+        tl.store(line + n + 2, tl.load(vectors_2 + component, mask=mine, other=0.0), mask=mine)
 
 
 sums_kernel: Any = None if triton is None else triton.jit(sums)
 step_kernel: Any = None if triton is None else triton.jit(step)
+nearby_kernel: Any = None if triton is None else triton.jit(nearby, do_not_specialize=["capacity"])
+gather_kernel: Any = None if triton is None else triton.jit(gather, do_not_specialize=["n_components"])
 
 
 # Columns of a program, and rows whose loads are under way at the same time. On an H200 200 x 10,000,000 takes
@@ -131,7 +202,7 @@ MOST_ROWS = 4
 
 def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tuple[Any, ...] | None:
     """``weights (data - 1 shift')``, and of the squares too if asked for; None where no kernel serves."""
-    if sums_kernel is None or not _serves(data) or len(weights) > MOST_ROWS:
+    if not _serves(data) or len(weights) > MOST_ROWS:
         return None
     import torch  # noqa: PLC0415
 
@@ -159,13 +230,13 @@ def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tu
 
 def fused_step(  # as the kernel
     data: Any, weights: Any, shift: Any, scale: Any, position: Any, direction: Any
-) -> Any | None:
+) -> float | None:
     """``weights (data - 1 shift') diag(scale)`` into ``direction``, and how fast it meets a bound.
 
-    That is the largest ``direction / (+-1 - position)``, infinite where that is NaN, on the device.
-    There is one row of weights. None where no kernel serves.
+    That is the largest ``direction / (+-1 - position)``, infinite where that is NaN. There is one row of
+    weights, and behind them their sum. The vectors may begin with an intercept. None where no kernel serves.
     """
-    if step_kernel is None or not _serves(data):
+    if not _serves(data):
         return None
     import torch  # noqa: PLC0415
 
@@ -183,11 +254,77 @@ def fused_step(  # as the kernel
             n,
             d,
             data.stride(0),
+            LEAD=len(position) - d,
             COLUMNS=COLUMNS,
             UNROLLED=UNROLLED,
         )
-    return torch.max(fastest)
+    return torch.max(fastest).item()
+
+
+def fused_nearby(
+    position: Any, direction: Any, *, beyond: float, threshold: float, capacity: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Components, in any order, that are no further than ``threshold`` from zero, and how far they are.
+
+    That is the larger of ``|position|`` and ``|position + beyond direction|``. None where there are more than
+    ``capacity``. To be asked where there ``has_kernels``.
+    """
+    import torch  # noqa: PLC0415
+
+    found = torch.zeros(1 + 2 * capacity, dtype=torch.float64, device=position.device)
+    with torch.cuda.device(position.device):
+        nearby_kernel[(-(-len(position) // COLUMNS),)](
+            position, direction, beyond, threshold, found, len(position), capacity, COLUMNS=COLUMNS
+        )
+    here = found.cpu().numpy()
+    n_found = int(here[0])
+    if n_found > capacity:
+        return None
+    return here[1 : 1 + n_found].astype(np.intp), here[1 + capacity : 1 + capacity + n_found]
+
+
+# Columns and rows that a program gathers.
+SOME, MANY = 4, 256
+
+
+def fused_columns(
+    data: Any, rows: Any, shift: Any, factor: Any, components: Any, vectors: tuple[Any, ...], lead: int
+) -> Any | None:
+    """A line per component: its column of ``(data - 1 shift') diag(factor)``, its entries of ``vectors``.
+
+    There are three vectors or none. With ``lead`` a column of ones comes first. None where no kernel serves.
+    """
+    if not _serves(data) or len(components) == 0:
+        return None
+    import torch  # noqa: PLC0415
+
+    n, n_vectors = len(rows), len(vectors)
+    gathered = torch.empty((len(components), n + n_vectors), dtype=torch.float64, device=data.device)
+    with torch.cuda.device(data.device):
+        gather_kernel[(-(-len(components) // SOME), -(-n // MANY))](
+            data,
+            rows,
+            shift,
+            factor,
+            components,
+            *(vectors or (shift,) * 3),
+            gathered,
+            n,
+            data.shape[1],
+            len(components),
+            data.stride(0),
+            LEAD=lead,
+            N_VECTORS=n_vectors,
+            SOME=SOME,
+            MANY=MANY,
+        )
+    return gathered
 
 
 def _serves(data: Any) -> bool:
-    return type(data).__module__ == "torch" and data.is_cuda and data.stride(1) == 1
+    return has_kernels(data) and data.stride(1) == 1
+
+
+def has_kernels(array: Any) -> bool:
+    """Whether there are kernels where an array is."""
+    return triton is not None and type(array).__module__ == "torch" and array.is_cuda

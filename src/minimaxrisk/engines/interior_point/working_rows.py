@@ -218,9 +218,17 @@ class DeviceRows(Rows):
 
     are_on_device: ClassVar[bool] = True
 
-    def __init__(self, columns: Any) -> None:
+    def __init__(self, columns: Any, copy: FloatArray | None = None) -> None:
+        """``copy`` holds the rows here if they are few."""
         self.columns = columns
-        self._are_few = columns.shape[0] * columns.shape[1] <= FEW_NUMBERS
+        self._are_few = self.are_few(*self.shape)
+        if self._are_few and copy is not None:
+            self._copy = copy
+
+    @staticmethod
+    def are_few(n_rows: int, n: int) -> bool:
+        """Whether the rows are copied here."""
+        return n_rows * n <= FEW_NUMBERS
 
     @property
     def shape(self) -> tuple[int, int]:
