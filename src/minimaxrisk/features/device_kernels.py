@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils.arrays import to_numpy
+
 # mypy: ignore-errors
 # ruff: noqa: PLR0124, PLR0912, PLR0917
 
@@ -196,8 +198,14 @@ gather_kernel: Any = None if triton is None else triton.jit(gather, do_not_speci
 # Columns of a program, and rows whose loads are under way at the same time. On an H200 200 x 10,000,000 takes
 # 2.0 ms with all of 256 to 1024 and 4 to 16; with squares and two weights 2.16 with these, else up to 2.9.
 COLUMNS, UNROLLED = 1024, 4
+# The same where there are too few columns for programs of that size to fill the device.
+FEW_COLUMNS, COLUMNS_IF_FEW, UNROLLED_IF_FEW = 1 << 19, 128, 8
 # Rows of weights in one pass; more of them take more registers than there are.
 MOST_ROWS = 4
+
+
+def _sizes(d: int) -> tuple[int, int]:
+    return (COLUMNS, UNROLLED) if d > FEW_COLUMNS else (COLUMNS_IF_FEW, UNROLLED_IF_FEW)
 
 
 def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tuple[Any, ...] | None:
@@ -207,11 +215,12 @@ def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tu
     import torch  # noqa: PLC0415
 
     (n, d), n_weights = data.shape, len(weights)
+    columns, unrolled = _sizes(d)
     found = [torch.empty((n_weights, d), dtype=torch.float64, device=data.device)]
     if with_squares:
         found.append(torch.empty_like(found[0]))
-    with torch.cuda.device(data.device):
-        sums_kernel[(-(-d // COLUMNS),)](
+    with torch.cuda.device(data.get_device()):
+        sums_kernel[(-(-d // columns),)](
             data,
             weights.contiguous(),
             shift,
@@ -222,8 +231,8 @@ def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tu
             data.stride(0),
             N_WEIGHTS=n_weights,
             SQUARES=with_squares,
-            COLUMNS=COLUMNS,
-            UNROLLED=UNROLLED,
+            COLUMNS=columns,
+            UNROLLED=unrolled,
         )
     return tuple(found)
 
@@ -241,8 +250,9 @@ def fused_step(  # as the kernel
     import torch  # noqa: PLC0415
 
     n, d = data.shape
-    fastest = torch.empty(-(-d // COLUMNS), dtype=torch.float64, device=data.device)
-    with torch.cuda.device(data.device):
+    columns, unrolled = _sizes(d)
+    fastest = torch.empty(-(-d // columns), dtype=torch.float64, device=data.device)
+    with torch.cuda.device(data.get_device()):
         step_kernel[(len(fastest),)](
             data,
             weights,
@@ -255,14 +265,14 @@ def fused_step(  # as the kernel
             d,
             data.stride(0),
             LEAD=len(position) - d,
-            COLUMNS=COLUMNS,
-            UNROLLED=UNROLLED,
+            COLUMNS=columns,
+            UNROLLED=unrolled,
         )
     return torch.max(fastest).item()
 
 
 def fused_nearby(
-    position: Any, direction: Any, *, beyond: float, threshold: float, capacity: int
+    position: Any, direction: Any, beyond: float, threshold: float, capacity: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Components, in any order, that are no further than ``threshold`` from zero, and how far they are.
 
@@ -272,11 +282,11 @@ def fused_nearby(
     import torch  # noqa: PLC0415
 
     found = torch.zeros(1 + 2 * capacity, dtype=torch.float64, device=position.device)
-    with torch.cuda.device(position.device):
+    with torch.cuda.device(position.get_device()):
         nearby_kernel[(-(-len(position) // COLUMNS),)](
             position, direction, beyond, threshold, found, len(position), capacity, COLUMNS=COLUMNS
         )
-    here = found.cpu().numpy()
+    here = copied(found)
     n_found = int(here[0])
     if n_found > capacity:
         return None
@@ -294,13 +304,15 @@ def fused_columns(
 
     There are three vectors or none. With ``lead`` a column of ones comes first. None where no kernel serves.
     """
-    if not _serves(data) or len(components) == 0:
+    if not _serves(data):
         return None
     import torch  # noqa: PLC0415
 
     n, n_vectors = len(rows), len(vectors)
     gathered = torch.empty((len(components), n + n_vectors), dtype=torch.float64, device=data.device)
-    with torch.cuda.device(data.device):
+    if len(components) == 0:
+        return gathered
+    with torch.cuda.device(data.get_device()):
         gather_kernel[(-(-len(components) // SOME), -(-n // MANY))](
             data,
             rows,
@@ -319,6 +331,22 @@ def fused_columns(
             MANY=MANY,
         )
     return gathered
+
+
+# Bytes up to which a copy comes through pinned memory, which PyTorch keeps for the next one.
+MOST_PINNED = 1 << 22
+
+
+def copied(array: Any) -> np.ndarray:
+    """An array of the device as one here, for a short time."""
+    if not has_kernels(array) or array.nbytes > MOST_PINNED:
+        return to_numpy(array)
+    import torch  # noqa: PLC0415
+
+    here = torch.empty_like(array, device="cpu", pin_memory=True)
+    here.copy_(array, non_blocking=True)
+    torch.cuda.current_stream(array.get_device()).synchronize()
+    return here.numpy()
 
 
 def _serves(data: Any) -> bool:

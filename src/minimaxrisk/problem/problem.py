@@ -116,6 +116,8 @@ class Problem:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
         if is_foreign(self.lam_there):
             n_blocks, d = self.shape
+            if len(components) == 0:
+                return 0.0, np.zeros_like(self.centre)
             columns, place = np.unique(components % d, return_inverse=True)
             coefficients = np.zeros((n_blocks, len(columns)))
             coefficients[components // d, place] = values

@@ -20,7 +20,7 @@ from minimaxrisk._utils.dask_arrays import fetch, keep, keep_values, lazily, sha
 from minimaxrisk.engines.interior_point.working_rows import DenseRows, DeviceRows, Rows, rows_of
 from minimaxrisk.features.chunked import ChunkScale, DaskFeatures, product, some_columns
 from minimaxrisk.features.device import DeviceFeatures
-from minimaxrisk.features.device_kernels import fused_nearby, has_kernels
+from minimaxrisk.features.device_kernels import copied, fused_nearby, has_kernels
 from minimaxrisk.problem.problem import Problem
 
 
@@ -211,27 +211,24 @@ class MomentConstraintsOnDevice(MomentConstraints):
         return self._gather(besides)
 
     def _places_of_nearest(self, k: int) -> IntArray:
-        """A list of the constraints that are about as near as the nearest ones were; else a look at all."""
-        xp, can_list = self._xp, has_kernels(self._position)
-        if can_list and np.isfinite(self._threshold):
-            capacity = max(FEWEST_LISTED, LISTED_PER_NEAREST * k)
-            listed = fused_nearby(
-                self._position,
-                self._direction,
-                beyond=self._beyond,
-                threshold=self._threshold,
-                capacity=capacity,
-            )
-            if listed is not None and len(listed[0]) >= k:
+        """From a list of those about as near as the nearest ones were, or if that fails by a look at all."""
+        xp, can_list, direction = self._xp, has_kernels(self._position), (self._direction, self._beyond)
+        for _ in range(LISTS if can_list and np.isfinite(self._threshold) else 0):
+            listed = fused_nearby(self._position, *direction, self._threshold, LISTED + 2 * k)
+            if listed is None:
+                self._threshold *= TOO_MANY
+            elif len(listed[0]) < k:
+                self._threshold *= TOO_FEW
+            else:
                 components, nearness = listed
                 least = float(np.partition(nearness, -k)[-k])
-                self._threshold = STILL_NEAR * least
+                self._threshold = STILL_NEAR * min(least, 1.0)
                 return components[nearness >= least]
         ahead = self._position + self._beyond * self._direction
         nearness = xp.maximum(xp.abs(ahead), xp.abs(self._position))
         places = places_of_largest(nearness, k)
         if can_list:
-            self._threshold = STILL_NEAR * float(xp.min(xp.take(nearness, places)))
+            self._threshold = STILL_NEAR * min(float(xp.min(xp.take(nearness, places))), 1.0)
         return to_numpy(places)
 
     def _fastest(self, block_weights: FloatArray) -> float:
@@ -264,7 +261,10 @@ class MomentConstraintsOnDevice(MomentConstraints):
         return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
 
     def advance(self, step: float) -> None:
-        self._position += step * self._direction
+        if has_kernels(self._position):
+            self._position.add_(self._direction, alpha=step)
+        else:
+            self._position += step * self._direction
         self._beyond = 1.0 - step
 
     def _gather(self, components: IntArray) -> WorkingSet:
@@ -276,15 +276,15 @@ class MomentConstraintsOnDevice(MomentConstraints):
             lam, tau, position = self._problem.at(components, *vectors)
         else:
             # One message.
-            here = to_numpy(lines if DeviceRows.are_few(len(components), n) else lines[:, n:])
+            here = copied(lines if DeviceRows.are_few(len(components), n) else lines[:, n:])
             rows = DeviceRows(self._xp.matrix_transpose(lines[:, :n]), here[:, :-3])
             lam, tau, position = np.ascontiguousarray(here[:, -3:].T)
         return WorkingSet(components, rows, lam, tau, position, shape)
 
 
-# The next list holds constraints that are nearer than this fraction of the k-th nearest one, and has room for
-# so many, per one that is wanted and at least.
-STILL_NEAR, LISTED_PER_NEAREST, FEWEST_LISTED = 0.9, 4, 4096
+# A list has room for so many constraints besides twice those wanted. It holds those nearer than this fraction
+# of the last k-th nearest one, and if that were too few or too many for it, of others.
+LISTED, STILL_NEAR, TOO_FEW, TOO_MANY, LISTS = 4096, 0.9, 0.8, 1.12, 3
 
 
 def places_of_largest(values: Any, k: int) -> Any:

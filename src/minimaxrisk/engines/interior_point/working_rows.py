@@ -23,6 +23,7 @@ from scipy import sparse
 from scipy.linalg.blas import dgemm, dsyrk, ssyrk
 
 from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+from minimaxrisk.features.device_kernels import copied
 from minimaxrisk.features.matrix import FeatureMatrix
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
@@ -255,7 +256,7 @@ class DeviceRows(Rows):
         return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
-        return to_numpy(self.gram_on_device(part, weights)).T  # in Fortran order
+        return copied(self.gram_on_device(part, weights)).T  # in Fortran order
 
     def gram_on_device(self, part: slice, weights: FloatArray) -> Any:
         """``gram`` on the device, all of it."""
