@@ -207,7 +207,7 @@ class MomentConstraintsOnDevice(MomentConstraints):
             return self._gather(np.arange(m))
         if k > 0:
             together = np.sort(np.concatenate([self._places_of_nearest(k), besides]))
-            besides = together[np.diff(together, prepend=-1) > 0]
+            besides = together[np.append(True, together[1:] > together[:-1])]
         return self._gather(besides)
 
     def _places_of_nearest(self, k: int) -> IntArray:
@@ -261,7 +261,7 @@ class MomentConstraintsOnDevice(MomentConstraints):
         return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
 
     def advance(self, step: float) -> None:
-        if has_kernels(self._position):
+        if hasattr(self._position, "add_"):  # PyTorch
             self._position.add_(self._direction, alpha=step)
         else:
             self._position += step * self._direction

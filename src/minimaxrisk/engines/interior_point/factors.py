@@ -72,9 +72,10 @@ KEPT_PER_CONSTRAINT, FEWEST_KEPT = 2.0, 8
 LARGEST_MISS = 0.01
 # Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
 STIFF = 1e5
-# Instances from which on the device that holds the rows factorises ``E + G``. Whole fits on an H200 took on
-# the host and on the device: with 200 instances 100 and 107 ms, with 300 87 and 84, with 600 178 and 99.
-FEWEST_ON_DEVICE = 100
+# Instances from which on the device that holds the rows factorises ``E + G``. With an H200 the matrix and its
+# factor took here and there: 116 and 182 microseconds with 100 instances, 497 and 295 with 200, 1550 and 511
+# with 400.
+FEWEST_ON_DEVICE = 150
 
 Real = TypeVar("Real", np.float32, np.float64)
 Right = ParamSpec("Right")
