@@ -24,7 +24,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.device_kernels import fused_columns, fused_step, fused_sums
+from minimaxrisk.features.device_kernels import fused_columns, fused_step, fused_sums, serve
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -271,15 +271,18 @@ class DeviceFeatures(FeatureMatrix):
 
         Returns how fast ``position`` meets a bound; None if there is no kernel.
         """
+        if not serve(self.data):
+            return None
         everywhere = np.zeros(self.data.shape[0] + 1)
         everywhere[self.rows], everywhere[-1] = block_weights[0], block_weights.sum()
         there = asarray_like(self.data, everywhere)
-        fastest = fused_step(self.data, there, self.shift, scale, position, direction)
-        self.n_passes += fastest is not None
-        return fastest
+        self.n_passes += 1
+        return fused_step(self.data, there, self.shift, scale, position, direction)
 
     def fused_columns(self, components: IntArray, *vectors: Any) -> Any | None:
         """A line per component: its column, then its entries of the vectors; None if there is no kernel."""
+        if not serve(self.data):
+            return None
         there = asarray_like(self.data, components)
         return fused_columns(
             self.data, self.rows_there, self.shift, self.factor, there, vectors, int(self.has_intercept)

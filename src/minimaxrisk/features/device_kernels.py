@@ -211,7 +211,7 @@ def _sizes(d: int) -> tuple[int, int]:
 
 def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tuple[Any, ...] | None:
     """``weights (data - 1 shift')``, and of the squares too if asked for; None where no kernel serves."""
-    if not _serves(data) or len(weights) > MOST_ROWS:
+    if not serve(data) or len(weights) > MOST_ROWS:
         return None
     import torch  # noqa: PLC0415
 
@@ -240,14 +240,12 @@ def fused_sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> tu
 
 def fused_step(  # as the kernel
     data: Any, weights: Any, shift: Any, scale: Any, position: Any, direction: Any
-) -> float | None:
+) -> float:
     """``weights (data - 1 shift') diag(scale)`` into ``direction``, and how fast it meets a bound.
 
     That is the largest ``direction / (+-1 - position)``, infinite where that is NaN. There is one row of
-    weights, and behind them their sum. The vectors may begin with an intercept. None where no kernel serves.
+    weights, and behind them their sum. The vectors may begin with an intercept.
     """
-    if not _serves(data):
-        return None
     import torch  # noqa: PLC0415
 
     n, d = data.shape
@@ -275,10 +273,10 @@ def fused_step(  # as the kernel
 def fused_nearby(
     position: Any, direction: Any, beyond: float, threshold: float, capacity: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Components, in any order, that are no further than ``threshold`` from zero, and how far they are.
+    """Components, in any order, that are ``threshold`` or more away from zero, and how far they are.
 
     That is the larger of ``|position|`` and ``|position + beyond direction|``. None where there are more than
-    ``capacity``. To be asked where there ``has_kernels``.
+    ``capacity``.
     """
     import torch  # noqa: PLC0415
 
@@ -301,13 +299,11 @@ SOME, MANY = 4, 256
 
 def fused_columns(
     data: Any, rows: Any, shift: Any, factor: Any, components: Any, vectors: tuple[Any, ...], lead: int
-) -> Any | None:
+) -> Any:
     """A line per component: its column of ``(data - 1 shift') diag(factor)``, its entries of ``vectors``.
 
-    There are three vectors or none. With ``lead`` a column of ones comes first. None where no kernel serves.
+    There are three vectors or none. With ``lead`` a column of ones comes first.
     """
-    if not _serves(data):
-        return None
     import torch  # noqa: PLC0415
 
     n, n_components, n_vectors = rows.shape[0], components.shape[0], len(vectors)
@@ -348,7 +344,8 @@ def copied(array: Any) -> np.ndarray:
     return torch.empty_like(array, device="cpu", pin_memory=True).copy_(array).numpy()
 
 
-def _serves(data: Any) -> bool:
+def serve(data: Any) -> bool:
+    """Whether the kernels can read these data."""
     return has_kernels(data) and data.stride(1) == 1
 
 
