@@ -19,13 +19,14 @@ from minimaxrisk.engines.interior_point.parametric_simplex import (
 )
 from minimaxrisk.engines.interior_point.vertices import (
     DependentColumnsError,
+    first_basis,
     independent_rows,
     square_vertex,
     vertex_by_blocks,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Face, Solution
-from minimaxrisk.problem.problem import upper_bound
+from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
@@ -481,6 +482,37 @@ def test_independent_rows_are_independent():
 def test_columns_that_depend_on_each_other_have_no_basis():
     with pytest.raises(DependentColumnsError):
         independent_rows(np.ones((5, 2)))
+
+
+def test_a_first_basis_leaves_out_the_mass_that_vanishes_first():
+    """Columns that sum to zero, as centred data have them: all masses may move by the same amount."""
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((9, 6))
+    matrix -= matrix.mean(axis=1, keepdims=True)
+    masses = np.array([0.3, -0.2, 0.4, -0.05, 0.1, 0.6])
+    rows, columns = first_basis(matrix, masses)
+    assert columns.tolist() == [0, 1, 2, 4, 5]
+    assert np.linalg.cond(matrix[np.ix_(rows, columns)]) < 1e3
+    for size in range(1, 6):
+        with pytest.raises(DependentColumnsError):
+            first_basis(np.zeros((7, size)), np.ones(size))
+
+
+def test_where_every_instance_carries_mass_the_crossover_finds_a_vertex(monkeypatch):
+    """With many features and classes of equal size the masses of the optimum are not unique."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(16) % 2
+    problem = problem_of(rng.standard_normal((16, 800)), labels, 2, coding="signed")[0]
+    point, exact = accurate_point(problem, monkeypatch)
+    assert point.face().is_positive.any(axis=0).all()
+    assert 0 not in point.face().components  # the intercept's column would make the matrix regular
+    vertex = vertices.crossed_vertex(point)
+    stage = vertex.stage
+    assert len(stage.components) == 15
+    upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
+    inside = lower_bound(problem, problem.objective, vertex.distribution)
+    assert upper == pytest.approx(upper_bound(problem, problem.objective, exact), abs=1e-9)
+    assert inside.bound == pytest.approx(upper, abs=1e-9)
 
 
 def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):

@@ -113,6 +113,8 @@ class Problem:
     def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
         n_blocks, d = self.shape
+        if len(components) == 0:
+            return 0.0, np.zeros_like(self.centre)
         columns, coefficients = components, values[None, :]
         # A component that is named twice has the sum of its values.
         if n_blocks > 1 or not (components[1:] > components[:-1]).all():
