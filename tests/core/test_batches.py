@@ -11,7 +11,7 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk._utils.parallel import parallel_map_in_batches
 from minimaxrisk.engines import dispatch, solution
-from minimaxrisk.engines.batched import engine, kernels
+from minimaxrisk.engines.batched import engine, kernels, one_hot, points
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
@@ -25,6 +25,7 @@ from reference import minimax_risk, phi_vectors, random_problem, scaled_columns,
 
 SETTINGS = EngineSettings("auto")
 CHOICES = {"coding": "auto", "standardize": True, "fit_intercept": True}
+PLAIN = {"standardize": False, "fit_intercept": False}
 
 
 def data_of(rng, n, d, n_classes=2, **more):
@@ -36,8 +37,8 @@ def permuted(data, rng, n_times):
     return [replace(data, labels=rng.permutation(data.labels)) for _ in range(n_times)]
 
 
-def problems_of(rng, n, d, n_problems, rule=None, **choices):
-    data, rule = data_of(rng, n, d), rule or Multiple(1.0)
+def problems_of(rng, n, d, n_problems, rule=None, n_classes=2, **choices):
+    data, rule = data_of(rng, n, d, n_classes), rule or Multiple(1.0)
     posed = pose(data, rule=rule, **(CHOICES | choices))
     return [each.problem for each in posed.relabelled(permuted(data, rng, n_problems), rule)]
 
@@ -67,7 +68,7 @@ def test_stuck_is_a_gap_that_was_not_halved_in_time():
 
 @pytest.mark.parametrize("gap_tol", [1e-3, 1e-8])
 @pytest.mark.parametrize(("n", "d"), [(20, 150), (30, 12), (24, 48), (6, 1)])
-@pytest.mark.parametrize("choices", [{}, {"standardize": False, "fit_intercept": False}])
+@pytest.mark.parametrize("choices", [{}, PLAIN])
 def test_each_is_as_near_as_asked_for(n, d, gap_tol, choices):
     problems = problems_of(np.random.default_rng(n), n, d, 5, **choices)
     assert all(can_share(problem, SETTINGS) for problem in problems)
@@ -75,22 +76,70 @@ def test_each_is_as_near_as_asked_for(n, d, gap_tol, choices):
     assert_within(problems, found, gap_tol)
 
 
+@pytest.mark.parametrize("gap_tol", [1e-3, 1e-6])
+@pytest.mark.parametrize(("n", "d"), [(20, 150), (30, 12), (24, 48), (9, 1)])
+@pytest.mark.parametrize(("n_classes", "choices"), [(2, {"coding": "one-hot"}), (3, {}), (5, {}), (3, PLAIN)])
+def test_each_of_more_classes_is_as_near_as_asked_for(n, d, gap_tol, n_classes, choices):
+    problems = problems_of(np.random.default_rng(n), n, d, 5, n_classes=n_classes, **choices)
+    assert all(can_share(problem, SETTINGS) for problem in problems)
+    found = solve_together(problems, Enough(gap_tol))
+    assert all(each.bounds.upper - each.bounds.lower <= gap_tol + 1e-12 for each in found)
+    assert_within(problems, [each.stage.expand(*problems[0].shape) for each in found], gap_tol)
+
+
 @pytest.mark.parametrize("radius", [0.2, 1.0, 50.0])
-def test_bounds_are_those_of_the_full_program(radius):
+@pytest.mark.parametrize(("n_classes", "coding", "gap"), [(2, "signed", 1e-8), (3, "one-hot", 1e-6)])
+def test_bounds_are_those_of_the_full_program(radius, n_classes, coding, gap):
     rng = np.random.default_rng(3)
-    data = data_of(rng, 14, 25)
+    data = data_of(rng, 14, 25, n_classes)
     rule = Multiple(radius)
     others = permuted(data, rng, 4)
     posed = pose(data, rule=rule, **CHOICES).relabelled(others, rule)
-    found = dispatch.bound_minimax_risks([each.problem for each in posed], SETTINGS, Enough(1e-8))
+    problems = [each.problem for each in posed]
+    found = [each.bounds for each in solve_together(problems, Enough(gap))]
+    assert found == dispatch.bound_minimax_risks(problems, SETTINGS, Enough(gap))
     for other, bounds in zip(others, found, strict=True):
-        Phi = phi_vectors(scaled_columns(other.X), 2, "signed")
+        Phi = phi_vectors(scaled_columns(other.X), n_classes, coding)
         exact, _ = minimax_risk(Phi, *tau_and_lambda(Phi, other.labels, radius))
-        assert bounds.lower - 1e-9 <= exact <= bounds.upper + 1e-9 <= exact + 2e-8
+        assert bounds.lower - 1e-9 <= exact <= bounds.upper + 1e-9 <= exact + 2.0 * gap
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_noise_is_always_one_class(largest):
+    """Before any step, and it stays the best rule: nothing else is in the coefficients."""
+    rng = np.random.default_rng(2)
+    labels = np.repeat([largest, 1 - largest, 2], [26, 2, 2])
+    data = TrainingData(rng.standard_normal((30, 5)), np.arange(3), labels, np.ones(30))
+    rule = Multiple(4.0)
+    posed = pose(data, rule=rule, **CHOICES).relabelled(permuted(data, rng, 3), rule)
+    problems = [each.problem for each in posed]
+    for problem, found in zip(problems, solve_together(problems, Enough(1e-6)), strict=True):
+        assert found.stage.components.tolist() == [largest * problem.shape[1]]
+        assert found.bounds.upper == pytest.approx(1.0 + problem.lam[largest, 0] - problem.tau[largest, 0])
+
+
+def test_classes_share_a_working_set_by_what_is_near_or_would_have_been():
+    loop = one_hot.OneHotPoints(problems_of(np.random.default_rng(11), 20, 150, 3, n_classes=3))
+    loop.choose_working_sets()
+    loop.step()
+    assert (np.abs(loop._position) < 1.0).all()
+    # Where a step was shorter than one, its end is nearer to some bounds than the iterate.
+    assert (loop._near >= np.abs(loop._position)).all()
+    assert (loop._near > np.abs(loop._position)).any(axis=1).all()
+    old = loop._chosen
+    loop.choose_working_sets()
+    for near, chosen, last in zip(loop._near, loop._chosen, old, strict=True):
+        newcomers = np.setdiff1d(chosen, last)
+        left_out = np.setdiff1d(np.arange(len(near)), chosen)
+        assert near[newcomers].min() >= near[np.setdiff1d(left_out, last)].max()
+    sizes = [part.stop - part.start for _, _, part in loop._parts()]
+    assert len(sizes) == 9
+    assert len(set(sizes)) > 1
+    assert sum(sizes) == loop._chosen.size
 
 
 def test_constraints_keep_their_multipliers_and_newcomers_cancel():
-    points = engine.InteriorPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
+    points = engine.SignedPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
     points.choose_working_sets()
     points.step()
     old, before = points._chosen, points._multipliers
@@ -105,13 +154,14 @@ def test_constraints_keep_their_multipliers_and_newcomers_cancel():
     assert n_new
 
 
-def test_same_bits_in_any_company():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_same_bits_in_any_company(n_classes):
     """Of permuted labels and of parts, which are read from the whole."""
     rng = np.random.default_rng(1)
-    data = data_of(rng, 30, 400)
+    data = data_of(rng, 30, 400, n_classes)
     whole = pose(data, rule=Multiple(1.0), **CHOICES)
     chosen = [np.sort(rng.permutation(30)[:24]) for _ in range(13)]
-    chosen = [rows for rows in chosen if len(np.unique(data.labels[rows])) == 2]
+    chosen = [rows for rows in chosen if len(np.unique(data.labels[rows])) == n_classes]
 
     def of_parts(some):
         posed = pose_parts(whole, data, some, rule=Multiple(1.0), standardize=True)
@@ -140,7 +190,7 @@ def forget(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kind", ["thin", "sparse", "classes", "one-hot", "known", "solver", "max_iter", "large"]
+    "kind", ["thin", "sparse", "many of classes", "close", "known", "solver", "max_iter", "large"]
 )
 def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
     rng = np.random.default_rng(5)
@@ -150,10 +200,11 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
         data.X[:, 0] = data.labels
     elif kind == "sparse":
         data = replace(data, X=sparse.csr_array(np.where(np.abs(data.X) > 1.0, data.X, 0.0)))
-    elif kind == "classes":
+    elif kind == "many of classes":
         data = data_of(rng, 20, 30, 3)
-    elif kind == "one-hot":
-        choices = choices | {"coding": "one-hot"}
+        monkeypatch.setitem(engine.MOST_INSTANCES, "one-hot", 19)
+    elif kind == "close":
+        choices, settings = choices | {"coding": "one-hot"}, EngineSettings("auto", gap_tol=1e-7)
     elif kind == "known":
         choices = choices | {"marginal_is_known": True}
     elif kind == "solver":
@@ -161,8 +212,8 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
     elif kind == "max_iter":
         settings = EngineSettings("auto", max_iter=50)
     else:
-        monkeypatch.setattr(engine, "MOST_INSTANCES", 19)
-        monkeypatch.setattr(dispatch, "MOST_INSTANCES", 19)
+        monkeypatch.setattr(engine, "MOST_INSTANCES", {"signed": 19, "one-hot": 19})
+        monkeypatch.setattr(dispatch, "MOST_INSTANCES", {"signed": 19, "one-hot": 19})
     posed = pose(data, rule=Multiple(1.0), **choices)
     assert not can_share(posed.problem, settings)
     assert dispatch.problems_at_a_time(posed.problem, settings) == (1 if kind in ("sparse", "large") else 8)
@@ -176,17 +227,22 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
     assert upper_bound(posed.problem, posed.problem.objective, mu) <= exact.upper + 1e-4
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("failure", ["stuck", "factor", "nothing to choose"])
-def test_what_gets_stuck_is_solved_alone(failure, monkeypatch):
-    problems = problems_of(np.random.default_rng(7), 20, 150, 6)
+def test_what_gets_stuck_is_solved_alone(failure, n_classes, monkeypatch):
+    problems = problems_of(np.random.default_rng(7), 20, 150, 6, n_classes=n_classes)
     if failure == "stuck":
         monkeypatch.setattr(solution, "PATIENCE", 1)
-        monkeypatch.setattr(engine, "FRACTION_TO_BOUNDARY", 0.05)
+        monkeypatch.setattr(points, "FRACTION_TO_BOUNDARY", 0.05)
     elif failure == "factor":
         plain, coin = kernels.dpotrf, np.random.default_rng(0)
-        monkeypatch.setattr(kernels, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.5)))
+        for module in (kernels, one_hot):
+            monkeypatch.setattr(
+                module, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.1))
+            )
     else:
         monkeypatch.setattr(kernels, "NEAREST_PER_INSTANCE", 0.1)
+        monkeypatch.setattr(kernels, "NEAREST_OF_SEVERAL", 0.1)
     n_alone = []
     alone = dispatch.interior_approach
     monkeypatch.setattr(dispatch, "interior_approach", lambda *a: n_alone.append(1) or alone(*a))
@@ -200,7 +256,7 @@ def test_an_interrupt_is_passed_on(monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine.InteriorPoints, "step", interrupt)
+    monkeypatch.setattr(points.InteriorPoints, "step", interrupt)
     data = data_of(np.random.default_rng(0), 20, 50)
     with pytest.raises(KeyboardInterrupt):
         permutation_test(MinimaxRiskClassifier(), data.X, data.labels, 5)
@@ -313,19 +369,22 @@ def test_a_part_is_what_its_copy_is():
 # What callers see.
 
 
-def test_pvalues_are_those_of_problems_solved_alone(monkeypatch):
-    data = data_of(np.random.default_rng(8), 16, 60)
-    arguments = {"n_permutations": 19, "gap_tol": 1e-8, "random_state": 0}
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pvalues_are_those_of_problems_solved_alone(n_classes, monkeypatch):
+    data = data_of(np.random.default_rng(8), 16, 60, n_classes)
+    gap_tol = 1e-8 if n_classes == 2 else 1e-6
+    arguments = {"n_permutations": 19, "gap_tol": gap_tol, "random_state": 0}
     together = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
     monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
     alone = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
     assert together.pvalue == alone.pvalue
-    np.testing.assert_allclose(together.null_distribution, alone.null_distribution, atol=2e-8)
+    np.testing.assert_allclose(together.null_distribution, alone.null_distribution, atol=2.0 * gap_tol)
 
 
-def test_batches_do_not_show(monkeypatch):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_batches_do_not_show(n_classes, monkeypatch):
     """Neither their size nor the number of processes changes a bit."""
-    data = data_of(np.random.default_rng(9), 25, 80)
+    data = data_of(np.random.default_rng(9), 25, 80, n_classes)
     data.X[3] = data.X[2]  # parts have different numbers of instances
 
     def everything():
@@ -340,18 +399,19 @@ def test_batches_do_not_show(monkeypatch):
         assert np.array_equal(one, other)
 
 
-def test_members_learn_what_they_did_alone(monkeypatch):
-    data = data_of(np.random.default_rng(10), 30, 100)
+@pytest.mark.parametrize(("n_classes", "gap_tol", "apart"), [(2, 1e-9, 1e-5), (3, 1e-6, 1e-3)])
+def test_members_learn_what_they_did_alone(n_classes, gap_tol, apart, monkeypatch):
+    data = data_of(np.random.default_rng(10), 30, 100, n_classes)
     model = MinimaxRiskEnsembleClassifier(
-        n_estimators=6, gap_tol=1e-9, complementary=True, subsample=0.5, random_state=0
+        n_estimators=6, gap_tol=gap_tol, complementary=True, subsample=0.5, random_state=0
     )
     with monkeypatch.context() as patch:
         patch.delattr(dispatch, "interior_approach")  # nobody gets stuck
         together = model.fit(data.X, data.labels).members_
     monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
     for one, other in zip(together, model.fit(data.X, data.labels).members_, strict=True):
-        np.testing.assert_allclose(one.full_coef, other.full_coef, atol=1e-5)
-        assert one.threshold == pytest.approx(other.threshold, abs=1e-5)
+        np.testing.assert_allclose(one.full_coef, other.full_coef, atol=apart)
+        assert one.threshold == pytest.approx(other.threshold, abs=apart)
 
 
 def doubled(items):

@@ -22,6 +22,7 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
+from minimaxrisk._utils import environment
 from minimaxrisk._utils.stored_tables import StoredArray, Table, is_in_chunks, is_memory_map
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.estimators import fitting
@@ -247,7 +248,7 @@ def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):
     assert MinimaxRiskClassifier().fit(X, y).worst_case_error_ == pytest.approx(
         MinimaxRiskClassifier(copy=True).fit(X, y).worst_case_error_, abs=1e-9
     )
-    monkeypatch.setattr(dense, "free_memory", lambda: 1000)
+    monkeypatch.setattr(dense, "memory_short_of", lambda n_bytes: 1000)
     with pytest.raises(ValueError, match=r"a float64 copy of X, which they need, takes 0.00042 GB"):
         MinimaxRiskClassifier().fit(X, y)
 
@@ -274,7 +275,7 @@ def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
             Table(StoredArray(X)), distinct_instances(check), standardize=True, fit_intercept=True, copy=copy
         )
         assert made.pop() is kind
-    monkeypatch.setattr(dense, "free_memory", lambda: 1000)
+    monkeypatch.setattr(dense, "memory_short_of", lambda n_bytes: 1000)
     with pytest.raises(
         ValueError, match=r"a float64 copy of X takes .* GB, but 1e-06 GB of memory are free; use copy=False"
     ):
@@ -512,7 +513,7 @@ def test_a_view_of_a_memory_map_is_one(tmp_path):
 )
 def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     """Arrays that take no memory; nothing of them is read."""
-    monkeypatch.setattr(fitting, "free_memory", lambda: 8e9)
+    monkeypatch.setattr(environment, "free_memory", lambda: 8e9)
     X = np.broadcast_to(np.float32(0.0), (n, d))
     table = Table(StoredArray(X if chunks is None else Watched(np.zeros((1, 1), np.float32), chunks)))
     if chunks is not None:
@@ -523,6 +524,17 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
         fitting.warn_about_work(data, "auto", "auto")
     assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
     assert re.search(says, " ".join(str(one.message) for one in caught))
+
+
+def test_memory_is_asked_for_where_much_is_needed(study, monkeypatch):
+    asked = []
+    monkeypatch.setattr(environment, "free_memory", lambda: asked.append(1) or 10**9)
+    MinimaxRiskClassifier().fit(*study)
+    assert not asked
+    assert environment.memory_short_of(10**9) is None
+    assert environment.memory_short_of(10**9 + 1) == 10**9
+    monkeypatch.setattr(environment, "free_memory", lambda: None)
+    assert environment.memory_short_of(10**18) is None
 
 
 def test_a_fit_warns(study, monkeypatch):

@@ -34,10 +34,12 @@ def columns(kind, rng, labels):
 
 
 @pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("piece", [dense.PIECE_ELEMENTS, 420], ids=["one piece", "pieces"])
 @pytest.mark.parametrize(
     "kind", ["plain", "far from zero", "huge", "tiny", "nearly the label", "one of each"]
 )
-def test_moments_have_all_their_digits(kind, standardize):
+def test_moments_have_all_their_digits(kind, piece, standardize, monkeypatch):
+    monkeypatch.setattr(dense, "PIECE_ELEMENTS", piece)
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3
     X = columns(kind, rng, labels)
@@ -84,9 +86,11 @@ def test_both_ways_agree_and_the_quick_one_is_taken(monkeypatch):
     assert not quick[0].values[:, 5].any()
 
 
-def test_coefficients_of_some_columns():
+@pytest.mark.parametrize("columns", [[7, 2], [8, 7, 2, 0, 3]], ids=["few", "most"])
+def test_coefficients_of_some_columns(columns):
     rng = np.random.default_rng(0)
     features = dense.DenseFeatures(np.asfortranarray(rng.normal(size=(6, 9))))
-    columns, coefficients = np.array([7, 2]), rng.normal(size=(2, 2))
+    columns, coefficients = np.array(columns), rng.normal(size=(2, len(columns)))
     expected = coefficients @ features.values[:, columns].T
     np.testing.assert_allclose(features.combine_some(columns, coefficients), expected, rtol=1e-12)
+    assert features.n_passes == (len(columns) == 5)

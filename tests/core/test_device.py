@@ -25,9 +25,10 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.batched.kernels import Kernels
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.interior_point import factors, working_rows
+from minimaxrisk.engines.interior_point import constraints, factors, working_rows
+from minimaxrisk.engines.interior_point.constraints import WorkingSet
 from minimaxrisk.engines.solution import EngineSettings, Enough
-from minimaxrisk.features import device
+from minimaxrisk.features import device, device_kernels
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import device_features
 from minimaxrisk.problem.pose import pose
@@ -187,11 +188,12 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("few_numbers", [2000, 20000])
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
-def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, monkeypatch):
+def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, few_numbers, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
     monkeypatch.setattr(factors, "FEWEST_ON_DEVICE", 50)
-    monkeypatch.setattr(working_rows, "FEW_NUMBERS", 2000)
+    monkeypatch.setattr(working_rows, "FEW_NUMBERS", few_numbers)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2
     X[y == 1, :5] += 0.5
@@ -212,6 +214,85 @@ def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, m
         )
         gap = max(1e-7, here.optimality_gap_ + there.optimality_gap_)
         assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=gap), parameters
+
+
+@pytest.mark.parametrize("few_numbers", [0, 1 << 18])
+@pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
+def test_a_factor_made_on_the_device(elsewhere, few_numbers, monkeypatch):
+    """Also of a matrix that is not positive definite to rounding, and of one that is not at all."""
+    monkeypatch.setattr(working_rows, "FEW_NUMBERS", few_numbers)
+    rng = np.random.default_rng(0)
+    values, right, weights, ones = rng.normal(size=(4, 9)), rng.normal(size=9), np.ones(4), np.ones(4)
+    rows = working_rows.DeviceRows(elsewhere(np.ascontiguousarray(values.T)))
+    working = WorkingSet(np.arange(4), rows, ones, ones, 0.0 * ones, (1, 4))
+    made = factors.DiagonalFactorOnDevice(working, slice(0, 4), weights, np.ones(9))
+    solution, moved = made.solve(right)
+    assert (moved is None) == (few_numbers > 0)
+    assert np.allclose((values.T @ values + np.eye(9)) @ solution, right)
+    if moved is not None:
+        assert np.allclose(moved, values @ solution)
+    singular = factors.DiagonalFactorOnDevice(working, slice(0, 4), weights, np.zeros(9))
+    assert np.isfinite(singular.solve(right)[0]).all()
+    with pytest.raises(factors.FactorisationError):
+        factors.DiagonalFactorOnDevice(working, slice(0, 4), weights, np.full(9, -20.0))
+
+
+@pytest.mark.parametrize("room", [0, 4096])
+def test_lists_of_the_nearest_constraints(room, study, monkeypatch):
+    """As a kernel makes them, here without one: the same working sets, also where a list fails."""
+    X, y = study
+    plain = MinimaxRiskClassifier().fit(strict(X), y)
+    listed, looks = [], []
+
+    def made_here(position, direction, beyond, threshold, capacity):
+        here = to_numpy(position)
+        nearness = np.maximum(np.abs(here), np.abs(here + beyond * to_numpy(direction)))
+        found = np.flatnonzero(nearness >= threshold)[::-1]
+        listed.append(len(found) if len(found) <= capacity else None)
+        return None if len(found) > capacity else (found, nearness[found])
+
+    def look(values, k):
+        looks.append(k)
+        return places_of_largest(values, k)
+
+    places_of_largest = constraints.places_of_largest
+    monkeypatch.setattr(constraints, "has_kernels", lambda array: True)
+    monkeypatch.setattr(constraints, "fused_nearby", made_here)
+    monkeypatch.setattr(constraints, "places_of_largest", look)
+    monkeypatch.setattr(constraints, "LISTED", room)
+    model = MinimaxRiskClassifier().fit(strict(X), y)
+    for name in ("n_features", "lower", "upper"):
+        assert [record[name] for record in model.history_] == [record[name] for record in plain.history_]
+    k = looks[0]
+    assert sum(n is not None and n >= k for n in listed) + len(looks) == model.n_iter_
+    assert any(n is not None and n < k for n in listed)
+    assert len(looks) < model.n_iter_ / 2
+    assert (None in listed) == (room == 0)
+
+
+def test_kernels():
+    """What they list and gather, beside NumPy."""
+    if not device_kernels.has_kernels(torch_cuda(np.ones(1))):
+        pytest.skip("no Triton")
+    rng = np.random.default_rng(0)
+    position, direction = rng.uniform(-1.0, 1.0, (2, 5000))
+    nearness = np.maximum(np.abs(position), np.abs(position + 0.5 * direction))
+    there = torch_cuda(position), torch_cuda(direction)
+    found, how_near = device_kernels.fused_nearby(*there, 0.5, 0.9, 5000)
+    order = np.argsort(found)
+    assert np.array_equal(found[order], np.flatnonzero(nearness >= np.float32(0.9)))
+    assert np.allclose(how_near[order], nearness[found[order]], rtol=1e-12)
+    assert device_kernels.fused_nearby(*there, 0.5, 0.9, 10) is None
+    X, y = rng.normal(size=(300, 70)).astype(np.float32), np.arange(300) % 2
+    options = {"standardize": True, "fit_intercept": True}
+    instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, y))
+    features = device_features(torch_cuda(X), instances, **options)[0]
+    copied = dense_features(as_table(X), instances, **options)[0]
+    vectors, components = rng.normal(size=(3, 142)), np.array([0, 3, 70, 71, 75, 141])
+    lines = to_numpy(features.fused_columns(components, *map(torch_cuda, vectors)))
+    assert np.allclose(lines[:, :300].T, copied.columns(components % 71), atol=1e-12)
+    assert np.array_equal(lines[:, 300:], vectors[:, components].T)
+    assert features.fused_columns(components[:0]).shape == (0, 300)
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)

@@ -709,6 +709,7 @@ def test_rare_columns_are_constant_on_many_parts(coding, container):
 def test_where_the_interior_point_gets_stuck_members_are_exact(wide, monkeypatch):
     X, y = wide
     exact = ensemble(gap_tol=1e-6, n_estimators=4).fit(X, y)
+    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
     monkeypatch.setattr(dispatch, "interior_approach", lambda problem, settings: None)
     model = ensemble(n_estimators=4).fit(X, y)
     near = [member.probabilities(X) for member in exact.members_]
@@ -724,6 +725,7 @@ def test_an_interrupt_leaves_the_old_model(wide, monkeypatch):
     def interrupted(problem, settings):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
     monkeypatch.setattr(dispatch, "interior_approach", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[::-1], y[::-1])

@@ -218,7 +218,8 @@ class CorrelateAndCombineOnly:
     def __init__(self, features):
         self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
         self.lengths_of_instances = features.lengths_of_instances
-        self.correlate_there = features.correlate  # as of every container in memory
+        # The same questions, as every container in memory answers them.
+        self.correlate_there, self.combine_some = features.correlate, features.combine_some
 
 
 def test_features_are_asked_two_questions_only():

@@ -18,7 +18,7 @@ from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSyste
 from minimaxrisk.engines.interior_point.vertices import VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import Master, constraint_generation, full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
-from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of
@@ -147,8 +147,8 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
     scores, pull = rng.standard_normal((2, *problem.centre.shape))
     target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
-    system.factorise(working, weights, scores)
-    step = system.solve(target, pull)
+    system.factorise(working, system.z / system.x, weights, scores)
+    step = system.solve(target / system.x, pull)
     expected = dense_one_hot(working, weights, scores, system.x, system.z, 0.0, target, pull)
     size = problem.centre.size
     dw, dr = expected[:size].reshape(problem.centre.shape), expected[size:-1]
@@ -157,7 +157,6 @@ def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, 
     np.testing.assert_allclose(step.dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
     assert step.dphi == pytest.approx(expected[-1], rel=1e-6, abs=1e-7)
     assert system.x[:size].sum() + step.block_weights.sum() == pytest.approx(1.0, abs=1e-9 * np.abs(dw).sum())
-    np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
     assert (step.moved is not None) == (shape != (12, 60))
     if step.moved is not None:
         np.testing.assert_allclose(step.moved, working.moments(dw), atol=1e-6 * scale)
@@ -176,9 +175,8 @@ def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeyp
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
     scores, pull = rng.standard_normal((2, 1, shape[0]))
     target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
-    system.factorise(working, weights, scores)
-    step = system.solve(target, pull)
-    np.testing.assert_allclose(system.x * step.dz + system.z * step.dx, target, atol=1e-9)
+    system.factorise(working, system.z / system.x, weights, scores)
+    step = system.solve(target / system.x, pull)
     assert (step.moved is not None) == (shape != (12, 60))
     if step.moved is not None:
         np.testing.assert_allclose(step.moved, working.moments(step.block_weights), atol=1e-7)
@@ -186,10 +184,11 @@ def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeyp
     rows = working.rows[:] / working.radius[:, None]
     du = step.block_weights[0]
     after = scores[0] + pull[0] - rows.T @ (weights * (rows @ du))
-    dz_p, dz_q = step.dz.reshape(2, -1)
+    dz = (target - system.z * step.dx) / system.x
+    dz_p, dz_q = dz.reshape(2, -1)
     z_p, z_q = system.z.reshape(2, -1)
     # How many digits are left depends on the processor's linear algebra.
-    scale = max(1.0, np.abs(step.dz).max())
+    scale = max(1.0, np.abs(dz).max())
     np.testing.assert_allclose(z_p + dz_p, 1.0 - after, atol=1e-6 * scale)
     np.testing.assert_allclose(z_q + dz_q, 1.0 + after, atol=1e-6 * scale)
 
@@ -547,3 +546,25 @@ def test_a_feature_that_is_the_label_leaves_no_risk():
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.converged
     assert 0.0 <= solution.upper < 1e-8
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_distribution_decides_before_a_working_set_is_chosen(n_classes, monkeypatch):
+    problem = some_problem(n_classes=n_classes)
+    exact = engine.interior_point(problem, SETTINGS)
+    chosen, choose = [], InteriorPoint.choose_working_set
+    monkeypatch.setattr(
+        InteriorPoint, "choose_working_set", lambda self: chosen.append(len(chosen)) or choose(self)
+    )
+    steps, step = [], InteriorPoint.step
+    monkeypatch.setattr(
+        InteriorPoint, "step", lambda self, **how: steps.append(len(steps)) or step(self, **how)
+    )
+    for share in (0.0, 0.9):
+        chosen.clear()
+        steps.clear()
+        bounds = engine.interior_bounds(problem, SETTINGS, Enough(np.inf, share * exact.lower))
+        assert len(chosen) == len(steps)
+        assert share * exact.lower < bounds.lower <= exact.upper + 1e-9
+        assert bounds.upper >= exact.lower - 1e-9
+    assert steps

@@ -101,7 +101,7 @@ def test_interrupt_inside_the_solver_leaves_a_valid_model(monkeypatch):
     assert verify(model, study.data, study.target).valid
 
 
-def test_scikit_learn_callbacks_are_told(wide):
+def test_scikit_learn_callbacks_are_told(wide, monkeypatch):
     pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
     X, y = wide
 
@@ -122,8 +122,19 @@ def test_scikit_learn_callbacks_are_told(wide):
         def teardown(self, estimator, context):
             self.events.append("teardown")
 
+    contexts = []
+    original = MinimaxRiskClassifier._init_callback_context
+    monkeypatch.setattr(
+        MinimaxRiskClassifier,
+        "_init_callback_context",
+        lambda *a, **k: (contexts.append(1), original(*a, **k))[1],
+    )
+    MinimaxRiskClassifier().fit(X, y)
+    assert not contexts  # nobody listens
+
     recorder = Recorder()
     model = MinimaxRiskClassifier(max_features_per_iter=5).set_callbacks(recorder).fit(X, y)
+    assert contexts == [1]
     assert model.n_iter_ == 3  # stopped by the return value of the third task
     assert recorder.events[0] == "setup"
     assert recorder.events[-1] == "teardown"

@@ -19,13 +19,14 @@ from minimaxrisk.engines.interior_point.parametric_simplex import (
 )
 from minimaxrisk.engines.interior_point.vertices import (
     DependentColumnsError,
+    first_basis,
     independent_rows,
     square_vertex,
     vertex_by_blocks,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.solution import EngineSettings, Solution
-from minimaxrisk.problem.problem import upper_bound
+from minimaxrisk.engines.solution import EngineSettings, Face, Solution
+from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
@@ -392,8 +393,12 @@ def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     # And so large a program is not begun with.
     monkeypatch.setattr(engine, "PIVOTS_TIMES_MASSES", engine.FEWEST_PIVOTS * problem.centre.size - 1)
     monkeypatch.setattr(engine, "constraint_generation", None)
+    # Nor do iterations within the tolerance go on in search of it.
+    monkeypatch.setattr(engine, "EXTRA_ITERATIONS", 9)
     without = engine.interior_point(problem, SETTINGS)
     assert (without.history[-1]["vertex"], without.converged) == ("too large for HiGHS", True)
+    gaps = [record["upper"] - record["lower"] for record in without.history[:-1]]
+    assert sum(gap <= SETTINGS.gap_tol for gap in gaps) == 1
     assert without.upper == pytest.approx(solution.upper, abs=SETTINGS.gap_tol)
 
 
@@ -412,6 +417,25 @@ def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
     assert solution.upper == pytest.approx(exact.upper, abs=1e-12)
     assert 1e-12 < solution.upper - solution.lower <= engine.FINISHED_GAP
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
+
+
+@pytest.mark.parametrize(
+    ("surplus", "n_classes", "few", "pushes"),
+    [(-2, 3, 200, True), (-1, 3, 200, False), (-2, 2, 200, False), (-2, 3, 3, False)],
+)
+def test_more_constraints_than_masses_are_pushed_at_once(surplus, n_classes, few, pushes, monkeypatch):
+    point, _ = accurate_point(some_problem(n=40, d=120, n_classes=n_classes), monkeypatch)
+    monkeypatch.undo()
+    seen = []
+    monkeypatch.setattr(Face, "surplus", surplus)
+    monkeypatch.setattr(vertices, "FEW_ACTIVE", few)
+    monkeypatch.setattr(vertices.VertexSearch, "_crosses", lambda *_, **__: False)
+    monkeypatch.setattr(
+        vertices.VertexSearch, "_near_face", lambda self, face, *, pushes: seen.append(pushes) or iter(())
+    )
+    list(vertices.VertexSearch(point).candidates(1e-7, is_near=True))
+    list(vertices.VertexSearch(point).candidates(1e-4, is_near=False))
+    assert seen == [pushes]
 
 
 def test_push_is_tried_once_more_before_highs(monkeypatch):
@@ -458,6 +482,37 @@ def test_independent_rows_are_independent():
 def test_columns_that_depend_on_each_other_have_no_basis():
     with pytest.raises(DependentColumnsError):
         independent_rows(np.ones((5, 2)))
+
+
+def test_a_first_basis_leaves_out_the_mass_that_vanishes_first():
+    """Columns that sum to zero, as centred data have them: all masses may move by the same amount."""
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((9, 6))
+    matrix -= matrix.mean(axis=1, keepdims=True)
+    masses = np.array([0.3, -0.2, 0.4, -0.05, 0.1, 0.6])
+    rows, columns = first_basis(matrix, masses)
+    assert columns.tolist() == [0, 1, 2, 4, 5]
+    assert np.linalg.cond(matrix[np.ix_(rows, columns)]) < 1e3
+    for size in range(1, 6):
+        with pytest.raises(DependentColumnsError):
+            first_basis(np.zeros((7, size)), np.ones(size))
+
+
+def test_where_every_instance_carries_mass_the_crossover_finds_a_vertex(monkeypatch):
+    """With many features and classes of equal size the masses of the optimum are not unique."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(16) % 2
+    problem = problem_of(rng.standard_normal((16, 800)), labels, 2, coding="signed")[0]
+    point, exact = accurate_point(problem, monkeypatch)
+    assert point.face().is_positive.any(axis=0).all()
+    assert 0 not in point.face().components  # the intercept's column would make the matrix regular
+    vertex = vertices.crossed_vertex(point)
+    stage = vertex.stage
+    assert len(stage.components) == 15
+    upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
+    inside = lower_bound(problem, problem.objective, vertex.distribution)
+    assert upper == pytest.approx(upper_bound(problem, problem.objective, exact), abs=1e-9)
+    assert inside.bound == pytest.approx(upper, abs=1e-9)
 
 
 def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):

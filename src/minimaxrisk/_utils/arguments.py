@@ -66,6 +66,7 @@ def parameters_by_keyword(cls: Class) -> Class:
             )
         given(self, *arguments, **more)
 
+    checked.__signature__ = inspect.signature(given)  # type: ignore[attr-defined]  # asked for in every fit
     cls.__init__ = checked  # type: ignore[misc]
     return cls
 

@@ -41,6 +41,16 @@ def _version(name: str) -> str:
     return version(name)
 
 
+# Bytes for which there is always room; asking reads files, which takes 0.1 ms.
+ALWAYS_FREE = 1 << 26
+
+
+def memory_short_of(n_bytes: float) -> int | None:
+    """Bytes that are available if that is less than these; None where they are enough, or it is unknown."""
+    free = free_memory() if n_bytes > ALWAYS_FREE else None
+    return free if free is not None and n_bytes > free else None
+
+
 def free_memory() -> int | None:
     """Bytes that are available without swapping; None if unknown, as on systems other than Linux.
 
@@ -84,11 +94,22 @@ def suitable_threads(n_instances: int) -> Iterator[None]:
     if n_instances >= ONE_THREAD_BELOW:
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    libraries = _controller().lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+    try:
+        # Not by the controller's own context, which asks each library for its name and version: 0.2 ms a fit.
+        for library in libraries:
+            library.set_num_threads(1)
         yield
+    finally:
+        for library, n_threads in zip(libraries, before, strict=True):
+            library.set_num_threads(n_threads)
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Cached, because finding the libraries takes milliseconds; they do not change after import."""
-    return ThreadpoolController()
+    """Of the libraries of linear algebra.
+
+    Cached, because finding them takes milliseconds; they do not change after import.
+    """
+    return ThreadpoolController().select(user_api="blas")

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.problem.ball import BallProblem
@@ -152,19 +153,15 @@ class _Iterate:
 
     def _longest(self, way: _Way, slack: FloatArray) -> float:
         """The longest step, at most 1, at which all inequalities hold."""
-        pairs = (
-            (self.w, way.w),
-            (slack, way.r - way.w),
-            (self.alpha, way.alpha),
-            (self.beta, way.beta),
-            (np.array([self.theta, self.room]), np.array([way.theta, way.room])),
+        fastest = max(
+            float((-way.w / self.w).max()),
+            float(((way.w - way.r) / slack).max()),
+            float((-way.alpha / self.alpha).max()),
+            float((-way.beta / self.beta).max()),
+            -way.theta / self.theta,
+            -way.room / self.room,
         )
-        longest = 1.0
-        for value, change in pairs:
-            falls = change < 0.0
-            if falls.any():
-                longest = min(longest, float(np.min(value[falls] / -change[falls])))
-        return longest
+        return 1.0 if fastest <= 1.0 else 1.0 / fastest
 
 
 @dataclass(frozen=True)
@@ -215,7 +212,9 @@ class _System:
         for label in range(rank):
             matrix[:, label, :, label] = (at.kappa * size) * problem.gram
         matrix[np.arange(n), :, np.arange(n), :] += inner
-        self._factor = linalg.cho_factor(matrix.reshape(n * rank, n * rank), lower=True, overwrite_a=True)
+        self._factor, info = dpotrf(matrix.reshape(n * rank, n * rank).T, lower=1, clean=0, overwrite_a=1)
+        if info != 0:
+            raise linalg.LinAlgError
         self._pull = self._with_kernel(at.pull)
         self._mass = None if at.is_known else self._with_kernel(np.ones_like(at.w))
 
@@ -225,7 +224,7 @@ class _System:
         if self._unseen is not None:
             outside = (right.T @ self._unseen)[:, 0] / self._own
             inner = inner - self._across * outside[:, None]
-        x = linalg.cho_solve(self._factor, inner.ravel()).reshape(inner.shape)
+        x = dpotrs(self._factor, inner.ravel(), lower=1)[0].reshape(inner.shape)
         change = x @ self._seen.T
         if self._unseen is not None:
             rest = outside - np.sum(self._across * x, axis=1) / self._own

@@ -93,17 +93,18 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     if can_share(problem, settings):
         return batch_size(problem)
     # Small problems that are solved one by one may still share the pass that takes their moments.
-    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES else 1
+    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES["signed"] else 1
 
 
 def _together(problems: Sequence[Problem], settings: EngineSettings, enough: Enough) -> list[Found | None]:
     """What the batched engine finds, for problems on the same array and of the same shape; else None."""
     found: list[Found | None] = [None] * len(problems)
-    alike: dict[tuple[int, int], list[int]] = {}
+    alike: dict[tuple[int, int, int], list[int]] = {}
     for i, problem in enumerate(problems):
         shared = problem.features.shared
         if shared is not None and can_share(problem, settings):
-            alike.setdefault((shared.key, problem.n_instances), []).append(i)
+            key = shared.key, problem.n_instances, problem.coding.n_blocks
+            alike.setdefault(key, []).append(i)
     for places in alike.values():
         chosen = [problems[i] for i in places]
         for i, of_one in zip(places, solve_together(chosen, enough), strict=True):

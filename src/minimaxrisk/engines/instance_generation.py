@@ -241,9 +241,9 @@ class _Rounds:
             ended = self._find_vertex(enough)
         if ended != "done" and not self.is_over:
             self._solve_whole()
-        # The last program was priced after its last iteration.
-        if not self.is_over and self.best.history[-1]["upper"] > self.best.upper:
-            best = self.best
+        # The last program was priced after its last iteration, or took none.
+        best = self.best
+        if not self.is_over and not (best.history and best.history[-1]["upper"] <= best.upper):
             best.report(self._monitor, best.upper, n_features=len(best.stage.components))
 
     def approach(self, gaps: Sequence[float], enough: Enough) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -50,7 +51,7 @@ class Face:
     is_full: BoolArray  # n; where a known mass is all on one label and so is no unknown
     n_masses_known: int  # equations ``sum w = 1``, or one per instance; none for the signed coding
 
-    @property
+    @cached_property
     def surplus(self) -> int:
         """How many more unknown masses there are than equations.
 
@@ -94,11 +95,10 @@ class IterationRecord(TypedDict):
 PATIENCE = 8
 
 
-def is_stuck(gaps: Sequence[float | FloatArray]) -> BoolArray:
+def is_stuck(gaps: Sequence[Any]) -> Any:
     """Whether an interior point is stuck, from its gaps so far; of several problems, which of them are."""
-    if len(gaps) <= PATIENCE:
-        return np.zeros_like(gaps[-1], dtype=np.bool_)
-    return np.asarray(gaps[-1] > 0.5 * gaps[-1 - PATIENCE])
+    before = gaps[-1 - PATIENCE] if len(gaps) > PATIENCE else np.inf
+    return gaps[-1] > 0.5 * before
 
 
 def steps_to_zero(room: FloatArray, speed: FloatArray, negligible: float) -> FloatArray:
@@ -176,6 +176,17 @@ class Stage:
 
 
 NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
+
+
+def always_one_class(problem: Problem) -> Stage | None:
+    """Always naming the most common class, where an intercept per class can say so.
+
+    Its bound is one minus the class's smallest mass in the set. Where labels are noise nothing is better.
+    """
+    if problem.coding.name != "one-hot" or not problem.scale.has_intercept:
+        return None
+    largest = int(np.argmax(problem.centre.sum(axis=1)))
+    return Stage(np.array([largest * problem.shape[1]]), np.ones(1))
 
 
 @dataclass

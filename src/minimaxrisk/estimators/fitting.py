@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arrays import is_foreign
 from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.environment import free_memory
+from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.stored_tables import Table, as_table
 from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
@@ -156,7 +156,8 @@ class CallbackBridge:
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator = estimator
         self._root = self._task = None
-        if hasattr(estimator, "_init_callback_context"):
+        # An estimator inside another one belongs to the tasks of that one, whose callbacks may look at them.
+        if getattr(estimator, "_skl_callbacks", ()) or hasattr(estimator, "_parent_callback_ctx"):
             self._root = estimator._init_callback_context(max_subtasks=None)
             self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             self._task = self._next_task()
@@ -250,7 +251,8 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     """
     if is_dask_array(data.X) or is_foreign(data.X):
         return
-    work, free = estimated_work(data, coding, copy), free_memory()
+    work = estimated_work(data, coding, copy)
+    free = memory_short_of(work.n_bytes)
     n, d = data.X.shape
     size = f"a fit of {n} x {d} entries"
     if work.seconds > LONG:
@@ -260,7 +262,7 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
             "callback ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
-    if free is not None and work.n_bytes > free:
+    if free is not None:
         remedy = "copy=False makes no copy of X" if work.is_copied else "leave out columns or samples"
         warn(
             f"{size} takes about {work.n_bytes / 1e9:.2g} GB of memory beside X, but {free / 1e9:.2g} GB are "
@@ -275,8 +277,8 @@ def _seconds_of_pass(X: Any, *, is_copied: bool) -> float:
     stored, size = as_table(X).stored, float(np.prod(X.shape))
     if is_copied or not stored.is_on_disk:
         return size / ENTRIES_IN_MEMORY
-    free, n_bytes = free_memory(), size * stored.dtype.itemsize
-    is_cached = free is None or n_bytes < free
+    n_bytes = size * stored.dtype.itemsize
+    is_cached = memory_short_of(n_bytes) is None
     seconds = size / (ENTRIES_IN_CHUNKS if stored.is_in_chunks else ENTRIES_IN_MEMORY)
     return seconds if is_cached else max(seconds, n_bytes / BYTES_FROM_DISK)
 

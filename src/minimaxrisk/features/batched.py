@@ -6,7 +6,8 @@ them divided by the radii, as in the moment constraints:
     psi_pij / lambda_pj = (X[rows_pi, j] - shift_pj) factor_pj / lambda_pj.
 
 A product with all columns is one product with X for all problems, and two vectors of each problem. Only the
-columns of working sets are ever written down.
+columns of working sets are ever written down. Where a problem has B blocks of constraints, all on the same d
+columns, each block has radii of its own, and m = B d counts them block by block.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from minimaxrisk.features.device import DeviceFeatures, taken_columns, weighted_
 class BatchColumns(Protocol):
     """The columns of all problems, divided by the radii; the first index is the problem."""
 
-    lam: Any  # problems x d
+    lam: Any  # problems x m
 
     def keep(self, places: Any) -> None:
         """Forget the other problems."""
         ...
 
     def products(self, weights: Any) -> Any:
-        """Each problem's own weights (problems x n) times each of its columns (problems x d)."""
+        """Weights of each block (problems B x n) times each of its columns (problems x m)."""
         ...
 
     def columns(self, chosen: Any) -> Any:
-        """Some columns of each problem (problems x q) as an array (problems x q x n)."""
+        """Some of the m of each problem (problems x q) as an array (problems x q x n)."""
         ...
 
 
@@ -62,10 +63,12 @@ class _MatrixColumns:
         self.lam, self._factor = lam, 1.0 / lam
         self._rows: IntArray | None = None
         self._offset = np.zeros((len(lam), 0))
+        self._d = first.shape[1]
         if parts:
+            n_blocks = lam.shape[1] // self._d
             self._rows = np.stack([part.rows for part in parts])
-            self._factor *= np.stack([part.factor for part in parts])
-            self._offset = self._factor * np.stack([part.shift for part in parts])
+            self._factor *= np.stack([np.tile(part.factor, n_blocks) for part in parts])
+            self._offset = self._factor * np.stack([np.tile(part.shift, n_blocks) for part in parts])
 
     def keep(self, places: IntArray) -> None:
         self.lam, self._factor, self._offset = self.lam[places], self._factor[places], self._offset[places]
@@ -73,24 +76,32 @@ class _MatrixColumns:
 
     def products(self, weights: FloatArray) -> FloatArray:
         if self._rows is None:
-            found = self._matrix.correlate_many(weights)
+            found = self._matrix.correlate_many(weights).reshape(self.lam.shape)
             found *= self._factor
             return found
         lifted = np.zeros((len(weights), self._matrix.shape[0]))
-        np.put_along_axis(lifted, self._rows, weights, axis=1)
+        rows = np.repeat(self._rows, len(weights) // len(self._rows), axis=0)
+        np.put_along_axis(lifted, rows, weights, axis=1)
         found = self._matrix.correlate_many(lifted)
-        found *= self._factor
-        found -= weights.sum(axis=1, keepdims=True) * self._offset
-        return found
+        factors, offsets = self._factor.reshape(found.shape), self._offset.reshape(found.shape)
+        # Row by row, which stays in cache.
+        masses = weights.sum(axis=1)
+        for i, (factor, offset) in enumerate(zip(factors, offsets, strict=True)):
+            found[i] *= factor
+            found[i] -= masses[i] * offset
+        return found.reshape(self.lam.shape)
 
     def columns(self, chosen: IntArray) -> FloatArray:
-        by_column = self._matrix.values.T
+        by_column, place = self._matrix.values.T, chosen % self._d
         factor = np.take_along_axis(self._factor, chosen, axis=1)[:, :, None]
         if self._rows is None:
-            columns = by_column.take(chosen, axis=0)
+            columns = by_column.take(place, axis=0)
             columns *= factor
             return columns
-        columns = by_column.ravel().take((chosen * by_column.shape[1])[:, :, None] + self._rows[:, None, :])
+        columns = np.empty((*chosen.shape, self._rows.shape[1]))
+        for found, own, rows in zip(columns, place, self._rows, strict=True):
+            # Whole columns first: half the time of the same numbers by their places.
+            by_column.take(own, axis=0).take(rows, axis=1, out=found, mode="clip")
         columns *= factor
         columns -= np.take_along_axis(self._offset, chosen, axis=1)[:, :, None]
         return columns

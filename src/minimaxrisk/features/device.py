@@ -24,7 +24,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.device_kernels import fused_step, fused_sums
+from minimaxrisk.features.device_kernels import fused_columns, fused_step, fused_sums, serve
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -264,14 +264,29 @@ class DeviceFeatures(FeatureMatrix):
             found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
         return to_numpy(xp.concat(found))
 
-    def fused_step(self, block_weights: FloatArray, scale: Any, position: Any, direction: Any) -> Any | None:
+    def fused_step(
+        self, block_weights: FloatArray, scale: Any, position: Any, direction: Any
+    ) -> float | None:
         """``block_weights`` (1 x n) times the centred columns times ``scale``, written into ``direction``.
 
-        Returns how fast ``position`` meets a bound, both without the intercept; None if there is no kernel.
+        Returns how fast ``position`` meets a bound; None if there is no kernel.
         """
-        fastest = fused_step(self.data, self.on_rows(block_weights), self.shift, scale, position, direction)
-        self.n_passes += fastest is not None
-        return fastest
+        if not serve(self.data):
+            return None
+        everywhere = np.zeros(self.data.shape[0] + 1)
+        everywhere[self.rows], everywhere[-1] = block_weights[0], block_weights.sum()
+        there = asarray_like(self.data, everywhere)
+        self.n_passes += 1
+        return fused_step(self.data, there, self.shift, scale, position, direction)
+
+    def fused_columns(self, components: IntArray, *vectors: Any) -> Any | None:
+        """A line per component: its column, then its entries of the vectors; None if there is no kernel."""
+        if not serve(self.data):
+            return None
+        there = asarray_like(self.data, components)
+        return fused_columns(
+            self.data, self.rows_there, self.shift, self.factor, there, vectors, int(self.has_intercept)
+        )
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         """Means and variances stay on the device; the shares of the classes do not."""
@@ -288,7 +303,8 @@ class DeviceFeatures(FeatureMatrix):
         mean = first / share * self.factor
         variance = second / share * self.factor**2 - mean**2
         # The subtraction loses digits where a column hardly varies within a class.
-        lossy = np.flatnonzero(to_numpy(xp.any(variance < ENOUGH_VARIANCE * mean**2, axis=0)))
+        is_lossy = xp.any(variance < ENOUGH_VARIANCE * mean**2, axis=0)
+        lossy = np.flatnonzero(to_numpy(is_lossy)) if bool(xp.any(is_lossy)) else np.empty(0, np.intp)
         width = max(1, BLOCK_ELEMENTS // self.shape[0])
         for start in range(0, len(lossy), width):
             columns = lossy[start : start + width]
@@ -338,6 +354,9 @@ class DeviceFeatures(FeatureMatrix):
 
     def columns_there(self, indices: IntArray) -> Any:
         """Some columns on the device (n x c)."""
+        fused = self.fused_columns(indices)
+        if fused is not None:
+            return self.xp.matrix_transpose(fused)
         xp, lead = self.xp, int(self.has_intercept)
         inner = np.maximum(indices - lead, 0)
         place = asarray_like(self.data, inner)

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, is_foreign, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
@@ -102,32 +102,32 @@ class Problem:
 
     def penalty_of(self, mu: FloatArray) -> float:
         """``lambda'|mu| - tau'mu``."""
-        if is_foreign(self.lam_there):
-            components = np.flatnonzero(mu)
-            return self._penalty_of_some(components, mu.ravel()[components])
-        return float(np.sum(self.lam * np.abs(mu)) - np.sum(self.tau * mu))
+        components = np.flatnonzero(mu)
+        return self._penalty_of_some(components, mu.ravel()[components])
 
     def _penalty_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """From the entries of lambda and tau that count."""
+        """From the entries of lambda and tau that count: not all of them need be looked at."""
         lam, tau = self.at(components, self.lam_there, self.tau_there)
         return float(lam @ np.abs(values) - tau @ values)
 
     def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
         """``penalty_of`` and ``scores_of`` coefficients that are zero but for some components."""
-        if is_foreign(self.lam_there):
-            n_blocks, d = self.shape
+        n_blocks, d = self.shape
+        if len(components) == 0:
+            return 0.0, np.zeros_like(self.centre)
+        columns, coefficients = components, values[None, :]
+        # A component that is named twice has the sum of its values.
+        if n_blocks > 1 or not (components[1:] > components[:-1]).all():
             columns, place = np.unique(components % d, return_inverse=True)
             coefficients = np.zeros((n_blocks, len(columns)))
-            coefficients[components // d, place] = values
-            scores = self.coding.scores(self.features.combine_some(columns, coefficients))
-            return self._penalty_of_some(components, values), scores
-        mu = np.zeros(self.n_components)
-        mu[components] = values
-        mu = mu.reshape(self.shape)
-        return self.penalty_of(mu), self.scores_of(mu)
+            np.add.at(coefficients, (components // d, place), values)
+        scores = self.coding.scores(self.features.combine_some(columns, coefficients))
+        return self._penalty_of_some(components, values), scores
 
     def at(self, components: IntArray, *vectors: Any) -> FloatArray:
         """Entries of vectors where the features are (B x d or their length), copied together."""
+        if isinstance(vectors[0], np.ndarray):
+            return np.array([vector.ravel()[components] for vector in vectors])
         xp, place = namespace_of(vectors[0]), asarray_like(vectors[0], components)
         return to_numpy(xp.stack([xp.take(xp.reshape(vector, (-1,)), place) for vector in vectors]))
 

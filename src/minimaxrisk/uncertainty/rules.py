@@ -44,6 +44,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse, stats
+from scipy.special import ndtri
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
@@ -125,7 +126,7 @@ class Multiple:
         if self.confidence is None:
             return True
         tail = (1.0 - self._level(sample)) / (2.0 * max(1, sample.n_features_varying))
-        return bool(self.factor < stats.norm.isf(tail))
+        return bool(self.factor < -ndtri(tail))
 
     def _needed(self, sample: MomentSample) -> float:
         """The smallest factor that covers."""

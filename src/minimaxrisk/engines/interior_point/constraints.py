@@ -20,6 +20,7 @@ from minimaxrisk._utils.dask_arrays import fetch, keep, keep_values, lazily, sha
 from minimaxrisk.engines.interior_point.working_rows import DenseRows, DeviceRows, Rows, rows_of
 from minimaxrisk.features.chunked import ChunkScale, DaskFeatures, product, some_columns
 from minimaxrisk.features.device import DeviceFeatures
+from minimaxrisk.features.device_kernels import copied, fused_nearby, has_kernels
 from minimaxrisk.problem.problem import Problem
 
 
@@ -49,16 +50,22 @@ class WorkingSet:
     def parts(self) -> tuple[slice, ...]:
         """The components of each block."""
         n_blocks, d = self.shape
+        if n_blocks == 1:
+            return (slice(0, len(self)),)
         bounds = np.searchsorted(self.components, d * np.arange(n_blocks + 1)).tolist()
         return tuple(map(slice, bounds[:-1], bounds[1:]))
 
     def scores(self, coefficients: FloatArray) -> FloatArray:
         """Block scores of every instance (B x n)."""
         mu = coefficients / self.radius
+        if len(self.parts) == 1:
+            return self.rows.combine(self.parts[0], mu)[None, :]
         return np.stack([self.rows.combine(part, mu[part]) for part in self.parts])
 
     def moments(self, block_weights: FloatArray) -> FloatArray:
         """What ``block_weights`` (B x n) add to each position."""
+        if len(self.parts) == 1:
+            return self.rows.correlate(self.parts[0], block_weights[0]) / self.radius
         moments = [
             self.rows.correlate(part, row) for part, row in zip(self.parts, block_weights, strict=True)
         ]
@@ -92,7 +99,10 @@ class MomentConstraints(ABC):
         """
 
     def furthest_step(self, block_weights: FloatArray) -> float:
-        """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass."""
+        """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass.
+
+        NumPy should not tell about divisions by zero; where that changes the answer there is an error.
+        """
         fastest = self._fastest(block_weights)
         if np.isnan(fastest):
             raise FloatingPointError("a constraint holds with equality and its slack is gone")
@@ -140,14 +150,13 @@ class MomentConstraintsInMemory(MomentConstraints):
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         chosen = np.zeros(len(self._position), dtype=np.bool_)
         if 0 < k < len(chosen):
-            distance = np.abs(self._ahead)
-            np.maximum(distance, np.abs(self._position), out=distance)
-            np.negative(distance, out=distance)
-            chosen[np.argpartition(distance, k - 1)[:k]] = True
+            nearness = np.abs(self._ahead)
+            np.maximum(nearness, np.abs(self._position), out=nearness)
+            chosen[nearness.argpartition(-k)[-k:]] = True
         elif k > 0:
             chosen[:] = True
         chosen[besides] = True
-        return self._gather(np.flatnonzero(chosen))
+        return self._gather(chosen.nonzero()[0])
 
     def _fastest(self, block_weights: FloatArray) -> float:
         features = self._problem.features
@@ -156,8 +165,7 @@ class MomentConstraintsInMemory(MomentConstraints):
         self._direction = direction.ravel()
         speed = np.copysign(1.0, self._direction)
         speed -= self._position
-        with np.errstate(invalid="ignore", divide="ignore"):
-            np.divide(self._direction, speed, out=speed)
+        np.divide(self._direction, speed, out=speed)
         return float(speed.max())
 
     def make_exact(self, block_weights: FloatArray) -> bool:
@@ -187,8 +195,8 @@ class MomentConstraintsOnDevice(MomentConstraints):
         self._problem, self._features = problem, cast(DeviceFeatures, problem.features)
         self._xp = xp = self._features.xp
         self._lam, self._tau = (xp.reshape(v, (-1,)) for v in (problem.lam_there, problem.tau_there))
-        self._position = self._direction = self._ahead = 0.0 * self._lam
         self._lead = problem.scale.n_leading
+        self._threshold = np.inf  # how near the constraints that are listed should be
 
     def begin(self) -> None:
         self.begin_at(0.0 * self._lam)
@@ -197,17 +205,38 @@ class MomentConstraintsOnDevice(MomentConstraints):
         return self._position * self._lam
 
     def begin_at(self, deviations: Any) -> None:
-        self._position = self._ahead = deviations / self._lam
+        self._position = deviations / self._lam
+        self._direction, self._beyond = self._xp.zeros_like(self._lam), 0.0
 
     def nearest(self, k: int, besides: IntArray) -> WorkingSet:
         m = self._problem.n_components
         if k >= m:
             return self._gather(np.arange(m))
         if k > 0:
-            distance = self._xp.maximum(self._xp.abs(self._ahead), self._xp.abs(self._position))
-            together = np.sort(np.concatenate([to_numpy(places_of_largest(distance, k)), besides]))
-            besides = together[np.diff(together, prepend=-1) > 0]
+            together = np.sort(np.concatenate([self._places_of_nearest(k), besides]))
+            besides = together[np.append(True, together[1:] > together[:-1])]
         return self._gather(besides)
+
+    def _places_of_nearest(self, k: int) -> IntArray:
+        """From a list of those about as near as the nearest ones were, or if that fails by a look at all."""
+        xp, can_list, direction = self._xp, has_kernels(self._position), (self._direction, self._beyond)
+        for _ in range(LISTS if can_list and np.isfinite(self._threshold) else 0):
+            listed = fused_nearby(self._position, *direction, self._threshold, LISTED + 2 * k)
+            if listed is None:
+                self._threshold *= TOO_MANY
+            elif len(listed[0]) < k:
+                self._threshold *= TOO_FEW
+            else:
+                components, nearness = listed
+                least = float(np.partition(nearness, -k)[-k])
+                self._threshold = STILL_NEAR * min(least, 1.0)
+                return components[nearness >= least]
+        ahead = self._position + self._beyond * self._direction
+        nearness = xp.maximum(xp.abs(ahead), xp.abs(self._position))
+        places = places_of_largest(nearness, k)
+        if can_list:
+            self._threshold = STILL_NEAR * min(float(xp.min(xp.take(nearness, places))), 1.0)
+        return to_numpy(places)
 
     def _fastest(self, block_weights: FloatArray) -> float:
         fastest = float(self._fused(block_weights) if len(block_weights) == 1 else self._plain(block_weights))
@@ -221,22 +250,14 @@ class MomentConstraintsOnDevice(MomentConstraints):
 
     def _fused(self, block_weights: FloatArray) -> Any:
         """The same by one kernel, where there is one."""
-        lead, direction = self._lead, self._xp.empty_like(self._lam)
-        fastest = self._features.fused_step(
-            block_weights, self._scale, self._position[lead:], direction[lead:]
-        )
-        if fastest is None:
-            return self._plain(block_weights)
-        self._direction = direction
-        if lead:
-            direction[:1] = float(block_weights.sum()) / self._lam[:1]
-            fastest = self._xp.maximum(fastest, self._speeds(direction[:1], self._position[:1])[0])
-        return fastest
+        fastest = self._features.fused_step(block_weights, self._scale, self._position, self._direction)
+        return self._plain(block_weights) if fastest is None else fastest
 
     @cached_property
     def _scale(self) -> Any:
         """Of the centred data to positions."""
-        return self._features.factor / self._lam[self._lead :]
+        factor = self._features.factor / self._lam[self._lead :]
+        return self._xp.concat([1.0 / self._lam[: self._lead], factor])
 
     def _speeds(self, direction: Any, position: Any) -> Any:
         return direction / self._xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
@@ -247,14 +268,30 @@ class MomentConstraintsOnDevice(MomentConstraints):
         return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
 
     def advance(self, step: float) -> None:
-        self._ahead = self._position + self._direction
-        self._position = self._position + step * self._direction
+        if hasattr(self._position, "add_"):  # PyTorch
+            self._position.add_(self._direction, alpha=step)
+        else:
+            self._position += step * self._direction
+        self._beyond = 1.0 - step
 
     def _gather(self, components: IntArray) -> WorkingSet:
-        shape = self._problem.shape
-        lam, tau, position = self._problem.at(components, self._lam, self._tau, self._position)
-        rows = DeviceRows(self._features.columns_there(components % shape[1]))
+        shape, n = self._problem.shape, self._problem.n_instances
+        vectors = self._lam, self._tau, self._position
+        lines = self._features.fused_columns(components, *vectors)
+        if lines is None:
+            rows = DeviceRows(self._features.columns_there(components % shape[1]))
+            lam, tau, position = self._problem.at(components, *vectors)
+        else:
+            # One message.
+            here = copied(lines if DeviceRows.are_few(len(components), n) else lines[:, n:])
+            rows = DeviceRows(self._xp.matrix_transpose(lines[:, :n]), here[:, :-3])
+            lam, tau, position = np.ascontiguousarray(here[:, -3:].T)
         return WorkingSet(components, rows, lam, tau, position, shape)
+
+
+# A list has room for so many constraints besides twice those wanted. It holds those nearer than this fraction
+# of the last k-th nearest one, and if that were too few or too many for it, of others.
+LISTED, STILL_NEAR, TOO_FEW, TOO_MANY, LISTS = 4096, 0.9, 0.8, 1.12, 3
 
 
 def places_of_largest(values: Any, k: int) -> Any:

@@ -55,9 +55,10 @@ class ExpectedLossSystem(NewtonSystem):
     def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
         return float((self._loss + self._coding.scores(scores)).max()) - gain, 1.0
 
-    def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
-        self._x, z = self.x.reshape(self._shape), self.z.reshape(self._shape)
-        self._ratio = z / self._x
+    def factorise(
+        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
+    ) -> None:
+        z, self._ratio = self.z.reshape(self._shape), ratio.reshape(self._shape)
         self._residual = self.phi - self._loss - self._coding.scores(scores) - z
         if self._coding.n_blocks == 1:
             stiffness = self._ratio[0] * self._ratio[1] / self._ratio.sum(axis=0)
@@ -69,13 +70,11 @@ class ExpectedLossSystem(NewtonSystem):
         # What a change of phi by -1 does.
         self._unit = self._dx(np.ones(self._shape), np.zeros_like(scores))
 
-    def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
-        pushed = target.reshape(self._x.shape) / self._x
-        dx = self._dx(pushed - self._residual, pull)
-        dphi = float((dx.sum() - (1.0 - self._x.sum())) / self._unit.sum())
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
+        dx = self._dx(pushed.reshape(self._shape) - self._residual, pull)
+        dphi = float((dx.sum() - (1.0 - self.x.sum())) / self._unit.sum())
         dx -= dphi * self._unit
-        dz = pushed - self._ratio * dx
-        return InstanceStep(dx.ravel(), dz.ravel(), self._coding.encode(dx), None, dphi)
+        return InstanceStep(dx.ravel(), self._coding.encode(dx), None, dphi)
 
     def _dx(self, right: FloatArray, pull: FloatArray) -> FloatArray:
         """Solve ``e dx + C'G C dx = right + C' pull``."""

@@ -41,17 +41,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import dsyrk, dtrmm, dtrsm, ssymv, strmm
-from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri, slauum, spotrf, strtri
+from scipy.linalg.blas import dsyrk, dtrmm, dtrsm, dtrsv, ssymv, strmm
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri, slauum, spotrf, strtri
 
 from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.engines.interior_point.constraints import WorkingSet
 from minimaxrisk.engines.interior_point.working_rows import DeviceRows
+from minimaxrisk.features.device_kernels import copied
 
 # Relative additions to a diagonal, tried in turn when a factorisation fails.
 REGULARISATIONS = (0.0, 1e-13, 1e-11, 1e-9, 1e-7)
@@ -71,9 +72,10 @@ KEPT_PER_CONSTRAINT, FEWEST_KEPT = 2.0, 8
 LARGEST_MISS = 0.01
 # Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
 STIFF = 1e5
-# Instances from which on the device that holds the rows factorises ``E + G``. Whole fits on an H200 took on
-# the host and on the device: with 200 instances 100 and 107 ms, with 300 87 and 84, with 600 178 and 99.
-FEWEST_ON_DEVICE = 300
+# Instances from which on the device that holds the rows factorises ``E + G``. With an H200 the matrix and its
+# factor took here and there: 116 and 182 microseconds with 100 instances, 497 and 295 with 200, 1550 and 511
+# with 400.
+FEWEST_ON_DEVICE = 150
 
 Real = TypeVar("Real", np.float32, np.float64)
 Right = ParamSpec("Right")
@@ -92,9 +94,11 @@ class DigitsLostError(ArithmeticError):
 
 def cholesky(matrix: FloatArray) -> FloatArray:
     """Lower Cholesky factor of a matrix given by its lower triangle; regularised where necessary."""
-    original = diagonal_of(matrix).copy()
+    diagonal = diagonal_of(matrix)
+    original = diagonal.copy()
     for extra in REGULARISATIONS:
-        diagonal_of(matrix)[:] = original * (1.0 + extra)
+        if extra > 0.0:
+            diagonal[:] = original * (1.0 + extra)
         factor, info = dpotrf(matrix, lower=1, clean=0)
         if info == 0:
             return factor
@@ -102,7 +106,8 @@ def cholesky(matrix: FloatArray) -> FloatArray:
 
 
 def cholesky_solve(factor: FloatArray, right: FloatArray) -> FloatArray:
-    return dpotrs(factor, right, lower=1)[0]
+    """From one right-hand side, for which LAPACK's own function takes twice as long from 200 rows on."""
+    return dtrsv(factor, dtrsv(factor, right, lower=1), lower=1, trans=1, overwrite_x=1)
 
 
 def inverse_from_factor(factor: NDArray[Real]) -> NDArray[Real]:
@@ -203,6 +208,11 @@ class CautiousEpigraphFactor(CautiousFactor[[FloatArray, FloatArray]]):
             self.choose(partial(EpigraphPlainSide, *matrix), accurate)
         else:
             self.choose(None if is_small else partial(RoughEpigraphFactor, *matrix), accurate)
+
+    def solve_equal(self, shape: tuple[int, int]) -> tuple[FloatArray, FloatArray | None]:
+        """The solution for g = 1 and g_r = 0, which a rough factor has found already."""
+        equal: FloatArray | None = getattr(self._factor, "equal", None)
+        return self.solve(np.ones(shape), np.zeros(shape[1])) if equal is None else (equal, None)
 
 
 # The plain side and the small side, for any H.
@@ -365,27 +375,30 @@ class DiagonalSmallSide:
 
 
 class DiagonalFactorOnDevice:
-    """Cholesky factor on the device that holds the rows; right-hand sides are sent, solutions come back."""
+    """Cholesky factor made on the device that holds the rows.
+
+    It comes here where the rows did. Otherwise right-hand sides are sent, and solutions come back.
+    """
 
     def __init__(self, working: WorkingSet, part: slice, weights: FloatArray, stiffness: FloatArray) -> None:
         rows, self._radius = cast(DeviceRows, working.rows), working.radius[part]
         gram = rows.gram_on_device(part, weights[part] / self._radius**2)
         self._xp = xp = namespace_of(gram)
         self._columns = rows.columns[:, part]
-        unit = xp.eye(len(stiffness), dtype=gram.dtype, device=gram.device)
-        matrix = gram + asarray_like(gram, stiffness) * unit
+        matrix = _with_diagonal(gram, asarray_like(gram, stiffness))
         for extra in REGULARISATIONS:
-            self._matrix = matrix + extra * (matrix * unit) if extra else matrix
-            try:
-                self._lower = xp.linalg.cholesky(self._matrix)
-            except (RuntimeError, np.linalg.LinAlgError):
-                continue
-            if bool(xp.isfinite(self._lower[-1, -1])):
+            self._matrix = _with_diagonal(matrix, extra * xp.linalg.diagonal(matrix)) if extra else matrix
+            lower = _cholesky_there(self._matrix)
+            if lower is not None:
+                self._lower = lower
+                self._here = np.asfortranarray(copied(lower)) if rows.are_few(*rows.shape) else None
                 return
         raise FactorisationError
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """The step and the change of the positions, in one message."""
+        if self._here is not None:
+            return cholesky_solve(self._here, right), None
         xp, column = self._xp, asarray_like(self._lower, right[:, None])
         if hasattr(xp, "cholesky_solve"):  # PyTorch; the array API standard has no triangular solver
             u = xp.cholesky_solve(column, self._lower)
@@ -394,6 +407,28 @@ class DiagonalFactorOnDevice:
         moved = xp.matrix_transpose(self._columns) @ u
         both = to_numpy(xp.concat([u, moved], axis=0))[:, 0]
         return both[: len(right)], both[len(right) :] / self._radius
+
+
+def _with_diagonal(matrix: Any, diagonal: Any) -> Any:
+    """The matrix, with something added to its diagonal."""
+    if hasattr(matrix, "diagonal_scatter"):  # PyTorch, whose diagonals are views
+        matrix.diagonal().add_(diagonal)
+        return matrix
+    xp = namespace_of(matrix)
+    return matrix + diagonal * xp.eye(diagonal.shape[0], dtype=matrix.dtype, device=matrix.device)
+
+
+def _cholesky_there(matrix: Any) -> Any | None:
+    """The lower Cholesky factor; None if the matrix is not positive definite."""
+    linalg = namespace_of(matrix).linalg
+    if hasattr(linalg, "cholesky_ex"):  # PyTorch
+        lower, info = linalg.cholesky_ex(matrix)
+        return None if int(info) else lower
+    try:
+        lower = linalg.cholesky(matrix)
+    except (RuntimeError, np.linalg.LinAlgError):
+        return None
+    return lower if np.isfinite(float(lower[-1, -1])) else None
 
 
 def diagonal_factor(
@@ -536,7 +571,8 @@ class RoughEpigraphFactor:
 
     def _missed(self, working: WorkingSet, weights: FloatArray, lower: FloatArray) -> float:
         """The largest error in the equations with g = 1 and g_r = 0."""
-        (dw, room), _ = self.solve(np.ones_like(lower), np.zeros(lower.shape[1]))
+        self.equal, _ = self.solve(np.ones_like(lower), np.zeros(lower.shape[1]))
+        dw, room = self.equal
         held = self._upper * room
         missed = 1.0 - working.scores(weights * working.moments(dw)) - lower * dw + held
         return float(max(np.abs(missed).max(), np.abs(held.sum(axis=0)).max()))

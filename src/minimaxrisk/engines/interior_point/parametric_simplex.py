@@ -30,6 +30,9 @@ from minimaxrisk.engines.solution import shortest, steps_to_zero
 TOLERATED, NEGLIGIBLE_PIVOT = 1e-10, 1e-11
 # Size of random moves of all bounds, which break ties; they vanish with t.
 JITTER = 1e-7
+# Numbers per row to work with that LAPACK takes for an inverse; the 3 of SciPy's default take up to twice as
+# long from 200 rows on.
+WORK = 64
 # Values of the wrong sign in the guess begin at this fraction of the median of the others.
 FIRST_VALUE = 0.05
 
@@ -140,6 +143,9 @@ class _Side:
         return shortest(steps_to_zero(now, -side * rate, NEGLIGIBLE_PIVOT))
 
 
+_Change = tuple[FloatArray, FloatArray]  # of the values of one side and the activities of the other
+
+
 class _Walk:
     """A basis, its inverse, and where t is."""
 
@@ -156,8 +162,8 @@ class _Walk:
         self._lines_of(rows)[:] = matrix[guess.rows]
         self._lines_of(columns)[:] = matrix[:, guess.columns].T
         self._inverse = np.zeros((capacity, capacity))
-        factor, pivots, info = dgetrf(matrix[np.ix_(guess.rows, guess.columns)])
-        inverse = dgetri(factor, pivots)[0] if info == 0 else np.full((1, 1), np.nan)
+        factor, pivots, info = dgetrf(matrix[guess.rows][:, guess.columns])
+        inverse = dgetri(factor, pivots, lwork=WORK * k)[0] if info == 0 else np.full((1, 1), np.nan)
         if not np.isfinite(inverse).all():
             raise ParametricSimplexError("the first basis is singular")
         self._inverse[:k, :k] = inverse
@@ -198,9 +204,10 @@ class _Walk:
             side.activity += step[:, None] * moved
             side.sign[place] = -sign
         elif to_index <= to_zero:
-            self._replace(side, place, index, _sign(-sign * moved[index]))
+            entering, its = self._entering(side, index), _sign(-sign * moved[index])
+            self._replace(side, place, index, its, leaving=(answer, moved), entering=entering)
         elif np.isfinite(to_zero):
-            self._shrink(side, place, lost)
+            self._shrink(side, place, lost, (answer, moved))
         else:
             raise ParametricSimplexError("nothing limits a step")
 
@@ -215,14 +222,16 @@ class _Walk:
         if not np.isfinite(min(to_index, to_zero)):
             raise ParametricSimplexError("nothing limits a step")
         if to_zero < to_index:
-            self._replace(side, lost, index, sign)
+            leaving = self._leaving(side, lost)
+            self._replace(side, lost, index, sign, leaving=leaving, entering=(answer, moved))
         else:
-            self._grow(side, index, sign, met, _sign(direction * moved[met]))
+            self._grow(side, index, sign, met, _sign(direction * moved[met]), entering=(answer, moved))
 
-    def _replace(self, side: _Side, place: int, index: int, sign: float) -> None:
+    def _replace(
+        self, side: _Side, place: int, index: int, sign: float, *, leaving: _Change, entering: _Change
+    ) -> None:
         k, other, inverse = self.k, self._other(side), self._inverse_of(side)
-        answer, moved = self._leaving(side, place)
-        combined, beyond = self._entering(side, index)
+        (answer, moved), (combined, beyond) = leaving, entering
         pivot = _checked(combined[place])
         step = side.value[:, place] / pivot
         side.value[:, :k] -= step[:, None] * combined
@@ -233,14 +242,15 @@ class _Walk:
         side.activity += step[:, None] * moved
         row = answer / pivot
         combined[place] = 0.0
-        inverse -= np.outer(combined, row)
+        self._add_to_inverse(side, -combined, row)
         inverse[place] = row
         side.is_member[side.members[place]] = False
         self._put(side, place, index, sign)
 
-    def _grow(self, side: _Side, index: int, sign: float, met: int, met_sign: float) -> None:
-        k, other = self.k, self._other(side)
-        combined, beyond = self._entering(side, index)
+    def _grow(
+        self, side: _Side, index: int, sign: float, met: int, met_sign: float, *, entering: _Change
+    ) -> None:
+        k, other, (combined, beyond) = self.k, self._other(side), entering
         other_combined, other_beyond = self._entering(other, met)
         pivot = _checked(beyond[met])
         for one, another, place, its, answer, moved in (
@@ -251,18 +261,18 @@ class _Walk:
             one.value[:, :k] -= step[:, None] * answer
             one.value[:, k] = step
             another.activity += step[:, None] * moved
-        self._inverse_of(side)[:] += np.outer(combined, other_combined) / pivot
+        self._add_to_inverse(side, combined / pivot, other_combined)
         self.k += 1
         grown = self._inverse_of(side)
         grown[:k, k], grown[k, :k], grown[k, k] = -combined / pivot, -other_combined / pivot, 1.0 / pivot
         self._put(side, k, index, sign)
         self._put(other, k, met, met_sign)
 
-    def _shrink(self, side: _Side, place: int, other_place: int) -> None:
+    def _shrink(self, side: _Side, place: int, other_place: int, leaving: _Change) -> None:
         """The last members take the places that become free."""
         k, other, inverse = self.k, self._other(side), self._inverse_of(side)
         pivot = _checked(inverse[place, other_place])
-        answer, moved = self._leaving(side, place)
+        answer, moved = leaving
         other_answer, other_moved = self._leaving(other, other_place)
         for one, at, another, change, activity in (
             (side, place, other, other_answer, other_moved),
@@ -271,7 +281,7 @@ class _Walk:
             step = -one.value[:, at] / pivot
             one.value[:, :k] += step[:, None] * change
             another.activity += step[:, None] * activity
-        inverse -= np.outer(other_answer / pivot, answer)
+        self._add_to_inverse(side, other_answer / -pivot, answer)
         inverse[place] = inverse[-1].copy()
         inverse[:, other_place] = inverse[:, -1].copy()
         for one, at in ((side, place), (other, other_place)):
@@ -281,12 +291,12 @@ class _Walk:
             one.is_member[leaves] = False
         self.k -= 1
 
-    def _leaving(self, side: _Side, place: int) -> tuple[FloatArray, FloatArray]:
+    def _leaving(self, side: _Side, place: int) -> _Change:
         """How a unit of a member's activity changes the other side's values and this side's activities."""
         answer = self._inverse_of(side)[place].copy()
         return answer, answer @ self._lines_of(self._other(side))
 
-    def _entering(self, side: _Side, index: int) -> tuple[FloatArray, FloatArray]:
+    def _entering(self, side: _Side, index: int) -> _Change:
         """How a unit of an index's value changes this side's values and the other side's activities."""
         line = self._line(side, index)
         combined = self._inverse_of(side) @ line[self._other(side).members[: self.k]]
@@ -310,6 +320,12 @@ class _Walk:
         """A row per member of the side, a column per member of the other one."""
         inverse = self._inverse[: self.k, : self.k]
         return inverse if side is self.columns else inverse.T
+
+    def _add_to_inverse(self, side: _Side, first: FloatArray, second: FloatArray) -> None:
+        """``first second'``, by rows of the inverse as it is stored; by columns takes half as long again."""
+        if side is self.rows:
+            first, second = second, first
+        self._inverse[: self.k, : self.k] += np.outer(first, second)
 
 
 def _last_good(now: FloatArray, change: FloatArray) -> tuple[float, int]:

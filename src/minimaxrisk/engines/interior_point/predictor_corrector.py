@@ -16,11 +16,12 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.constraints import MomentConstraints, moment_constraints
 from minimaxrisk.engines.interior_point.systems import (
     SIGNS,
@@ -165,30 +166,28 @@ class InteriorPoint:
         It holds the nearest constraints, and those of the last Q whose multipliers still matter.
         """
         old = self.working.components
-        self.working = self.constraints.nearest(self.n_nearest, old[self._matters()])
+        self.working = self.constraints.nearest(self.n_nearest, old[self._that_matter()])
         new = self.working.components
-        place = np.minimum(np.searchsorted(new, old), len(new) - 1)
-        stays = new[place] == old
+        place = np.minimum(new.searchsorted(old), len(new) - 1)
+        stay = (new[place] == old).nonzero()[0]
         multipliers = np.full((2, len(new)), self.mean)
-        multipliers[:, place[stays]] = self.multipliers[:, stays]
+        multipliers[:, place[stay]] = self.multipliers.take(stay, axis=1)
         self.multipliers = multipliers
         self.coefficients = multipliers[1] - multipliers[0]
         self.scores = self.working.scores(self.coefficients)
-        n_stay = int(stays.sum())
-        return len(new) - n_stay, len(old) - n_stay
+        return len(new) - len(stay), len(old) - len(stay)
 
-    def _matters(self) -> BoolArray:
-        """Which constraints must stay in Q.
+    def _that_matter(self) -> IntArray:
+        """The constraints that must stay in Q.
 
         A constraint that leaves takes its part of the scores with it and leaves the dual infeasible by it.
         That is harmless as long as it is small compared to the gap. Parts add up like random numbers.
         """
-        size = np.abs(self.multipliers[1] - self.multipliers[0]) / self.working.radius
-        order = np.argsort(size)
-        together = np.sqrt(np.cumsum(np.square(size[order])))
-        matters = np.empty(len(size), dtype=np.bool_)
-        matters[order] = together > UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
-        return matters
+        square = np.square((self.multipliers[1] - self.multipliers[0]) / self.working.radius)
+        order = square.argsort()
+        unnoticed = UNNOTICED * self.mean * (len(self.system.x) + self.multipliers.size)
+        n_leave = square[order].cumsum().searchsorted(unnoticed**2, side="right")
+        return order[n_leave:]
 
     def upper_bound(self) -> tuple[float, Stage]:
         """The bound that the multipliers prove, and the coefficients that prove it."""
@@ -227,26 +226,29 @@ class InteriorPoint:
         self._primal = np.concatenate([system.x, 1.0 - working.position, 1.0 + working.position])
         self._dual = np.concatenate([system.z, self.multipliers.ravel()])
         self._ratio = self._dual / self._primal
-        system.factorise(working, self._ratio[n_x:].reshape(2, -1).sum(axis=0), self.scores)
+        upper, lower = self._ratio[n_x:].reshape(2, -1)
+        system.factorise(working, self._ratio[:n_x], upper + lower, self.scores)
         # 2) Find the direction.
         product = self._primal * self._dual
-        self.mean = float(product.mean())
+        self.mean = float(product.sum()) / len(product)
         direction = self._direction(self.mean - product) if centre else self._mehrotra(product)
         # 3) Go most of the way to the nearest boundary; one pass finds that of all m constraints.
         furthest = self.constraints.furthest_step(direction.instances.block_weights)
         primal_length = FRACTION_TO_BOUNDARY * min(furthest, _longest(system.x, direction.primal[:n_x]))
         primal_length = min(1.0, primal_length)
         dual_length = min(1.0, FRACTION_TO_BOUNDARY * direction.dual_length)
-        system.advance(direction.instances, primal_length, dual_length)
+        system.x = system.x + primal_length * direction.primal[:n_x]
+        system.phi = system.phi + dual_length * direction.instances.dphi
         self.constraints.advance(primal_length)
-        self.multipliers = self.multipliers + dual_length * direction.dual[n_x:].reshape(2, -1)
+        dual = self._dual + dual_length * direction.dual
+        system.z, self.multipliers = dual[:n_x], dual[n_x:].reshape(2, -1)
 
     def _mehrotra(self, product: FloatArray) -> _Direction:
         """Mehrotra's predictor and corrector, and Gondzio's correction of stragglers if steps are short."""
         # 1) Predict how far a pure Newton step gets, which tells how much centring the step needs.
         predictor = self._direction(-product)
-        after = self._products(predictor, 0.0).mean()
-        aim = max(SMALLEST_CENTRING, (float(after) / self.mean) ** 3) * self.mean
+        after = float(self._products(predictor, 0.0).sum()) / len(product)
+        aim = max(SMALLEST_CENTRING, (after / self.mean) ** 3) * self.mean
         # 2) Correct for the curvature.
         target = aim - product - predictor.primal * predictor.dual
         corrector = self._direction(target)
@@ -254,7 +256,7 @@ class InteriorPoint:
             return corrector
         # 3) Even out the products that would leave the neighbourhood of the central path on a longer step.
         ahead = self._products(corrector, REACH)
-        stragglers = np.clip(ahead, aim / SPREAD, aim * SPREAD) - ahead
+        stragglers = np.minimum(np.maximum(ahead, aim / SPREAD), aim * SPREAD) - ahead
         centred = self._direction(target + np.maximum(stragglers, -aim * SPREAD))
         return centred if centred.length > corrector.length + WORTHWHILE else corrector
 
@@ -267,19 +269,18 @@ class InteriorPoint:
     def _direction(self, target: FloatArray) -> _Direction:
         """The Newton step for ``primal d(dual) + dual d(primal) = target``."""
         working, n_x = self.working, len(self.system.x)
-        push = (target[n_x:] / self._primal[n_x:]).reshape(2, -1)
-        instances = self.system.solve(target[:n_x], working.scores(push[1] - push[0]))
+        pushed = target / self._primal
+        upper, lower = pushed[n_x:].reshape(2, -1)
+        instances = self.system.solve(pushed[:n_x], working.scores(lower - upper))
         moved = instances.moved
         if moved is None:
             moved = working.moments(instances.block_weights)
-        slack = np.concatenate([-moved, moved])
-        multipliers = push.ravel() - self._ratio[n_x:] * slack
-        primal, dual = np.concatenate([instances.dx, slack]), np.concatenate([instances.dz, multipliers])
+        primal = np.concatenate([instances.dx, -moved, moved])
+        dual = pushed - self._ratio * primal
         return _Direction(instances, primal, dual, _longest(self._primal, primal), _longest(self._dual, dual))
 
 
-@dataclass(frozen=True)
-class _Direction:
+class _Direction(NamedTuple):
     """A Newton step: of instances, of all pairs, and how far primal and dual may follow it."""
 
     instances: InstanceStep
@@ -319,7 +320,8 @@ def everywhere(mass: FloatArray) -> FloatArray:
 
 def _longest(values: FloatArray, direction: FloatArray) -> float:
     """The step at which the first of the positive ``values`` becomes zero."""
-    fastest = float((direction / values).min())
-    if not np.isfinite(fastest):
+    speed = direction / values
+    fastest = float(speed[speed.argmin()])  # in half the time of min()
+    if not isfinite(fastest):
         raise FloatingPointError("a Newton step is not finite")
     return np.inf if fastest >= 0.0 else -1.0 / fastest

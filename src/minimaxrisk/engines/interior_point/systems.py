@@ -9,7 +9,7 @@ the Newton step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,12 +36,10 @@ SIGNS = np.array([[1.0], [-1.0]])
 Support = tuple[BoolArray, BoolArray, BoolArray]
 
 
-@dataclass(frozen=True)
-class InstanceStep:
-    """A Newton step of the numbers that belong to instances."""
+class InstanceStep(NamedTuple):
+    """A Newton step of the primal numbers that belong to instances."""
 
     dx: FloatArray
-    dz: FloatArray
     block_weights: FloatArray  # change of C w (B x n)
     moved: FloatArray | None  # that of the working set's positions, where it is known better than by a sum
     dphi: float | FloatArray = 0.0
@@ -72,21 +70,20 @@ class NewtonSystem(ABC):
         return is_positive, np.ones_like(is_positive), np.zeros(self._shape[1], dtype=np.bool_)
 
     @abstractmethod
-    def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
-        """Prepare ``solve``: ``weights`` is the diagonal D, ``scores`` those of the multipliers (B x n)."""
+    def factorise(
+        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
+    ) -> None:
+        """Prepare ``solve``.
 
-    @abstractmethod
-    def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
-        """The step.
-
-        ``target`` is what ``x dz + z dx`` should be, ``pull`` (B x n) the scores of the part of the
-        multipliers' change that does not depend on dx.
+        ``ratio`` is z/x, ``weights`` the diagonal D, ``scores`` those of the multipliers (B x n).
         """
 
-    def advance(self, step: InstanceStep, primal_length: float, dual_length: float) -> None:
-        self.x = self.x + primal_length * step.dx
-        self.z = self.z + dual_length * step.dz
-        self.phi = self.phi + dual_length * step.dphi
+    @abstractmethod
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
+        """The step for ``dz + ratio dx = pushed``.
+
+        ``pull`` (B x n) holds the scores of the part of the multipliers' change that does not depend on dx.
+        """
 
 
 def system_for(problem: Problem, start: FloatArray) -> NewtonSystem:
@@ -124,32 +121,30 @@ class SignedSystem(NewtonSystem):
             return 0.5, 0.0
         return 0.5 - 0.5 * gain / largest, 0.5 / largest
 
-    def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
-        self._x, z = self.x.reshape(2, -1), self.z.reshape(2, -1)
-        self._residual = 1.0 - z - SIGNS * scores[0]
-        self._ratio = z / self._x
-        self._sum = self._ratio[0] + self._ratio[1]
-        self._factor.factorise(working, weights, self._ratio[0] * self._ratio[1] / self._sum)
+    def factorise(
+        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
+    ) -> None:
+        e_p, e_q = ratio.reshape(2, -1)
+        self._residual = 1.0 - self.z.reshape(2, -1) - SIGNS * scores[0]
+        self._sum = e_p + e_q
+        self._shares = np.array([e_q, -e_p]) / self._sum  # of du in dp and dq
+        self._factor.factorise(working, weights, e_p * self._shares[0])
 
-    def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
-        pushed = target.reshape(2, -1) / self._x
-        difference = pushed - self._residual
-        crossed = self._ratio[::-1]  # e_q for p, e_p for q
-        right = crossed * difference
-        du, moved = self._factor.solve((right[0] - right[1]) / self._sum + pull[0])
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
+        difference = pushed.reshape(2, -1) - self._residual
+        right = self._shares * difference
+        du, moved = self._factor.solve(right[0] + right[1] + pull[0])
         # dz_p + dz_q is known, which gives the other half of the step without cancellation.
-        dx = crossed * du
-        np.negative(dx[1], out=dx[1])
-        dx += difference[0] + difference[1]
-        dx /= self._sum
-        dz = pushed - self._ratio * dx
-        return InstanceStep(dx.ravel(), dz.ravel(), (dx[0] - dx[1])[None, :], moved)
+        dx = self._shares * du
+        dx += (difference[0] + difference[1]) / self._sum
+        return InstanceStep(dx.ravel(), (dx[0] - dx[1])[None, :], moved)
 
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:
     """A distribution with w_0 - w_1 = u (2 x n); the rest of the mass has both labels alike."""
-    w = np.stack([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
-    w += max(0.0, 1.0 - float(np.abs(u).sum())) / w.size
+    positive = np.maximum(u, 0.0)
+    w = np.array([positive, positive - u])
+    w += max(0.0, 1.0 - float(w.sum())) / w.size
     return w
 
 
@@ -198,15 +193,17 @@ class KnownSignedSystem(NewtonSystem):
         # Where nothing is left to carry both labels alike, the mass is all on one.
         return is_positive, np.ones_like(is_positive), is_positive.any(axis=0) & ~is_large[2]
 
-    def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
-        self._x, z = self.x.reshape(3, -1), self.z.reshape(3, -1)
+    def factorise(
+        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
+    ) -> None:
+        z = self.z.reshape(3, -1)
         self._residual = 1.0 + z[2] - z[:2] - SIGNS * scores[0]
-        self._ratio = e_p, e_q, e_v = z / self._x
+        self._ratio = e_p, e_q, e_v = ratio.reshape(3, -1)
         self._sum = e_p + e_q + 4.0 * e_v
         self._factor.factorise(working, weights, (e_p * e_q + e_v * (e_p + e_q)) / self._sum)
 
-    def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
-        pushed = target.reshape(3, -1) / self._x
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
+        pushed = pushed.reshape(3, -1)
         a, b = pushed[:2] - self._residual - pushed[2]
         e_p, e_q, e_v = self._ratio
         for_p, for_q = e_q + 2.0 * e_v, e_p + 2.0 * e_v
@@ -214,8 +211,7 @@ class KnownSignedSystem(NewtonSystem):
         both = a + b
         dx = np.stack([both + for_p * du, both - for_q * du, (e_p - e_q) * du - 2.0 * both])
         dx /= self._sum
-        dz = pushed - self._ratio * dx
-        return InstanceStep(dx.ravel(), dz.ravel(), du[None, :], moved)
+        return InstanceStep(dx.ravel(), du[None, :], moved)
 
 
 class OneHotSystem(NewtonSystem):
@@ -247,9 +243,10 @@ class OneHotSystem(NewtonSystem):
         is_large = (self.x > scale * self.z).reshape(2, *self._shape)
         return is_large[0], ~is_large[1], np.zeros(self._shape[1], dtype=np.bool_)
 
-    def factorise(self, working: WorkingSet, weights: FloatArray, scores: FloatArray) -> None:
-        self._x, z = self.x.reshape(2, *self._shape), self.z.reshape(2, *self._shape)
-        self._ratio = z / self._x
+    def factorise(
+        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
+    ) -> None:
+        self._x, z, self._ratio = (each.reshape(2, *self._shape) for each in (self.x, self.z, ratio))
         self._residual = scores - self.phi - z[1] + z[0]
         self._mass_residual = 1.0 - z[1].sum(axis=0)
         self._factor = self._factor_of_ratios(working, weights)
@@ -257,18 +254,17 @@ class OneHotSystem(NewtonSystem):
     def _factor_of_ratios(self, working: WorkingSet, weights: FloatArray) -> Factor[[FloatArray, FloatArray]]:
         self._cautious.factorise(working, weights, *self._ratio)
         # What a change of phi by -1 does.
-        self._unit = self._cautious.solve(np.ones(self._shape), np.zeros(self._shape[1]))
+        self._unit = self._cautious.solve_equal(self._shape)
         return self._cautious
 
-    def solve(self, target: FloatArray, pull: FloatArray) -> InstanceStep:
-        pushed = target.reshape(2, *self._shape) / self._x
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
+        pushed = pushed.reshape(2, *self._shape)
         g = self._residual + pull
         g += pushed[0]
         g -= pushed[1]
         dx, moved = self._factor.solve(g, pushed[1].sum(axis=0) - self._mass_residual)
         dphi = self._keep_masses(dx, moved)
-        dz = pushed - self._ratio * dx
-        return InstanceStep(dx.ravel(), dz.ravel(), dx[0], moved, dphi)
+        return InstanceStep(dx.ravel(), dx[0], moved, dphi)
 
     def _keep_masses(self, dx: FloatArray, moved: FloatArray | None) -> float | FloatArray:
         """Change the step, in place, so that the masses are right; returns the change of phi."""

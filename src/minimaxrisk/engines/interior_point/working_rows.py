@@ -23,6 +23,7 @@ from scipy import sparse
 from scipy.linalg.blas import dgemm, dsyr2, dsyrk, ssyrk
 
 from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+from minimaxrisk.features.device_kernels import copied
 from minimaxrisk.features.matrix import FeatureMatrix
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
@@ -216,9 +217,17 @@ class DeviceRows(Rows):
 
     are_on_device: ClassVar[bool] = True
 
-    def __init__(self, columns: Any) -> None:
+    def __init__(self, columns: Any, copy: FloatArray | None = None) -> None:
+        """``copy`` holds the rows here if they are few."""
         self.columns = columns
-        self._are_few = columns.shape[0] * columns.shape[1] <= FEW_NUMBERS
+        self._are_few = self.are_few(*self.shape)
+        if self._are_few and copy is not None:
+            self._copy = copy
+
+    @staticmethod
+    def are_few(n_rows: int, n: int) -> bool:
+        """Whether the rows are copied here."""
+        return n_rows * n <= FEW_NUMBERS
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -245,7 +254,7 @@ class DeviceRows(Rows):
         return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
 
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
-        return to_numpy(self.gram_on_device(part, weights)).T  # in Fortran order
+        return copied(self.gram_on_device(part, weights)).T  # in Fortran order
 
     def gram_on_device(self, part: slice, weights: FloatArray) -> Any:
         """``gram`` on the device, all of it."""
