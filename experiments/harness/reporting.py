@@ -44,6 +44,7 @@ class Claim:
     claim: str
     verdict: str
     evidence: str
+    printed: str = ""  # what the paper prints about it, in a few words
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,27 @@ def write_summary(out: Path, suites: Iterable[Suite]) -> None:
         parts = [out / name / "report.md" for name in suite.items]
         texts = [part.read_text(encoding="utf-8") for part in parts if part.exists()]
         if texts:
-            lines += [suite.introduction, *environment_lines(out), *texts]
+            lines += [suite.introduction, *_at_a_glance(out, suite), *environment_lines(out), *texts]
     text = "\n".join(lines)
     write_whole(out / f"{SUMMARY}.md", text)
     write_whole(out / f"{SUMMARY}.html", as_html(text))
+
+
+def _at_a_glance(out: Path, suite: Suite) -> list[str]:
+    """The claims about which the paper prints something, of all items that are here."""
+    lines = []
+    for name, item in suite.items.items():
+        if (out / name / SETTINGS).exists():
+            claims = [claim for claim in report_again(out / name, item)[0].claims if claim.printed]
+            lines += [
+                [one.claim, one.printed, _first_sentence(one.evidence), f"**{one.verdict}**"]
+                for one in claims
+            ]
+    return _table_lines(TextTable("", ["claim", "printed", "here", "verdict"], lines)) if lines else []
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ", maxsplit=1)[0].rstrip(".")
 
 
 def as_html(markdown: str) -> str:

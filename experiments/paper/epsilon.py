@@ -123,17 +123,20 @@ def _claims(
             verdict([rise <= ROUNDING for rise in rises.values()]),
             f"In {len(rises)} sequences "
             + (f"the largest rise is {highest:.0e}." if highest > 0.0 else "no step goes upwards."),
+            "they fall (Theorem 2)",
         ),
         Claim(
             f"With ε = {coarse:g} the last R^k is within about 10⁻³ of R*.",
             verdict([value <= 1e-3 for value in at_coarse]),
             f"The differences are {', '.join(map(tiny, at_coarse)) or 'not known'}.",
+            "about 10⁻³",
         ),
-        Claim("A smaller ε gives a more accurate result.", verdict(ordered), "See the table."),
+        Claim("A smaller ε gives a more accurate result.", verdict(ordered), "See the table.", "Figure 1"),
         Claim(
             f"With ε = {fine:g} the result is highly accurate after 20 iterations on average.",
             verdict([mean(needed) <= 20] if needed else []),
             f"Iterations until R^k − R* is at most {ACCURATE:g}: {', '.join(f'{k:g}' for k in needed)}.",
+            "20 iterations",
         ),
     ]
 

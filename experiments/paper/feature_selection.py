@@ -147,6 +147,7 @@ def _claims(sources: Sources, rows: Sequence[Row]) -> list[Claim]:
             f"In {len(close)} of {len(close) + len(far)} pairs of data set and learner MRC-CG is not behind "
             "the best method by more than two standard errors of the difference on the same folds"
             + (f"; not for {', '.join(far)}." if far else "."),
+            "as good (Table 3)",
         ),
         Claim(
             "How many features the three methods that choose the number themselves select.",

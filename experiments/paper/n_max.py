@@ -130,6 +130,7 @@ def _claims(
                 for name, (factor, stopped) in factors.items()
             )
             + f"; on average {three_digits(mean([factor for factor, _ in factors.values()]))}.",
+            "10 times (Figure 2)",
         ),
         Claim(
             f"n_max from {GOOD_RANGE[0]} to {GOOD_RANGE[1]} is a good compromise.",
@@ -141,6 +142,7 @@ def _claims(
                 for name, curve in accurate.items()
             )
             + ". Called good: some value of the range takes at most twice as long.",
+            f"{GOOD_RANGE[0]} to {GOOD_RANGE[1]}",
         ),
         Claim(
             "Beyond the paper: the interior point needs no n_max.",
