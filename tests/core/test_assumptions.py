@@ -67,7 +67,7 @@ def test_any_classifier_has_a_best_bound(learner, study, X_new):
     limit = clopper_pearson_limit(differ, 300, 1.0 - 0.05 * SHARES[AGREEMENT] / together)
     assert bounds[AGREEMENT].value == pytest.approx(half.value + limit, abs=1e-14)
     assert f"on {differ} of 300 new instances the two differ" in bounds[AGREEMENT].statement
-    assert "not of another cohort" in found.statement
+    assert "not for another cohort" in found.statement
     assert "pass a whole search" in found.statement
     without = error_bound(learner, X, y, random_state=0)
     assert set(by_method(without)) == {HOLDOUT, MAJORITY}

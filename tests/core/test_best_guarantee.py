@@ -257,7 +257,7 @@ def test_nothing_without_a_probability_is_called_the_best(study):
     assert not smallest.has_probability
     assert found.has_probability
     assert found.value > smallest.value
-    assert "That says nothing: guessing one of 2 classes does as well." in found.statement
+    assert "Guessing one of 2 classes is as good as this bound." in found.statement
 
 
 def test_in_words(found, crossed):

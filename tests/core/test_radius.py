@@ -255,7 +255,7 @@ def test_number_of_draws_is_positive(study):
 def test_weights_that_count_too_few_samples_are_refused(study, radius):
     X, y = study
     estimator = MinimaxRiskClassifier(radius=radius, weight_kind="counts")
-    with pytest.raises(ValueError, match=r"needs at least 3 samples .* these are worth 1;"):
+    with pytest.raises(ValueError, match=r"needs at least 3 samples .* are worth 1 samples"):
         estimator.fit(X, y, sample_weight=np.full(40, 1 / 40))
 
 

@@ -222,8 +222,8 @@ def permutation_test(
     sample = _Sample.check(X, y, groups, strata, sample_weight)
     if sample.weights_follow_labels():
         warn(
-            "sample_weight depends on the label, and stays with the samples while labels are permuted: the "
-            "observed labels differ from permuted ones by this alone, so that the p-value means nothing. Use "
+            "the p-value means nothing, since sample_weight depends on the label: it stays with the samples "
+            "while labels are permuted, and this alone tells the observed labels from permuted ones. Use "
             "class_weight of the estimator instead.",
             UserWarning,
         )

@@ -383,8 +383,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         if unseen:
             were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
             warn(
-                f"{unseen} {were} seen by all members, so that {they_are} not in oob_error_; use more "
-                "members, smaller parts, or complementary=True.",
+                f"{unseen} {were} seen by all members, and {they_are} not in oob_error_; take more "
+                "members (n_estimators), smaller parts (subsample), or complementary=True.",
                 UserWarning,
             )
 

@@ -94,9 +94,9 @@ def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radi
     n_counted = data.weights.sum() if data.counts is None else n_samples
     if parameters.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
         warn(
-            f"sample_weight holds whole numbers, so that {n_samples} rows count as {n_counted:.4g} samples. "
-            "If they say how much a sample matters, as survey weights do, pass weight_kind='importance': the "
-            "radii are far too small otherwise. weight_kind='counts' says that they are counts.",
+            f"sample_weight holds whole numbers, so {n_samples} rows count as {n_counted:.4g} samples. "
+            "Pass weight_kind='importance' if they say how much a sample matters, as survey weights do: the "
+            "radii are far too small otherwise. Pass weight_kind='counts' if they are counts.",
             CoverageWarning,
         )
     radius = parameters.radius

@@ -235,8 +235,8 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
             most = float(self.selection_frequencies_.max())
             warn(
                 f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
-                f"stable one was selected from {most:.0%}. A lower threshold, or an estimator with a smaller "
-                "radius, keeps more columns, but less reliable ones.",
+                f"stable one was selected from {most:.0%}. Lower the threshold or the radius to keep more "
+                "columns, which are then less reliable.",
                 UserWarning,
             )
 

@@ -503,8 +503,8 @@ def _unlike(X: Any, X_new: Any, groups: Any) -> str:
         f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
     )
     warn(
-        f"{reason}: another cohort, batch or mixture of classes. The bounds are about samples like X, and "
-        "errors on such instances may be larger.",
+        f"{reason}: another cohort, batch or mixture of classes. The bounds hold for samples like X; "
+        "errors on these new instances may be larger.",
         UserWarning,
     )
     return reason

@@ -9,7 +9,7 @@ from typing import Any
 # How a bound was found; "none" is the bound 1, where no other has a probability.
 HOLDOUT, AGREEMENT, RADII, MAJORITY, NONE = "holdout", "agreement", "radii", "majority", "none"
 # What every bound is about.
-SAME_LAW = "It is about new samples of the same law as these, not of another cohort."
+SAME_LAW = "It holds for new samples drawn like these, not for another cohort."
 # The rules of a model in sentences.
 RULE_NAMES = {"predict": "predict", "randomized": "labels drawn from predict_proba"}
 
@@ -129,12 +129,12 @@ class ErrorBound:
         if self.confidence is not None:
             when = f"With probability at least {self.confidence:.3g}"
         elif self.method != RADII:
-            when = "If all that is taken for granted were true"
+            when = "If all assumptions were true"
         text = f"{when}, the error of {self.subject} is at most {self.value:.4f}: {self.evidence}."
         if self.says_nothing:
-            text += f" That says nothing: guessing one of {self.n_classes} classes does as well."
+            text += f" Guessing one of {self.n_classes} classes is as good as this bound."
         if self.reason:
-            text += f" No probability can be stated: {self.reason}."
+            text += f" It has no probability: {self.reason}."
         return f"{text} {self.assumption} {SAME_LAW}"
 
     def __float__(self) -> float:

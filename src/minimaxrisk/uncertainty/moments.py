@@ -197,8 +197,8 @@ def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: flo
     """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
     if not n_left > 0.0:
         raise ValueError(
-            f"a named radius rule needs at least 3 samples (or groups) of similar weight, these are worth "
-            f"{n:.3g}; weights that count samples are whole numbers and must not be scaled to a sum of 1."
+            f"a named radius rule needs at least 3 samples (or groups) of similar weight; the weights given "
+            f"are worth {n:.3g} samples. Pass counts as whole numbers, not scaled to a sum of 1."
         )
     return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))
 
