@@ -183,7 +183,7 @@ def test_guaranteed_error_in_words(study, fitted):
     assert score.statement.startswith(
         "If the true means lie within the radii, and the samples are as assumed, "
     )
-    assert "No probability can be stated: the radius was chosen without one" in score.statement
+    assert "It has no probability: the radius was chosen without one" in score.statement
     given = MinimaxRiskClassifier(radius=fitted.lambda_).fit(study.data, study.target)
     assert "in the worst case within the given radii" in by_radii(given, X_new).statement
 
