@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import MinimaxRiskClassifier, check_data
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, check_data
 from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.datasets import make_expression
 
@@ -257,6 +258,11 @@ class TestModels:
         assert check_data(X, y, model=model, batch=np.arange(len(y)) // 2 % 2) == ()
         with pytest.raises(ValueError, match=r"^batch needs model"):
             check_data(X, y, batch=y)
+
+    def test_a_pipeline_is_refused_with_what_to_pass(self, study):
+        piped = make_pipeline(ClippedScaler(), MinimaxRiskClassifier(radius=2.0)).fit(*study)
+        with pytest.raises(ValueError, match=r"got Pipeline; for a pipeline pass its last step"):
+            check_data(*study, model=piped)
 
 
 class TestReplicates:

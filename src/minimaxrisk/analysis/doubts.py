@@ -407,7 +407,7 @@ def check_data(
     ------
     ValueError
         If X is not a table of numbers, X and y have different numbers of samples or the same index in another
-        order, or ``batch`` comes without a model.
+        order, ``batch`` comes without a model, or the model is none of this library, such as a pipeline.
 
     See Also
     --------
@@ -429,6 +429,11 @@ def check_data(
     if batch is not None and model is None:
         raise ValueError(
             "batch needs model, a fitted classifier, to look whether its columns tell the batch."
+        )
+    if model is not None and not hasattr(model, "selected_features_"):
+        raise ValueError(
+            f"model must be a fitted classifier of this library, got {type(model).__name__}; for a pipeline "
+            "pass its last step and the transformed X."
         )
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)

@@ -413,8 +413,11 @@ def _remedy(raw: RawTable, name: str, request: ReadRequest) -> str:
     if request.for_model or request.labels is not None:
         return f"make them unique, or name another column with {spell(options, 'samples')}"
     if request.target in raw.columns():
-        ignore = spell(options, "ignore", name)
-        return f"make them unique, or pass {ignore} if this column does not name the samples"
+        groups, ignore = spell(options, "groups", name), spell(options, "ignore", name)
+        return (
+            f"pass {groups} if these are measurements of the same patients, {ignore} if this column does not "
+            "name the samples, or make them unique"
+        )
     return (
         "make them unique; if they name features and the samples are in columns, pass "
         f"{spell(options, 'duplicates', MEAN)} to average the rows with the same name, and a file with the "
