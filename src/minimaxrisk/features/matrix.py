@@ -256,7 +256,7 @@ class FeatureMatrix(Protocol):
         return self
 
     def lengths_of_instances(self) -> FloatArray:
-        """|psi_i| of every instance (n), where they may differ much; else ones."""
+        """The length of every row psi_i (n), where they may differ much; else ones."""
         return np.ones(self.shape[0])
 
     def averaged(self, shares: sparse.csr_array) -> FeatureMatrix:
