@@ -233,10 +233,10 @@ def test_no_probability_where_the_sample_breaks_an_assumption(study):
 
 def test_a_bound_that_says_nothing_says_so(study, fitted):
     X_new, _ = study.law.sample(50, random_state=1)
-    assert "says nothing" not in by_radii(fitted, X_new).statement
+    assert "Guessing" not in by_radii(fitted, X_new).statement
     far = by_radii(fitted, fitted.n_features_in_ * X_new)
     assert far.value == 1.0
-    assert "says nothing: guessing one of 2 classes does as well" in far.statement
+    assert "Guessing one of 2 classes is as good as this bound" in far.statement
 
 
 def test_other_data_than_those_of_the_fit_are_noticed(study, fitted):
@@ -293,7 +293,7 @@ def test_half_of_the_cases_is_guessing_already(cancer):
         model = MinimaxRiskClassifier(radius=100.0).fit(X, y)
     bound = by_radii(model, X)
     assert bound.value == 0.5
-    assert "says nothing: guessing one of 2 classes" in bound.statement
+    assert "Guessing one of 2 classes" in bound.statement
 
 
 def test_cross_fitting_with_weights_and_class_weights(study):

@@ -280,7 +280,7 @@ def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
 def test_whole_numbers_that_may_be_no_counts_come_with_a_warning(study):
     X, y = study
     survey = np.random.default_rng(0).integers(500, 3000, 40)
-    with pytest.warns(CoverageWarning, match=r"40 rows count as .* pass weight_kind='importance'"):
+    with pytest.warns(CoverageWarning, match=r"40 rows count as .* Pass weight_kind='importance'"):
         MinimaxRiskClassifier(radius="bonferroni").fit(X, y, sample_weight=survey)
     for kind in ("counts", "importance"):
         with warnings.catch_warnings():
