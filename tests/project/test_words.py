@@ -54,3 +54,12 @@ def test_the_readme_fits_a_screen_and_pages_a_sitting():
     for page in FILES:
         if page.is_relative_to(ROOT / "docs") and not free & set(page.parts):
             assert len(page.read_text(encoding="utf-8").split()) <= 1500, page
+
+
+def test_all_prose_is_read_in_an_afternoon():
+    docs = ROOT / "docs"
+    pages = [
+        *docs.glob("*.md"),
+        *(page for name in ("learn", "how_to", "develop") for page in (docs / name).glob("*.md")),
+    ]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 30_000
