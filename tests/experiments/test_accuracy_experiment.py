@@ -116,3 +116,35 @@ def test_simulated_studies(monkeypatch):
         X = law.sample(np.arange(9) % 3, np.random.default_rng(1))
         assert X.shape == (9, simulated.N_COLUMNS)
         assert np.isfinite(X).all()
+
+
+def test_the_decision_pages_quote_these_results():
+    """Mean errors, columns and seconds on the pages about the choice are those of the summary."""
+    root = Path(__file__).parents[2]
+    summary = (root / "experiments" / "results" / "accuracy" / "summary.md").read_text(encoding="utf-8")
+    means = dict(re.findall(r"^\| ([^|]+) \| \*\*(0\.\d+)\*\* \|", summary, flags=re.MULTILINE))
+    costs = {
+        name: (columns, seconds)
+        for name, columns, seconds in re.findall(
+            r"^\| ([^|]+) \| ([\d,–]+) \| ([\d.]+) \|$", summary, flags=re.MULTILINE
+        )
+    }
+    estimator, coming = (
+        (root / "docs" / name).read_text(encoding="utf-8")
+        for name in ("which_estimator.md", "coming_from.md")
+    )
+    for page, words, method in (
+        (estimator, "few errors", "ensemble"),
+        (estimator, "one rule on few columns", "box, s = 1"),
+        (coming, "our ensemble", "ensemble"),
+        (coming, "our ball, clipped columns", "ball, clipped"),
+        (coming, "ridge logistic regression, tuned, clipped", "ridge logistic, tuned, clipped"),
+        (coming, "L1 logistic regression, tuned", "L1 logistic, tuned"),
+        (coming, "our single classifier, s = 1", "box, s = 1"),
+    ):
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| {words}")]
+        assert f"{100 * float(means[method]):.1f}%" in line
+        seconds = float(line.split("|")[-2])
+        assert seconds == pytest.approx(float(costs[method][1]), rel=0.02)
+    assert costs["ensemble"][0] in estimator
+    assert costs["box, s = 1"][0] in estimator
