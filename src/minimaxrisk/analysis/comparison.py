@@ -118,7 +118,9 @@ def compare(
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Comparison:
-    """Cross-validate several classifiers on the same folds.
+    """Which of several classifiers errs least? Cross-validates them on the same folds.
+
+    Differences come with standard errors that know that folds share samples.
 
     Parameters
     ----------

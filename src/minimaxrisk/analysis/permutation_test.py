@@ -137,7 +137,10 @@ def permutation_test(
     random_state: Any = None,
     verbose: int = 0,
 ) -> PermutationTestResult:
-    """Compare R* with what it is on permuted labels.
+    """Is there anything in the data? Compares R* with what it is on permuted labels.
+
+    For whoever has an R* from a plain radius, which can be small on pure noise: the noise floor and a p-value
+    say what it is worth.
 
     Parameters
     ----------

@@ -269,7 +269,10 @@ class TrainingScale:
 
 
 def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
-    """What new samples are to be compared with, before a model is applied to them.
+    """Are new samples on the scale of the training data? ``.compare(X_new)`` of the result says so.
+
+    To be asked before a model is applied to them: a model of raw intensities answers to logarithms with
+    confidence, and wrongly.
 
     Parameters
     ----------
