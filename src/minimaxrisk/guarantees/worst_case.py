@@ -64,7 +64,7 @@ def worst_case(
     X_unlabeled: Any = None,
     groups: Any = None,
 ) -> WorstCase:
-    """Between what errors does a fitted rule lie over its uncertainty set?
+    """Find the smallest and the largest error of a fitted rule over its uncertainty set.
 
     For ``predict``, which R* does not bound directly, and for the best case as well as the worst. Two linear
     programs answer it, and their solutions prove the answer.
