@@ -275,8 +275,7 @@ class _Rounds:
         self._is_whole = False
         if self._start is None:
             return "all"
-        found = self._start.found
-        self._keep(found)
+        self._keep(self._start.found)
         if self.best.gap <= enough or self.is_over:
             return "done"
         self._chosen = self._start.instances
