@@ -135,6 +135,24 @@ def test_the_beginning_is_strictly_feasible_and_near():
         assert point.mean < 0.5 * cold.mean
 
 
+def test_mass_elsewhere_goes_to_the_class_means():
+    problem = text_problem()
+    found = coarse_start.coarse_start(problem, SETTINGS, None).found
+    few = coarse_start.CoarseStart(found, np.arange(0, problem.n_instances, 3))
+    means = ClassMeans.of(problem)
+    program = Subprogram(problem, means, few.instances).problem
+    u = np.subtract(*few.on_some(program, means.prior).system.x.reshape(2, -1))
+    wanted = np.subtract(*found.distribution)
+    inside = wanted[few.instances]
+    # The start goes a share of the way from the centre, which has all of its mass on the means.
+    share = u[2:].sum() / inside.sum()
+    np.testing.assert_allclose(u[2:], share * inside, atol=1e-12)
+    elsewhere = np.abs(wanted).sum() - np.abs(inside).sum()
+    assert elsewhere > 0.3
+    there = means.prior * [1.0, -1.0]
+    np.testing.assert_allclose(u[:2], (1.0 - share) * there + share * elsewhere * there, atol=1e-12)
+
+
 def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
     problem = text_problem()
     start = coarse_start.coarse_start(problem, SETTINGS, None)
